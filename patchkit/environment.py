@@ -1,0 +1,108 @@
+"""The environment variables of patchkit's contract, read once into one frozen value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+VARIABLES = (
+    "VLLM_VERSION",
+    "PATCHKIT",
+    "PATCHKIT_VERSIONS",
+    "PATCHKIT_PATCHES",
+    "PATCHKIT_DISABLE",
+    "PATCHKIT_ONLY",
+    "PATCHKIT_ON_FAILURE",
+    "PATCHKIT_ON_DRIFT",
+    "PATCHKIT_JOURNAL",
+    "PATCHKIT_LOG",
+    "PATCHKIT_DEVICE_BACKEND",
+)
+"""What a child process must be told, where it does not inherit the environment (Ray)."""
+
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    What the environment asks of patchkit in this process.
+
+    Args:
+        enabled: False when `PATCHKIT=0`.
+        everywhere: True when `PATCHKIT=1`: the bootstrap arms every process.
+        packs: modules of `PATCHKIT_PATCHES`.
+        disabled: names of `PATCHKIT_DISABLE`.
+        only: names of `PATCHKIT_ONLY`, or None for all.
+        on_failure: `stop` or `warn`.
+        on_drift: `warn`, `stop` or `skip`.
+        versions: distribution name as written -> version text, of `PATCHKIT_VERSIONS`.
+        vllm_version: `VLLM_VERSION`, or None.
+        journal: directory of `PATCHKIT_JOURNAL`, or None.
+        log: name of the level that patchkit says on stderr.
+
+    """
+
+    enabled: bool = True
+    everywhere: bool = False
+    packs: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+    on_failure: str = "stop"
+    on_drift: str = "warn"
+    versions: tuple[tuple[str, str], ...] = ()
+    vllm_version: str | None = None
+    journal: str | None = None
+    log: str = "warning"
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """
+        Read the environment (`os.environ` unless another mapping is given).
+
+        Raises:
+            SettingsError: a variable holds something else than the contract allows.
+
+        """
+        env = os.environ if environ is None else environ
+        switch = _choice(env, "PATCHKIT", ("0", "1", ""), "")
+        return cls(
+            enabled=switch != "0",
+            everywhere=switch == "1",
+            packs=_names(env, "PATCHKIT_PATCHES"),
+            disabled=_names(env, "PATCHKIT_DISABLE"),
+            only=_names(env, "PATCHKIT_ONLY") or None,
+            on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
+            on_drift=_choice(env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"),
+            versions=_pairs(env, "PATCHKIT_VERSIONS"),
+            vllm_version=env.get("VLLM_VERSION") or None,
+            journal=env.get("PATCHKIT_JOURNAL") or None,
+            log=_choice(env, "PATCHKIT_LOG", _LEVELS, "warning"),
+        )
+
+
+def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
+
+
+def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default: str) -> str:
+    value = env.get(name, "").strip().lower() or default
+    if value not in allowed:
+        expected = ", ".join(repr(word) for word in allowed if word)
+        raise SettingsError(f"{name}: found {env[name]!r}, expected one of {expected}")
+    return value
+
+
+def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
+    pairs = [part.partition("=") for part in _names(env, name)]
+    for dist, equals, version in pairs:
+        if not (dist.strip() and equals and version.strip()):
+            found = dist + equals + version
+            raise SettingsError(f"{name}: found {found!r}, expected dist=version,…")
+    return tuple((dist.strip(), version.strip()) for dist, _, version in pairs)

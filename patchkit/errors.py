@@ -1,0 +1,60 @@
+"""
+Every exception that patchkit raises on purpose.
+
+None derives from ImportError or AttributeError: upstream's `try/except ImportError` around an
+import would swallow it, and the process would go on half patched.
+"""
+
+from __future__ import annotations
+
+
+class PatchkitError(Exception):
+    """The root of them all; also raised by nobody directly."""
+
+
+class SettingsError(PatchkitError):
+    """An environment variable holds something that patchkit cannot read."""
+
+
+class DeclarationError(PatchkitError):
+    """
+    A row, or the pack that holds it, is malformed.
+
+    Args:
+        pack: module name of the pack.
+        patch: name of the patch, or None when the fault is the pack's.
+        field: the field of the row at fault.
+        found: what stands there.
+        expected: what should.
+
+    """
+
+    def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
+        where = f"pack {pack}" + (f", patch {patch!r}" if patch else "")
+        super().__init__(f"{where}, {field}: found {found}, expected {expected}")
+        self.pack, self.patch, self.field = pack, patch, field
+        self.found, self.expected = found, expected
+
+    def __reduce__(self) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
+        """Survive pickling: an error crosses from a worker to its engine."""
+        return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
+
+
+class VersionError(PatchkitError):
+    """A version that is none, or that says nothing about what runs here."""
+
+
+class RequirementError(PatchkitError):
+    """A requirement string that PEP 508 does not allow."""
+
+
+class ApplyError(PatchkitError):
+    """A required patch could not be applied; the process must not go on."""
+
+
+class TargetError(PatchkitError):
+    """A target that is not there, or is not of the kind that the change needs."""
+
+
+class UndoError(PatchkitError):
+    """A change could not be taken back; what could be was."""
