@@ -1,0 +1,155 @@
+"""The rows of this process: collected from packs, refused when malformed, put in order."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.declaration import Patch, Role, Target
+from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.packs import packs_for
+from patchkit.rules import check_pack, check_patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import ModuleType
+
+    from patchkit.environment import Settings
+
+_FOLDER_ROLES = {
+    "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
+    "worker": frozenset({Role.WORKER}),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A patch in its pack, with its roles settled."""
+
+    pack: str
+    patch: Patch
+    roles: frozenset[Role]
+
+    @property
+    def name(self) -> str:
+        """The patch's name."""
+        return self.patch.name
+
+    @property
+    def body(self) -> str:
+        """Full module name of the body."""
+        return f"{self.pack}.{self.patch.body}"
+
+    @property
+    def places(self) -> tuple[Target, ...]:
+        """Every target, in the order of the changes."""
+        return tuple(change.place for change in self.patch.changes)
+
+
+class Registry:
+    """
+    Rows in the order in which they apply: packs as given, and each after what it names in `after`.
+
+    Raises:
+        DeclarationError: a duplicate name, an unknown `after`, or a circle of them.
+
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._rows: dict[str, Row] = {}
+        for row in rows:
+            self._refuse_duplicate(row)
+            self._rows[row.name] = row
+        self._rows = _in_order(self._rows)
+
+    @classmethod
+    def collect(cls, settings: Settings, extra: Iterable[str] = ()) -> Registry:
+        """Read every pack of this process; `extra` names further pack modules."""
+        names = packs_for(settings, extra)
+        return cls(row for name in names for row in read_pack(name))
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __getitem__(self, name: str) -> Row:
+        return self._rows[name]
+
+    def __repr__(self) -> str:
+        return f"<Registry of {len(self)} patches: {', '.join(self._rows)}>"
+
+    def _refuse_duplicate(self, row: Row) -> None:
+        if (other := self._rows.get(row.name)) is not None:
+            raise DeclarationError(
+                row.pack,
+                row.name,
+                "name",
+                f"the name of a patch of pack {other.pack} as well ({other.body})",
+                "a name that no other patch has",
+            )
+
+
+def read_pack(name: str) -> tuple[Row, ...]:
+    """
+    Import a pack and return its rows; no body is imported.
+
+    Raises:
+        DeclarationError: the pack cannot be imported, or a row of it is malformed.
+
+    """
+    module = _import_pack(name)
+    patches = check_pack(name, module)
+    for patch in patches:
+        check_patch(name, patch)
+    return tuple(Row(name, patch, _roles(name, patch)) for patch in patches)
+
+
+def _import_pack(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except PatchkitError:
+        raise
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        expected = "a package that can be imported"
+        raise DeclarationError(name, None, "import", found, expected) from error
+
+
+def _roles(pack: str, patch: Patch) -> frozenset[Role]:
+    if patch.roles is not None:
+        return frozenset(Role(role) for role in patch.roles)
+    try:
+        return _FOLDER_ROLES[pack.rpartition(".")[2]]
+    except KeyError:
+        expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
+        raise DeclarationError(pack, patch.name, "roles", "none", expected) from None
+
+
+def _in_order(rows: Mapping[str, Row]) -> dict[str, Row]:
+    ordered: dict[str, Row] = {}
+    for row in rows.values():
+        _place(row, rows, ordered, ())
+    return ordered
+
+
+def _place(
+    row: Row, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
+) -> None:
+    if row.name in ordered:
+        return
+    if row.name in path:
+        circle = " -> ".join((*path[path.index(row.name) :], row.name))
+        raise DeclarationError(row.pack, row.name, "after", f"a circle: {circle}", "an order")
+    for name in row.patch.after:
+        if name not in rows:
+            raise DeclarationError(
+                row.pack, row.name, "after", f"{name!r}, which no pack declares", "a patch's name"
+            )
+        _place(rows[name], rows, ordered, (*path, row.name))
+    ordered[row.name] = row
