@@ -1,0 +1,111 @@
+"""
+One group of changes made as a whole: everything is resolved first, then changed, and undone on
+the first error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+from patchkit.changes import prepare
+from patchkit.changes.context import Context
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
+
+    from patchkit.changes.context import Prepared
+    from patchkit.changes.sites import Sites
+    from patchkit.declaration import Change
+    from patchkit.plan import Group
+    from patchkit.registry import Row
+
+
+def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
+    """
+    Import a row's body.
+
+    Args:
+        row: the row.
+        afresh: execute it again, because the module that it builds on was executed again.
+
+    """
+    loaded = sys.modules.get(row.body)
+    if afresh and loaded is not None:
+        return importlib.reload(loaded)
+    return importlib.import_module(row.body)
+
+
+def reason_to_skip(row: Row, body: ModuleType) -> str | None:
+    """
+    Ask the row's `when`.
+
+    Raises:
+        TargetError: `when` is not there, or its answer is neither True nor a reason.
+
+    """
+    if row.patch.when is None:
+        return None
+    ask = getattr(body, row.patch.when, None)
+    if not callable(ask):
+        raise TargetError(f"when: body {body.__name__} has no function {row.patch.when!r}")
+    answer = ask()
+    if answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return answer
+    raise TargetError(
+        f"when: {row.patch.when}() of {body.__name__} returned {answer!r}, expected True or the "
+        "reason to skip"
+    )
+
+
+def apply_group(
+    group: Group,
+    changes: Iterable[Change],
+    module: ModuleType | None,
+    body: ModuleType,
+    sites: Sites,
+) -> None:
+    """
+    Make the changes of one group, or none of them.
+
+    Args:
+        group: receives the undos and the changed sites.
+        changes: those of the group's that are for the versions here.
+        module: the group's module; None before it executes.
+        body: the loaded body.
+        sites: every changed attribute of this process.
+
+    """
+    context = Context(module, body, sites)
+    prepared = [(change, prepare(change, context)) for change in changes]
+    undos: list[Callable[[], None]] = []
+    try:
+        for change, ready in prepared:
+            _make(group, change, ready, undos)
+    except BaseException:
+        unwind(undos)
+        raise
+    group.undos.extend(undos)
+
+
+def _make(group: Group, change: Change, ready: Prepared, undos: list[Callable[[], None]]) -> None:
+    applied = ready.apply()
+    undos.append(applied.undo)
+    if applied.site is not None and change.rebind:
+        group.sites.append(applied.site)
+
+
+def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
+    """Run undos, the last first; one that fails does not stop the others. Empties the list."""
+    errors: list[Exception] = []
+    while undos:
+        try:
+            undos.pop()()
+        except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
+            errors.append(error)
+    return errors

@@ -1,0 +1,51 @@
+"""BeforeImport and AfterImport: a body function runs beside a module's execution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.context import Applied
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from patchkit.changes.context import Context
+    from patchkit.declaration import AfterImport, BeforeImport
+
+
+@dataclass
+class PreparedCall:
+    """A body function that only has to be called."""
+
+    function: Any
+    module: ModuleType | None
+
+    def apply(self) -> Applied:
+        """Call it; what it returns takes the effect back, if it can be called."""
+        takes_module = self.module is not None and _required_arguments(self.function) == 1
+        result = self.function(self.module) if takes_module else self.function()
+        return Applied(result if callable(result) else lambda: None)
+
+
+def prepare(change: BeforeImport | AfterImport, context: Context) -> PreparedCall:
+    """
+    Find the function in the body.
+
+    Raises:
+        TargetError: it is not there, or cannot be called.
+
+    """
+    function = context.object_named(change.call)
+    if not callable(function):
+        raise TargetError(f"{change.kind}({change.module!r}): {change.call!r} is {function!r}")
+    module = context.module if change.kind == "AfterImport" else None
+    return PreparedCall(function, module)
+
+
+def _required_arguments(function: Any) -> int:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return 0
+    return int(code.co_argcount) - len(function.__defaults__ or ())

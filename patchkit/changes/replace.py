@@ -1,0 +1,94 @@
+"""Replace: the target becomes the body's object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.context import Applied
+from patchkit.changes.resolve import Location, locate
+from patchkit.changes.sites import Layer
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from patchkit.changes.context import Context
+    from patchkit.changes.sites import Site
+    from patchkit.declaration import Replace
+
+
+@dataclass
+class PreparedReplace:
+    """A checked replacement."""
+
+    site: Site
+    value: Any
+    function_name: str | None
+
+    def apply(self) -> Applied:
+        """Put the body's object in place."""
+        rename = self._rename()
+        undo_site = self.site.push(Layer(lambda _: self.value, base=True))
+
+        def undo() -> None:
+            undo_site()
+            rename()
+
+        return Applied(undo, self.site)
+
+    def _rename(self) -> Any:
+        """Pickling a bound method goes by the function's `__name__`, so it must be the target's."""
+        function, name = self.value, self.function_name
+        if name is None or function.__name__ == name:
+            return lambda: None
+        former, function.__name__ = function.__name__, name
+        return lambda: setattr(function, "__name__", former)
+
+
+def prepare(change: Replace, context: Context) -> PreparedReplace:
+    """
+    Resolve and check a replacement.
+
+    Raises:
+        TargetError: nothing to replace, no object to replace it with, or a class by something
+            that does not derive from it.
+
+    """
+    assert context.module is not None
+    location = locate(context.module, change.place.qualname)
+    new = context.object_named(change.by)
+    if not change.unrelated:
+        _refuse_unrelated(change, location.value, new)
+    method = isinstance(location.owner, type) and isinstance(new, FunctionType)
+    plain = isinstance(location.value, FunctionType)
+    name = location.name if method and plain else None
+    return PreparedReplace(context.sites.at(location), _in_kind(location, new), name)
+
+
+def _refuse_unrelated(change: Replace, old: Any, new: Any) -> None:
+    if isinstance(old, type) and not (isinstance(new, type) and issubclass(new, old)):
+        raise TargetError(
+            f"Replace({change.target!r}): found {new!r}, expected a class that derives from "
+            f"{old.__module__}.{old.__qualname__} (unrelated=True allows another)"
+        )
+    if _is_code(old) and not (callable(new) or _is_code(new)):
+        raise TargetError(
+            f"Replace({change.target!r}): found {new!r}, expected something to call in place of "
+            f"{old!r} (unrelated=True allows another)"
+        )
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, staticmethod, classmethod, property))
+
+
+def _in_kind(location: Location, new: Any) -> Any:
+    """A plain function of the body takes on the kind of method that it replaces."""
+    old = location.value
+    if not isinstance(location.owner, type) or not isinstance(new, FunctionType):
+        return new
+    if isinstance(old, (staticmethod, classmethod)):
+        return type(old)(new)
+    if isinstance(old, property):
+        return old.getter(new)
+    return new

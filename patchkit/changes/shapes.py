@@ -1,0 +1,86 @@
+"""
+Plain functions that run another around a function, in the shape of what they stand for.
+
+A coroutine function stays one for `inspect.iscoroutinefunction`, a generator function stays one,
+and the signature follows through `__wrapped__`.
+"""
+
+from __future__ import annotations
+
+import functools
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+    By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def around_function(function: FunctionType, by: By) -> FunctionType:
+    """Return a function that calls `by(function, None, args, kwargs)`."""
+
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return by(function, None, args, kwargs)
+
+    return _in_shape(function, plain)
+
+
+def around_method(function: FunctionType, by: By) -> FunctionType:
+    """
+    Return a function that calls `by(bound, instance, args, kwargs)`.
+
+    The first argument, the instance or the class, is bound and handed over apart.
+    """
+
+    def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return by(MethodType(function, self), self, args, kwargs)
+
+    return _in_shape(function, plain)
+
+
+def _in_shape(function: FunctionType, plain: Callable[..., Any]) -> FunctionType:
+    flags = function.__code__.co_flags
+    shaped = plain
+    if flags & CO_COROUTINE:
+        shaped = _coroutine(plain)
+    elif flags & CO_GENERATOR:
+        shaped = _generator(plain)
+    elif flags & CO_ASYNC_GENERATOR:
+        shaped = _async_generator(plain)
+    return cast("FunctionType", functools.update_wrapper(shaped, function))
+
+
+def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
+    async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        result = plain(*args, **kwargs)
+        return await result if hasattr(result, "__await__") else result
+
+    return coroutine
+
+
+def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        return (yield from plain(*args, **kwargs))
+
+    return generator
+
+
+def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner = plain(*args, **kwargs)
+        step = inner.asend(None)
+        try:
+            while True:
+                value = await step
+                try:
+                    step = inner.asend((yield value))
+                except Exception as error:  # noqa: BLE001 - thrown in; it belongs to the inner one
+                    step = inner.athrow(error)
+        except StopAsyncIteration:
+            return
+        finally:
+            await inner.aclose()
+
+    return generator

@@ -1,0 +1,119 @@
+"""
+Wrap: the body's function runs around the target.
+
+The result is a plain function wherever the target is one: torch.compile traces a
+`wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
+is no Python function (builtins, callable instances).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.context import Applied
+from patchkit.changes.resolve import Location, locate
+from patchkit.changes.shapes import around_function, around_method
+from patchkit.changes.sites import Layer
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.changes.context import Context
+    from patchkit.changes.sites import Site
+    from patchkit.declaration import Wrap
+
+
+@dataclass
+class PreparedWrap:
+    """A wrapper that was built once to see that it can be."""
+
+    site: Site
+    make: Callable[[Any], Any]
+
+    def apply(self) -> Applied:
+        """Put the wrapper around what is there."""
+        return Applied(self.site.push(Layer(self.make)), self.site)
+
+
+def prepare(change: Wrap, context: Context) -> PreparedWrap:
+    """
+    Resolve a target and try the wrapper on it.
+
+    Raises:
+        TargetError: the target is not there, or nothing that can be wrapped.
+
+    """
+    assert context.module is not None
+    location = locate(context.module, change.place.qualname)
+    by = context.object_named(change.by)
+    if not callable(by):
+        raise TargetError(f"Wrap({change.target!r}): found {by!r}, expected a function")
+    return wrapped_at(context.sites.at(location), location, by, change.target)
+
+
+def wrapped_at(site: Site, location: Location, by: Any, target: str) -> PreparedWrap:
+    """Prepare `by` around one location; `target` is for the error message."""
+    make = functools.partial(_wrapper, by=by, in_class=isinstance(location.owner, type))
+    try:
+        make(location.value)
+    except TypeError as error:
+        raise TargetError(f"Wrap({target!r}): {error}") from error
+    return PreparedWrap(site, make)
+
+
+def _wrapper(value: Any, *, by: Any, in_class: bool) -> Any:
+    if isinstance(value, staticmethod):
+        return staticmethod(_function(value.__func__, by))
+    if isinstance(value, classmethod):
+        return classmethod(_method(value.__func__, by))
+    if isinstance(value, property):
+        return _property(value, by)
+    if isinstance(value, functools.cached_property):
+        return _cached_property(value, by)
+    if isinstance(value, type):
+        raise TypeError(
+            f"found the class {value.__name__}, expected a function or method; wrap its "
+            "__init__ or __new__, or use Replace"
+        )
+    return (_method if in_class else _function)(value, by)
+
+
+def _function(function: Any, by: Any) -> Any:
+    return (
+        around_function(function, by)
+        if isinstance(function, FunctionType)
+        else _proxy(function, by)
+    )
+
+
+def _method(function: Any, by: Any) -> Any:
+    return (
+        around_method(function, by) if isinstance(function, FunctionType) else _proxy(function, by)
+    )
+
+
+def _property(value: property, by: Any) -> property:
+    if value.fget is None:
+        raise TypeError("found a property without a getter, expected one with")
+    return value.getter(_method(value.fget, by))
+
+
+def _cached_property(value: Any, by: Any) -> Any:
+    new = functools.cached_property(_method(value.func, by))
+    new.attrname = value.attrname
+    return new
+
+
+def _proxy(value: Any, by: Any) -> Any:
+    if not callable(value):
+        raise TypeError(f"found {value!r}, expected something to call")
+    try:
+        from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
+    except ImportError as error:
+        found = f"found {value!r}, which is no Python function"
+        raise TypeError(f"{found}; to wrap it, install vllm-patchkit[wrapt]") from error
+    return FunctionWrapper(value, by)

@@ -1,0 +1,21 @@
+"""The command `patchkit`: one file a command; `facts` holds what they say as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Run the command line and return its exit code: 0 fine, 1 findings, 2 wrong use or broken input.
+
+    Args:
+        argv: the words after `patchkit`; those of this process unless given.
+
+    """
+    from patchkit.cli.app import run  # noqa: PLC0415 - who imports the package needs no click
+
+    return run(argv)

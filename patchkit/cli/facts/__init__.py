@@ -1,0 +1,1 @@
+"""What the commands say, as plain data: gathered here, printed by `patchkit.report`."""

@@ -1,0 +1,146 @@
+"""Facts of `patchkit doctor`: what is here, what is asked for, and what stands in the way."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from typing import TYPE_CHECKING
+
+from patchkit.cli.facts.rows import distribution, reason_to_skip
+from patchkit.cli.facts.ways_in import ways_in
+from patchkit.environment import VARIABLES
+from patchkit.errors import PatchkitError, VersionError
+from patchkit.packs import OWN_PACKS, installed_packs, packs_for
+from patchkit.registry import Registry, read_pack
+from patchkit.roles import ROLE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from patchkit.environment import Settings
+    from patchkit.registry import Row
+    from patchkit.report.shapes import CheckShape, DoctorShape
+    from patchkit.selection import Selection
+    from patchkit.versions import Versions
+
+_HEAVY = ("vllm", "torch", "ray")
+_FINDINGS = ("warn", "bad")
+
+
+def doctor_facts(
+    selection: Selection, environ: Mapping[str, str], extra: Collection[str] = ()
+) -> DoctorShape:
+    """
+    Look at everything that decides on patches here.
+
+    Args:
+        selection: what decides on rows.
+        environ: the environment.
+        extra: packs of `--patches`.
+
+    """
+    rows: list[Row] = []
+    packs = list(_packs(selection.settings, extra, rows))
+    registry, order = _registry(rows)
+    checks = [
+        _check("python", "note", sys.version.split()[0], sys.executable),
+        *_versions(selection.versions, rows),
+        *packs,
+        *order,
+        *_selection(registry, selection),
+        *_settings(environ, selection.settings, {row.name for row in rows}),
+        *ways_in(environ),
+    ]
+    return {"checks": checks, "findings": sum(check["mark"] in _FINDINGS for check in checks)}
+
+
+def _versions(versions: Versions, rows: Collection[Row]) -> Iterator[CheckShape]:
+    texts = [text for row in rows for text in row.patch.requires]
+    texts += [text for row in rows for change in row.patch.changes for text in change.requires]
+    for name in dict.fromkeys(("vllm", *map(distribution, texts))):
+        yield _version(versions, name)
+
+
+def _version(versions: Versions, name: str) -> CheckShape:
+    try:
+        found = versions.find(name)
+        if found is None:
+            mark = "warn" if name == "vllm" else "note"
+            return _check("versions", mark, name, "not installed")
+        counts_as = found.counts_as
+    except VersionError as error:
+        return _check("versions", "bad", name, str(error))
+    note = "" if counts_as == found.version else f", counts as {counts_as}"
+    return _check("versions", "ok", name, f"{found.version}{note} ({found.source})")
+
+
+def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[CheckShape]:
+    """Read every pack into `rows`, and say how each went."""
+    for name in packs_for(settings, extra):
+        there = {heavy for heavy in _HEAVY if heavy in sys.modules}
+        try:
+            read = read_pack(name)
+        except PatchkitError as error:
+            yield _check("packs", "bad", name, str(error))
+            continue
+        rows += read
+        yield _check("packs", "ok", name, f"{_count(len(read))}, {_origin(name, settings)}")
+        slow = [heavy for heavy in _HEAVY if heavy in sys.modules and heavy not in there]
+        if slow:
+            message = f"reading it imports {', '.join(slow)}: slow, and in every process"
+            yield _check("packs", "warn", name, message)
+
+
+def _origin(name: str, settings: Settings) -> str:
+    if name in OWN_PACKS:
+        return "patchkit's own"
+    if name in installed_packs():
+        return "installed"
+    return "from PATCHKIT_PATCHES" if name in settings.packs else "from --patches"
+
+
+def _registry(rows: Collection[Row]) -> tuple[Registry, list[CheckShape]]:
+    try:
+        return Registry(rows), []
+    except PatchkitError as error:
+        return Registry(), [_check("packs", "bad", "all together", str(error))]
+
+
+def _selection(registry: Registry, selection: Selection) -> Iterator[CheckShape]:
+    selected = [row for row in registry if reason_to_skip(row, selection) is None]
+    yield _check("patches", "note", "selected", f"{len(selected)} of {_count(len(registry))}")
+    names = {row.name for row in selected}
+    for row in selected:
+        for other in names & set(row.patch.conflicts):
+            message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
+            yield _check("patches", "bad", row.name, message)
+
+
+def _settings(
+    environ: Mapping[str, str], settings: Settings, names: Collection[str]
+) -> Iterator[CheckShape]:
+    known = {*VARIABLES, ROLE_VARIABLE}
+    for variable in sorted(name for name in environ if name in known):
+        yield _check("settings", "note", variable, environ[variable])
+    for variable in sorted(environ):
+        if variable.startswith("PATCHKIT_") and variable not in known:
+            message = f"no setting of patchkit{_near(variable, known)}"
+            yield _check("settings", "warn", variable, message)
+    named = {"PATCHKIT_DISABLE": settings.disabled, "PATCHKIT_ONLY": settings.only or ()}
+    for variable, words in named.items():
+        for word in (word for word in words if word not in names):
+            message = f"no patch is named {word!r}{_near(word, names)}"
+            yield _check("settings", "warn", variable, message)
+
+
+def _near(word: str, words: Collection[str]) -> str:
+    near = difflib.get_close_matches(word, sorted(words), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _count(number: int) -> str:
+    return f"{number} patch" if number == 1 else f"{number} patches"
+
+
+def _check(topic: str, mark: str, subject: str, message: str) -> CheckShape:
+    return {"topic": topic, "mark": mark, "subject": subject, "message": message}

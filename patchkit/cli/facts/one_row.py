@@ -1,0 +1,57 @@
+"""Facts of `patchkit show`: one row in full, with what is found here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.cli.facts.rows import change_facts, distribution, patch_facts, version_here
+from patchkit.cli.facts.target_state import state_of
+from patchkit.errors import VersionError
+
+if TYPE_CHECKING:
+    from patchkit.declaration import Change
+    from patchkit.registry import Row
+    from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape
+    from patchkit.selection import Selection
+    from patchkit.versions import Versions
+
+
+def show_facts(row: Row, selection: Selection) -> ShowShape:
+    """Say everything that a row declares, and how it stands here."""
+    patch, versions = row.patch, selection.versions
+    return {
+        **patch_facts(row, selection),
+        "requirements": [_requirement(versions, text) for text in patch.requires],
+        "changes": [_full_change(change, versions) for change in patch.changes],
+        "required": patch.required,
+        "after": list(patch.after),
+        "conflicts": list(patch.conflicts),
+        "env": patch.env,
+        "when": patch.when,
+    }
+
+
+def _requirement(versions: Versions, text: str) -> RequirementShape:
+    reason = _unmet(versions, text)
+    found = version_here(versions, distribution(text))
+    return {"requirement": text, **found, "holds": reason is None, "reason": reason}
+
+
+def _full_change(change: Change, versions: Versions) -> FullChangeShape:
+    reasons = (_unmet(versions, text) for text in change.requires)
+    reason = next((reason for reason in reasons if reason), None)
+    return {
+        **change_facts(change),
+        "by": change.body_name,
+        "rebind": change.rebind,
+        "selected": reason is None,
+        "reason": reason,
+        "here": state_of(change.place),
+    }
+
+
+def _unmet(versions: Versions, text: str) -> str | None:
+    try:
+        return versions.unmet(text)
+    except VersionError as error:
+        return str(error)

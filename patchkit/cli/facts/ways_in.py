@@ -1,0 +1,109 @@
+"""Facts of `patchkit doctor`: by which ways patchkit gets into processes here."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.cli.facts.child import WAY_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from patchkit.report.shapes import CheckShape
+
+_TOPIC = "ways in"
+_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
+
+
+def ways_in(environ: Mapping[str, str], folders: Iterable[str] | None = None) -> list[CheckShape]:
+    """
+    Say which ways in are active, and what stands against them.
+
+    Args:
+        environ: of the processes in question.
+        folders: where `.pth` files count; those of this Python unless given.
+
+    """
+    bootstrap = find_bootstrap(_site_folders() if folders is None else folders)
+    return [
+        *_switch(environ, bootstrap),
+        *_plugin(environ, sorted(_plugin_names())),
+        _run(environ),
+        _bootstrap(environ, bootstrap),
+    ]
+
+
+def find_bootstrap(folders: Iterable[str]) -> Path | None:
+    """Find the file that imports patchkit when Python starts: one with such an `import` line."""
+    for folder in folders:
+        for pattern in ("*.pth", "*.start"):
+            for file in sorted(Path(folder).glob(pattern)):
+                if _imports_patchkit(file):
+                    return file
+    return None
+
+
+def _switch(environ: Mapping[str, str], bootstrap: Path | None) -> Iterator[CheckShape]:
+    switch = environ.get("PATCHKIT", "").strip()
+    if switch == "0":
+        yield _check("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
+    elif switch == "1" and bootstrap is None and not _is_under_run(environ):
+        yield _check("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
+
+
+def _plugin(environ: Mapping[str, str], names: list[str]) -> Iterator[CheckShape]:
+    if not names:
+        yield _check("note", "vLLM plugin", "not installed here")
+        return
+    allowed = environ.get("VLLM_PLUGINS")
+    left_out = [name for name in names if allowed is not None and name not in allowed.split(",")]
+    if left_out:
+        message = f"VLLM_PLUGINS={allowed} leaves out {', '.join(left_out)}: vLLM will not load it"
+        yield _check("warn", "vLLM plugin", message)
+    else:
+        yield _check("ok", "vLLM plugin", "installed: active in every vLLM process")
+
+
+def _run(environ: Mapping[str, str]) -> CheckShape:
+    if _is_under_run(environ):
+        return _check("ok", "patchkit run", "active: this process was started by it")
+    return _check("note", "patchkit run", "not active: this process was not started by it")
+
+
+def _bootstrap(environ: Mapping[str, str], file: Path | None) -> CheckShape:
+    if file is None:
+        return _check("note", "bootstrap", "not installed")
+    if environ.get("PATCHKIT", "").strip() == "1":
+        return _check("ok", "bootstrap", f"active: {file}")
+    return _check("note", "bootstrap", f"installed, waits for PATCHKIT=1: {file}")
+
+
+def _is_under_run(environ: Mapping[str, str]) -> bool:
+    return WAY_IN in environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
+def _plugin_names() -> set[str]:
+    found = (entry for group in _GROUPS for entry in entry_points(group=group))
+    return {entry.name for entry in found if entry.value.startswith("patchkit.")}
+
+
+def _site_folders() -> list[str]:
+    user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    return [folder for folder in (*site.getsitepackages(), *user) if folder in sys.path]
+
+
+def _imports_patchkit(file: Path) -> bool:
+    try:
+        lines = file.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any("patchkit" in line and line.startswith(("import ", "patchkit")) for line in lines)
+
+
+def _check(mark: str, subject: str, message: str) -> CheckShape:
+    return {"topic": _TOPIC, "mark": mark, "subject": subject, "message": message}

@@ -1,0 +1,60 @@
+"""Options that several commands have, and what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from patchkit.environment import Settings
+from patchkit.registry import Registry
+from patchkit.selection import Selection
+from patchkit.versions import Found, Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+def patches_option(command: _Command) -> _Command:
+    """Give a command that reads rows `--patches MODULE`, repeatable."""
+    return click.option(
+        "--patches",
+        "packs",
+        multiple=True,
+        metavar="MODULE",
+        help="A pack to read beside the installed ones; repeatable.",
+    )(command)
+
+
+def format_option(command: _Command) -> _Command:
+    """Give a command that has data `--format table|json`."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="For a person or for a program.",
+    )(command)
+
+
+def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:
+    """
+    Read the rows of this process and what decides on them.
+
+    Args:
+        packs: modules of `--patches`.
+        vllm: the version of `--vllm`, to believe as `VLLM_VERSION` is.
+
+    Raises:
+        PatchkitError: a variable, a row or `vllm` is not what it should be.
+
+    """
+    settings = Settings.read()
+    if vllm is not None:
+        _ = Found("vllm", vllm, "--vllm").counts_as  # raises where it is no version
+        settings = replace(settings, vllm_version=vllm)
+    return Registry.collect(settings, packs), Selection(settings, Versions.of(settings))

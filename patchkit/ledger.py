@@ -1,0 +1,97 @@
+"""How it stands with every row here: told to the journal, to stderr, and by stopping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from patchkit.errors import ApplyError
+from patchkit.log import say
+from patchkit.plan import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from patchkit.declaration import Role
+    from patchkit.environment import Settings
+    from patchkit.journal import Journal
+    from patchkit.plan import State
+
+
+class Ledger:
+    """
+    The states of a session's rows and the failure policy.
+
+    Args:
+        states: by name of the patch.
+        settings: `on_failure` and how much to say.
+        journal: told of every change of status.
+
+    """
+
+    def __init__(self, states: dict[str, State], settings: Settings, journal: Journal) -> None:
+        self.states = states
+        self.journal = journal
+        self._settings = settings
+
+    def set(self, state: State, status: str, reason: str = "", **facts: Any) -> None:
+        """Give a row another status, and tell."""
+        state.status, state.reason = status, reason
+        self.tell(state, **facts)
+
+    def tell(self, state: State, **facts: Any) -> None:
+        """Write a row's status to the journal."""
+        name, status, reason = state.row.name, state.status, state.reason
+        self.journal.write("patch", name=name, status=status, reason=reason, **facts)
+        self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
+
+    def say(self, level: str, text: str) -> None:
+        """Write to stderr what is loud enough."""
+        say(level, text, self._settings.log)
+
+    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
+        """Report what could not be taken back."""
+        for error in errors:
+            self.say("error", f"undo: {error}")
+
+    def fail(self, state: State, error: Exception, **facts: Any) -> None:
+        """
+        Note a failure.
+
+        Raises:
+            ApplyError: the patch is required, and failures stop the process.
+
+        """
+        state.error = error
+        self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
+        self.stop_if_failed([state])
+        self.say("warning", f"patch {state.row.name} failed: {state.reason}")
+
+    def stop_if_failed(self, states: Iterable[State], roles: Iterable[Role] | None = None) -> None:
+        """
+        Stop where a required patch has failed before; somebody may have swallowed the error then.
+
+        Args:
+            states: the rows to look at.
+            roles: only rows of these roles, unless None.
+
+        Raises:
+            ApplyError: with the first failure as its cause.
+
+        """
+        wanted = None if roles is None else frozenset(roles)
+        for state in states:
+            here = wanted is None or bool(wanted & state.row.roles)
+            if here and state.status == FAILED and self._must_stop(state):
+                raise ApplyError(_stop_text(state)) from state.error
+
+    def _must_stop(self, state: State) -> bool:
+        return state.row.patch.required and self._settings.on_failure == "stop"
+
+
+def _stop_text(state: State) -> str:
+    name = state.row.name
+    return (
+        f"required patch {name} ({state.row.body}) failed: {state.reason}. The process stops, as "
+        "it would run half patched. PATCHKIT_ON_FAILURE=warn lets it go on; "
+        f"PATCHKIT_DISABLE={name} leaves the patch out."
+    )

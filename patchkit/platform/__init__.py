@@ -1,0 +1,75 @@
+"""Patches for the processes that hold no model: main and engine-core."""
+
+from patchkit.declaration import AfterImport, Patch, Replace, Role, Wrap
+
+_WHY_UNPICKLE = (
+    "Ray unpickles a worker's arguments, and multiprocessing a spawned engine core's "
+    "configuration, before anything has imported the device backend. Device strings such as "
+    "'npu:0' then fail with 'Expected one of cpu, cuda, ... device type at start of device string'."
+)
+_UPSTREAM = "none: upstream knows its own device backends only"
+_SUNSET = (
+    "vLLM imports the platform's device module before a worker's arguments are unpickled, in "
+    "every executor"
+)
+
+PATCHES = (
+    Patch(
+        name="device-backend-after-torch",
+        body="patch_torch",
+        requires=("vllm>=0.7,<0.34",),
+        roles=frozenset(Role),
+        changes=(AfterImport("torch", call="import_backend"),),
+        when="is_installed",
+        why=_WHY_UNPICKLE,
+        upstream=_UPSTREAM,
+        sunset=_SUNSET,
+    ),
+    Patch(
+        name="ray-worker-torch-npu",
+        body="patch_ray_utils",
+        requires=("vllm>=0.11.1,<0.33", "ray"),
+        changes=(Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),),
+        when="is_installed",
+        after=("device-backend-after-torch",),
+        why=_WHY_UNPICKLE,
+        upstream=_UPSTREAM,
+        sunset=_SUNSET,
+    ),
+    Patch(
+        name="ray-worker-v2-torch-npu",
+        body="patch_ray_executor_v2",
+        requires=("vllm>=0.20,<0.34", "ray"),
+        changes=(Replace("vllm.v1.executor.ray_executor_v2:RayWorkerProc", by="NPURayWorkerProc"),),
+        when="is_installed",
+        after=("device-backend-after-torch",),
+        why=_WHY_UNPICKLE,
+        upstream=_UPSTREAM,
+        sunset=_SUNSET,
+    ),
+    Patch(
+        name="ray-worker-v0-torch-npu",
+        body="patch_executor_ray_utils",
+        requires=("vllm>=0.7,<0.11.1", "ray"),
+        changes=(Replace("vllm.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),),
+        when="is_installed",
+        after=("device-backend-after-torch",),
+        why=_WHY_UNPICKLE,
+        upstream=_UPSTREAM,
+        sunset=_SUNSET,
+    ),
+    Patch(
+        name="ray-actors-carry-patchkit",
+        body="patch_actor",
+        requires=("vllm>=0.7,<0.34", "ray"),
+        roles=frozenset(Role),
+        changes=(Wrap("ray.actor:ActorClass._remote", by="with_settings"),),
+        why=(
+            "Ray's raylet starts worker processes, so they inherit neither the environment nor "
+            "the patches of the process that asked for them. A worker must know its packs and "
+            "its role before its arguments are unpickled."
+        ),
+        upstream="none: it is patchkit's own way into vLLM's actors",
+        sunset="Ray honours a setup hook in an actor's own runtime environment",
+    ),
+)

@@ -1,0 +1,59 @@
+"""The session of this process: made once, by whichever way in comes first."""
+
+from __future__ import annotations
+
+import os
+
+from patchkit.children import watch_children
+from patchkit.declaration import Role
+from patchkit.entries import watch_entries
+from patchkit.environment import Settings
+from patchkit.journal import Journal
+from patchkit.registry import Registry
+from patchkit.roles import initial_roles
+from patchkit.selection import Selection
+from patchkit.session import Session
+from patchkit.versions import Versions
+
+_session: Session | None = None
+
+
+def current() -> Session | None:
+    """Return this process's session, or None where patchkit is not armed."""
+    return _session
+
+
+def arm(roles: frozenset[Role] | None = None) -> Session | None:
+    """
+    Arm this process, once; None where `PATCHKIT=0` says not to.
+
+    Args:
+        roles: those it has, where that is known; otherwise patchkit finds out.
+
+    Raises:
+        PatchkitError: a setting or a row is malformed, or a required patch failed.
+
+    """
+    global _session  # noqa: PLW0603 - the one process session
+    if _session is None:
+        settings = Settings.read()
+        if not settings.enabled:
+            return None
+        selection = Selection(settings, Versions.of(settings))
+        session = Session(Registry.collect(settings), selection, Journal(settings.journal))
+        watch_entries(session)
+        watch_children(session)
+        os.register_at_fork(after_in_child=_after_fork)
+        _session = session
+        session.arm(initial_roles(os.environ) if roles is None else roles)
+    return _session
+
+
+def arrive(role: str | None) -> None:
+    """Arm a spawned child; what its parent knows of its role is worth more than a guess."""
+    arm(None if role is None else frozenset({Role(role)}))
+
+
+def _after_fork() -> None:
+    if _session is not None:
+        _session.after_fork()

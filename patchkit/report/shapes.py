@@ -1,0 +1,114 @@
+"""
+The data that commands hand to reports: the keys of `--format json`, as types.
+
+They are the contract with programs that read them: keys may be added, none renamed.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class VersionShape(TypedDict):
+    """What is known of a distribution here; `version` is null where there is none."""
+
+    version: str | None
+    source: str | None
+
+
+class ChangeShape(TypedDict):
+    """One change of a patch."""
+
+    kind: str
+    target: str
+    requires: list[str]
+
+
+class PatchShape(TypedDict):
+    """One row, and whether it is for here; `reason` says why not."""
+
+    name: str
+    pack: str
+    body: str
+    roles: list[str]
+    requires: list[str]
+    changes: list[ChangeShape]
+    selected: bool
+    reason: str | None
+    why: str
+    upstream: str
+    sunset: str
+
+
+class ListShape(TypedDict):
+    """What `patchkit list` answers."""
+
+    versions: dict[str, VersionShape]
+    patches: list[PatchShape]
+
+
+class StateShape(TypedDict):
+    """What stands at a target here: `present`, `absent`, `no-module` or `undecided`."""
+
+    state: str
+    file: str | None
+    line: int | None
+    detail: str
+
+
+class FullChangeShape(ChangeShape):
+    """One change with all its fields; `reason` says why it is not for here."""
+
+    by: str
+    rebind: bool
+    selected: bool
+    reason: str | None
+    here: StateShape
+
+
+class RequirementShape(TypedDict):
+    """One requirement and what is found here; `reason` says why it does not hold."""
+
+    requirement: str
+    version: str | None
+    source: str | None
+    holds: bool
+    reason: str | None
+
+
+class ShowShape(TypedDict):
+    """What `patchkit show` answers: the keys of `list`, and the rest of the row."""
+
+    name: str
+    pack: str
+    body: str
+    roles: list[str]
+    requires: list[str]
+    requirements: list[RequirementShape]
+    changes: list[FullChangeShape]
+    selected: bool
+    reason: str | None
+    why: str
+    upstream: str
+    sunset: str
+    required: bool
+    after: list[str]
+    conflicts: list[str]
+    env: str | None
+    when: str | None
+
+
+class CheckShape(TypedDict):
+    """One line of `patchkit doctor`; `mark` is `ok`, `warn`, `bad`, or `note` for a plain fact."""
+
+    topic: str
+    mark: str
+    subject: str
+    message: str
+
+
+class DoctorShape(TypedDict):
+    """What `patchkit doctor` answers; `findings` counts what is `warn` or `bad`."""
+
+    checks: list[CheckShape]
+    findings: int

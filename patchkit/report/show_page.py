@@ -1,0 +1,96 @@
+"""`patchkit show` for a person: one row as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report.console import console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape
+
+_STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
+
+
+def print_show(data: ShowShape) -> None:
+    """Print one row in full."""
+    out = console()
+    out.print(Text(data["name"], style="name"), Text(data["pack"], style="note"))
+    out.print()
+    out.print(_fields(data))
+    for number, change in enumerate(data["changes"], start=1):
+        out.print()
+        out.print(_change_line(number, change))
+        out.print(Padding(_change_fields(change), (0, 0, 0, 3)))
+
+
+def _fields(data: ShowShape) -> Table:
+    table = _grid()
+    table.add_row("here", _selected(data["selected"], data["reason"]))
+    table.add_row("roles", ", ".join(data["roles"]))
+    table.add_row("requires", _requirements(data["requirements"]))
+    for label, text in _texts(data):
+        table.add_row(label, Text(text))
+    return table
+
+
+def _texts(data: ShowShape) -> Iterator[tuple[str, str]]:
+    texts = {
+        "why": data["why"],
+        "upstream": data["upstream"],
+        "sunset": data["sunset"],
+        "body": data["body"],
+        "after": ", ".join(data["after"]),
+        "conflicts": ", ".join(data["conflicts"]),
+        "needs set": data["env"],
+        "asks": data["when"],
+        "failure": "stops the process" if data["required"] else "is a warning",
+    }
+    return ((label, text) for label, text in texts.items() if text)
+
+
+def _requirements(requirements: list[RequirementShape]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for requirement in requirements:
+        found = requirement["version"]
+        holds = Text("holds", "ok") if requirement["holds"] else Text("does not hold", "warn")
+        here = f"{found} ({requirement['source']})" if found else "not installed"
+        table.add_row(requirement["requirement"], holds, Text(here, "note"))
+    return table
+
+
+def _change_line(number: int, change: FullChangeShape) -> Text:
+    return Text.assemble(
+        f"{number}. ", (change["kind"], "heading"), " ", (change["target"], "name")
+    )
+
+
+def _change_fields(change: FullChangeShape) -> Table:
+    table = _grid()
+    table.add_row("by", change["by"])
+    for text in change["requires"]:
+        table.add_row("requires", text)
+    if not change["selected"]:
+        table.add_row("here", _selected(change["selected"], change["reason"]))
+    if not change["rebind"]:
+        table.add_row("rebind", "no")
+    state = change["here"]
+    table.add_row("target", Text(state["detail"], style=_STYLES[state["state"]]))
+    return table
+
+
+def _selected(selected: bool, reason: str | None) -> Text:
+    return Text("selected", "ok") if selected else Text(f"not selected: {reason}", "warn")
+
+
+def _grid() -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="note", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table

@@ -1,0 +1,99 @@
+"""
+How a process enters main, engine-core and worker.
+
+The tables say which upstream function begins a role (vLLM 0.7 to 0.33, read and traced). A name
+that a release lacks is never reached there, so the tables need no versions.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from patchkit.declaration import Role, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+PROCESS_TARGETS: Mapping[str, Role] = {
+    "vllm.v1.engine.core:EngineCoreProc.run_engine_core": Role.ENGINE_CORE,
+    "vllm.v1.executor.multiproc_executor:WorkerProc.worker_main": Role.WORKER,
+    # V0, up to 0.10
+    "vllm.engine.multiprocessing.engine:run_mp_engine": Role.ENGINE_CORE,
+    "vllm.executor.multiproc_worker_utils:_run_worker_process": Role.WORKER,
+}
+"""What `multiprocessing.Process(target=…)` runs."""
+
+_PROCESS_NAMES = (("EngineCore", Role.ENGINE_CORE), ("VllmWorker", Role.WORKER))
+"""How the process is called, where its target is wrapped by somebody (since 0.9)."""
+
+ENTRIES: Mapping[Target, Role] = {
+    Target.parse(text): role
+    for text, role in (
+        # Whoever makes an engine's configuration is its main process.
+        ("vllm.engine.arg_utils:EngineArgs.create_engine_config", Role.MAIN),
+        # An engine in this very process (VLLM_ENABLE_V1_MULTIPROCESSING=0), a Ray actor.
+        ("vllm.v1.engine.core_client:InprocClient.__init__", Role.ENGINE_CORE),
+        ("vllm.v1.engine.core:EngineCore.__init__", Role.ENGINE_CORE),
+        ("vllm.engine.llm_engine:LLMEngine.__init__", Role.ENGINE_CORE),
+        ("vllm.v1.worker.worker_base:WorkerWrapperBase.__init__", Role.WORKER),
+        ("vllm.worker.worker_base:WorkerWrapperBase.__init__", Role.WORKER),
+        ("vllm.v1.executor.multiproc_executor:WorkerProc.__init__", Role.WORKER),
+        ("vllm.v1.executor.ray_executor_v2:RayWorkerProc.__init__", Role.WORKER),
+    )
+}
+"""Functions whose first call means that the process has entered the role, if it had not before."""
+
+RAY_ACTORS: Mapping[str, Role] = {
+    "vllm.executor.ray_utils:RayWorkerWrapper": Role.WORKER,
+    "vllm.v1.executor.ray_utils:RayWorkerWrapper": Role.WORKER,
+    "vllm.v1.executor.ray_executor_v2:RayWorkerProc": Role.WORKER,
+    "vllm.v1.engine.core:EngineCoreActorMixin": Role.ENGINE_CORE,
+    "vllm.v1.engine.core:DPEngineCoreActor": Role.ENGINE_CORE,
+}
+"""Classes that vLLM runs as Ray actors; an actor's class or a base of it is among them."""
+
+ROLE_VARIABLE = "PATCHKIT_ROLE"
+"""Tells a Ray worker process its role before it has loaded anything; consumed on arrival."""
+
+
+def role_of_actor(cls: type) -> Role | None:
+    """Tell the role of a Ray actor by its class, or None if it is none of vLLM's."""
+    names = (f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__)
+    return next((RAY_ACTORS[name] for name in names if name in RAY_ACTORS), None)
+
+
+def role_of_process(process: Any) -> Role | None:
+    """Tell the role of a `multiprocessing` process from its target or its name."""
+    target: Any = getattr(process, "_target", None)
+    while hasattr(target, "func"):
+        target = target.func  # functools.partial
+    where = f"{getattr(target, '__module__', '')}:{getattr(target, '__qualname__', '')}"
+    return PROCESS_TARGETS.get(where) or role_of_name(getattr(process, "name", ""))
+
+
+def role_of_name(name: str) -> Role | None:
+    """Tell the role from the name of a `multiprocessing` process."""
+    return next((role for prefix, role in _PROCESS_NAMES if name.startswith(prefix)), None)
+
+
+def is_ray_worker() -> bool:
+    """Whether Ray's raylet started this process."""
+    argv: list[str] = getattr(sys, "argv", None) or [""]
+    return argv[0].endswith("default_worker.py")
+
+
+def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
+    """
+    Tell the roles that a process has when patchkit arrives in it.
+
+    A Ray worker process has none until its actor's class is known; a child of `multiprocessing`
+    is known by its name; anything else is a main process. Takes `PATCHKIT_ROLE` out of environ.
+    """
+    if told := environ.pop(ROLE_VARIABLE, ""):
+        return frozenset({Role(told)})
+    if is_ray_worker():
+        return frozenset()
+    process = sys.modules.get("multiprocessing.process")
+    name = process.current_process().name if process else ""
+    return frozenset({role_of_name(name) or Role.MAIN})

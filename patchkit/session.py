@@ -1,0 +1,226 @@
+"""
+The one mutable thing in a process: patches armed, applied and undone, and the roles entered.
+
+A patch applies when its target's module has been imported *and* the process has entered one of
+its roles; whichever comes last makes it due.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from patchkit.applier import Applier
+from patchkit.apply import unwind
+from patchkit.changes.resolve import locate
+from patchkit.changes.wrap import wrapped_at
+from patchkit.errors import TargetError, UndoError
+from patchkit.finder import Finder, is_half_imported
+from patchkit.journal import process_facts
+from patchkit.ledger import Ledger
+from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
+from patchkit.rebind import modules_since
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from types import ModuleType
+    from typing import Any
+
+    from patchkit.declaration import Role, Target
+    from patchkit.journal import Journal
+    from patchkit.plan import Group, State
+    from patchkit.registry import Registry
+    from patchkit.selection import Selection
+
+    Hook = Callable[[ModuleType], None]
+
+
+class Session:
+    """
+    The patches of one process.
+
+    Args:
+        registry: the rows.
+        selection: which of them are for here.
+        journal: told of everything that happens.
+
+    """
+
+    def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
+        self.registry = registry
+        self.settings = selection.settings
+        self.journal = journal
+        self.roles: set[Role] = set()
+        self._plan = Plan(registry)
+        self._ledger = Ledger(self._plan.states, selection.settings, journal)
+        self._applier = Applier(self._plan, selection, self._ledger)
+        self._finder = Finder(self)
+        self._hooks: dict[str, list[Hook]] = {}
+        self._executing: set[str] = set()
+        self._own_undos: list[Callable[[], None]] = []
+
+    @property
+    def states(self) -> dict[str, State]:
+        """How it stands with each row, by name."""
+        return self._plan.states
+
+    # -- arm ------------------------------------------------------------------------------------
+
+    def arm(self, roles: Collection[Role]) -> None:
+        """Watch imports from now on, and enter the roles that the process has already."""
+        self.journal.write("armed", patches=list(self.states), **process_facts())
+        self._finder.watch(self._plan.modules | set(self._hooks))
+        self._finder.install()
+        for name in list(self._hooks):
+            if self._is_whole(name):
+                self._run_hooks(name, sys.modules[name])
+        for role in sorted(roles):
+            self.enter(role)
+
+    def disarm(self) -> None:
+        """Take everything back, patchkit's own hooks included, and watch no more."""
+        self._finder.uninstall()
+        try:
+            self.undo()
+        finally:
+            unwind(self._own_undos)
+
+    def when_imported(self, name: str, hook: Hook) -> None:
+        """Call `hook(module)` after each execution of a module; say so before `arm`."""
+        self._hooks.setdefault(name, []).append(hook)
+
+    def hook_call(self, module: ModuleType, target: Target, by: Any) -> None:
+        """Wrap an upstream function for patchkit itself; does nothing where it is not there."""
+        try:
+            location = locate(module, target.qualname)
+        except TargetError:
+            return
+        if getattr(location.owner, "__module__", target.module) != target.module:
+            return  # only a name for another module's class
+        ready = wrapped_at(self._applier.sites.at(location), location, by, str(target))
+        self._own_undos.append(ready.apply().undo)
+
+    # -- what the finder tells ------------------------------------------------------------------
+
+    def importing(self, name: str) -> None:
+        """A module is about to execute."""
+        self._executing.add(name)
+        self._apply(self._plan.due(name, before=True), {}, list)
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """A module has executed."""
+        self._executing.discard(name)
+        self._applier.note_execution(name)
+        self._run_hooks(name, module)
+        due = self._plan.due(name, before=False)
+        self._apply(due, {name: module}, lambda: modules_since(name))
+        if waiting := self._plan.of_body(name):
+            self._apply_late(waiting)
+
+    # -- roles ----------------------------------------------------------------------------------
+
+    def enter(self, role: Role) -> None:
+        """
+        Enter a role: apply what has waited for it.
+
+        Raises:
+            ApplyError: a required patch of the role fails now, or has failed before.
+
+        """
+        self._ledger.stop_if_failed(self.states.values(), (role,))
+        if role not in self.roles:
+            self.roles.add(role)
+            self.journal.write("role", role=str(role))
+            self._apply_late(self._plan.groups())
+
+    def stop_if_failed(self) -> None:
+        """
+        Stop where a required patch of this process has failed and somebody swallowed the error.
+
+        Raises:
+            ApplyError: one has.
+
+        """
+        self._ledger.stop_if_failed(self.states.values(), self.roles)
+
+    def become(self, roles: Collection[Role]) -> None:
+        """Take these roles in place of those inherited from the parent (after a fork)."""
+        self.roles.clear()
+        for state in reversed(self.states.values()):
+            if state.status == APPLIED and not state.row.roles & set(roles):
+                self._applier.take_back(state)
+                self._ledger.set(state, ARMED, "for another role")
+        for role in sorted(roles):
+            self.enter(role)
+
+    # -- undo -----------------------------------------------------------------------------------
+
+    def undo(self, names: Iterable[str] | None = None) -> None:
+        """
+        Take patches back, all of them or those named, the last declared first.
+
+        Raises:
+            UndoError: something could not be taken back; the rest was.
+
+        """
+        chosen = [self.states[name] for name in (self.states if names is None else names)]
+        errors: list[Exception] = []
+        for state in reversed(chosen):
+            if state.status in {APPLIED, ARMED}:
+                errors += self._applier.take_back(state)
+                self._ledger.set(state, SKIPPED, "undone")
+        if errors:
+            raise UndoError("; ".join(str(error) for error in errors))
+
+    def apply(self, names: Iterable[str]) -> None:
+        """Arm patches again that were undone, and apply those that are due."""
+        chosen = [self.states[name] for name in names]
+        for state in chosen:
+            if state.status == SKIPPED:
+                state.settled = False
+                self._ledger.set(state, ARMED)
+        self._apply_late(group for state in chosen for group in state.groups)
+
+    # -- fork -----------------------------------------------------------------------------------
+
+    def after_fork(self) -> None:
+        """Make the child's copy usable, and begin a journal of its own."""
+        self._applier.after_fork()
+        self.journal.after_fork()
+        self.journal.write("armed", patches=list(self.states), forked=True, **process_facts())
+        for role in sorted(self.roles):
+            self.journal.write("role", role=str(role), inherited=True)
+        for state in self.states.values():
+            if state.status != ARMED:
+                self._ledger.tell(state, inherited=True)
+
+    # -- what is due ----------------------------------------------------------------------------
+
+    def _apply(
+        self,
+        groups: Iterable[Group],
+        modules: dict[str, ModuleType],
+        scope: Callable[[], list[str]],
+    ) -> None:
+        due = [group for group in groups if group.row.roles & self.roles]
+        if due:
+            self._ledger.stop_if_failed(self.states[group.row.name] for group in due)
+            self._applier.apply(due, modules, scope)
+
+    def _apply_late(self, groups: Iterable[Group]) -> None:
+        """Apply to modules that were imported before; one pass repoints all copies."""
+        missed = [group for group in groups if group.done is None or not group.before]
+        names = dict.fromkeys(group.module for group in missed)
+        whole = {name: sys.modules[name] for name in names if self._is_whole(name)}
+        self._apply([g for g in missed if g.module in whole], whole, lambda: list(sys.modules))
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a module has been imported; if it is being imported, `imported` will come."""
+        module = sys.modules.get(name)
+        if module is None or name in self._executing:
+            return False
+        return not (is_half_imported(module) and self._finder.await_import(name, module))
+
+    def _run_hooks(self, name: str, module: ModuleType) -> None:
+        for hook in self._hooks.get(name, ()):
+            hook(module)
