@@ -1,5 +1,6 @@
 """patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author."""
 
+from patchkit.bodies import watch_bodies
 from patchkit.declaration import (
     AfterImport,
     BeforeImport,
@@ -8,6 +9,8 @@ from patchkit.declaration import (
     Role,
     Wrap,
 )
+
+watch_bodies()
 
 __version__ = "0.1.0"
 

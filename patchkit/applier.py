@@ -51,7 +51,7 @@ class Applier:
         self._free = threading.Condition(threading.Lock())
 
     def note_execution(self, module: str) -> None:
-        """A module has executed once more, so what was applied to it is gone."""
+        """A module is about to execute once more, and to overwrite what was applied to it."""
         with self._free:
             self._executions[module] = self._executions.get(module, 0) + 1
 
@@ -135,11 +135,13 @@ class Applier:
         loaded = sys.modules.get(group.row.body)
         if not changes or (loaded is not None and is_half_imported(loaded)):
             return False  # where somebody else imports the body, its end makes the group due again
+        if group.before and module is not None:
+            raise ApplyError(f"{group.module} was imported before patchkit could run before it")
         body = load_body(group.row, afresh=group.done is not None)
         if (reason := reason_to_skip(group.row, body)) is not None:
             self._ledger.set(state, SKIPPED, reason)
             return False
-        group.undos.clear()
+        unwind(group.undos)  # what the module's last execution left of them
         group.sites.clear()
         apply_group(group, changes, module, body, self.sites)
         group.done = self._execution(group, module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from patchkit.bodies import stop_watching_bodies
 from patchkit.children import watch_children
 from patchkit.declaration import Role
 from patchkit.entries import watch_entries
@@ -45,6 +46,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
         watch_children(session)
         os.register_at_fork(after_in_child=_after_fork)
         _session = session
+        stop_watching_bodies()
         session.arm(initial_roles(os.environ) if roles is None else roles)
     return _session
 

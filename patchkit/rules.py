@@ -98,9 +98,9 @@ def _check_roles(pack: str, patch: Patch) -> None:
         return
     words = ", ".join(repr(str(role)) for role in Role)
     expected = f"some of {words}"
-    if isinstance(patch.roles, str) or not patch.roles:
-        _refuse(pack, patch.name, "roles", _show(patch.roles), expected)
-    roles: Collection[object] = patch.roles
+    roles: object = patch.roles
+    if not isinstance(roles, (tuple, list, set, frozenset)) or not roles:
+        _refuse(pack, patch.name, "roles", _show(roles), expected)
     for role in roles:
         if not isinstance(role, Role) and role not in [str(known) for known in Role]:
             _refuse(pack, patch.name, "roles", f"the unknown role {role!r}", expected)

@@ -56,7 +56,6 @@ class Session:
         self._applier = Applier(self._plan, selection, self._ledger)
         self._finder = Finder(self)
         self._hooks: dict[str, list[Hook]] = {}
-        self._executing: set[str] = set()
         self._own_undos: list[Callable[[], None]] = []
 
     @property
@@ -104,15 +103,14 @@ class Session:
 
     def importing(self, name: str) -> None:
         """A module is about to execute."""
-        self._executing.add(name)
+        self._applier.note_execution(name)
         self._apply(self._plan.due(name, before=True), {}, list)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
-        self._executing.discard(name)
-        self._applier.note_execution(name)
         self._run_hooks(name, module)
-        due = self._plan.due(name, before=False)
+        missed = [group for group in self._plan.due(name, before=True) if group.done is None]
+        due = [*missed, *self._plan.due(name, before=False)]
         self._apply(due, {name: module}, lambda: modules_since(name))
         if waiting := self._plan.of_body(name):
             self._apply_late(waiting)
@@ -146,6 +144,7 @@ class Session:
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
+        self.journal.write("become", roles=[str(role) for role in roles])
         for state in reversed(self.states.values()):
             if state.status == APPLIED and not state.row.roles & set(roles):
                 self._applier.take_back(state)
@@ -217,7 +216,7 @@ class Session:
     def _is_whole(self, name: str) -> bool:
         """Whether a module has been imported; if it is being imported, `imported` will come."""
         module = sys.modules.get(name)
-        if module is None or name in self._executing:
+        if module is None:
             return False
         return not (is_half_imported(module) and self._finder.await_import(name, module))
 

@@ -352,30 +352,32 @@ class _Search:
     def found(self) -> Found | None:
         if self.package is None:
             return self._distributed(next(self._namesakes(), None))
-        stated = self._stated(self.package)
-        return (
-            self._distributed(self._provider(self.package))
-            or (stated if stated and _says_something(stated) else None)
-            or self._distributed(self._undenied(self.package))
-            or stated
-            or Found(self.name, _UNKNOWN, f"{self.package.name}/{self.package.place.name}")
-        )
+        return self._distributed(self._provider(self.package)) or self._vouched(self.package)
+
+    def _vouched(self, package: _Package) -> Found:
+        """What is believed where no distribution has brought the package."""
+        stated = _stated(self.name, package)
+        if stated and _says_something(stated):
+            return stated
+        unknown = Found(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
+        return self._distributed(self._undenied(package)) or stated or unknown
 
     def _provider(self, package: _Package) -> Distribution | None:
         best, evidence = None, _Evidence.SILENT
         for dist in self._candidates():
             shown = _evidence(dist, package, namesake=self._is_namesake(dist))
-            if shown > evidence:
+            if shown > evidence and _header(dist, "Version"):
                 best, evidence = dist, shown
-            if shown is _Evidence.PROVES:
+            if evidence is _Evidence.PROVES:
                 break
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
         """All distributions, the cheap guesses first: most often the first one is right."""
         yield from self._namesakes()
-        others = [dist for dist in _distributions(self.path) if _header(dist, "Version")]
-        yield from sorted(others, key=lambda dist: self.name not in _header(dist, "Name").lower())
+        others = [(_canonical(_header(dist, "Name")), dist) for dist in _distributions(self.path)]
+        yield from (dist for name, dist in others if self.name in name)
+        yield from (dist for name, dist in others if self.name not in name)
 
     def _namesakes(self) -> Iterator[Distribution]:
         dists = _distributions(self.path, self.name)
@@ -394,20 +396,22 @@ class _Search:
     def _distributed(self, dist: Distribution | None) -> Found | None:
         if dist is None:
             return None
-        editable = self.package is not None and _leads_to(dist, self.package)
+        package = self.package
+        editable = package and not _record_of(dist, package) and _leads_to(dist, package)
         source = f"{'editable ' if editable else ''}distribution {_header(dist, 'Name')}"
         return Found(self.name, _header(dist, "Version"), source)
 
-    def _stated(self, package: _Package) -> Found | None:
-        """What the package's files state, the first that says something if there is one."""
-        folder = package.place.parent
-        is_folder = package.place.name.startswith("__init__.")
-        names = ["_version.py", "version.py"] if is_folder else []
-        stated = []
-        for file in (*(folder / name for name in names), package.place):
-            shown = f"{package.name}/{file.name}" if is_folder else file.name
-            stated += [Found(self.name, text, shown) for text in _static_version(file)]
-        return next(filter(_says_something, stated), next(iter(stated), None))
+
+def _stated(name: str, package: _Package) -> Found | None:
+    """What the package's files state, the first that says something if there is one."""
+    folder = package.place.parent
+    is_folder = package.place.name.startswith("__init__.")
+    files = ["_version.py", "version.py"] if is_folder else []
+    stated = []
+    for file in (*(folder / file for file in files), package.place):
+        shown = f"{package.name}/{file.name}" if is_folder else file.name
+        stated += [Found(name, text, shown) for text in _static_version(file)]
+    return next(filter(_says_something, stated), next(iter(stated), None))
 
 
 def _says_something(found: Found) -> bool:
@@ -434,7 +438,7 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
 
 
 def _has_file(spec: ModuleSpec | None) -> bool:
-    return spec is not None and spec.has_location and spec.origin is not None
+    return spec is not None and spec.has_location
 
 
 def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
@@ -456,19 +460,32 @@ def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[
 
 
 def _evidence(dist: Distribution, package: _Package, *, namesake: bool) -> _Evidence:
-    record = _read(dist, "RECORD")
-    root = _path(dist.locate_file("")).absolute()
-    inside = package.place.is_relative_to(root)
-    if inside and _recorded(record, package.place.relative_to(root).as_posix()):
+    root = _root(dist)
+    record = _record_of(dist, package)
+    if record:
         return _Evidence.PROVES if _is_unchanged(record, root, package) else _Evidence.NAMES
     listed = _read(dist, "top_level.txt").split()
     if _leads_to(dist, package):
         return _editable_evidence(package.name, listed, namesake=namesake)
+    record = _read(dist, "RECORD")
     if package.name in listed and not record and root in package.place.parents[:2]:
         return _Evidence.NAMES
-    if _source_tree(dist) or _recorded(record, f"{package.name}/__init__.py"):
+    if _source_tree(dist) or _line(record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
     return _Evidence.SILENT
+
+
+def _root(dist: Distribution) -> Path:
+    return _path(dist.locate_file("")).absolute()
+
+
+def _record_of(dist: Distribution, package: _Package) -> str:
+    """RECORD, where it lists what is found here; else nothing."""
+    root = _root(dist)
+    if not package.place.is_relative_to(root):
+        return ""
+    record = _read(dist, "RECORD")
+    return record if _line(record, package.place.relative_to(root).as_posix()) else ""
 
 
 def _editable_evidence(package: str, listed: list[str], *, namesake: bool) -> _Evidence:
@@ -477,7 +494,7 @@ def _editable_evidence(package: str, listed: list[str], *, namesake: bool) -> _E
     return _Evidence.SILENT if listed else _Evidence.NAMES
 
 
-def _recorded(record: str, file: str) -> str:
+def _line(record: str, file: str) -> str:
     """The line of RECORD about a file; read as text, since vLLM's has 3,300 lines."""
     start = f"\n{record}".find(f"\n{file},")
     return "" if start < 0 else record[start:].partition("\n")[0]
@@ -489,7 +506,7 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
     import hashlib  # noqa: PLC0415 - late, see above
 
     for file in (package.place.with_name("_version.py"), package.place):
-        line = _recorded(record, file.relative_to(root).as_posix())
+        line = _line(record, file.relative_to(root).as_posix())
         digest = re.search(r",sha256=([^,]+),", line)
         if digest and file.is_file():
             actual = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ def group(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error that a user can cause ends as one line on stderr."""
+    _never_choke_on_a_letter()
     try:
         code = group.main(args=argv, prog_name="patchkit", standalone_mode=False)
         sys.stdout.flush()
@@ -71,6 +73,13 @@ def run(argv: Sequence[str] | None = None) -> int:
         _stop_writing()
         return _NOBODY_READS
     return code if isinstance(code, int) else 0
+
+
+def _never_choke_on_a_letter() -> None:
+    """Print what a terminal's encoding lacks as an escape; rows may hold any text."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _told(error: Exception) -> int:

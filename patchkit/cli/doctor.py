@@ -18,9 +18,10 @@ from patchkit.versions import Versions
 @format_option
 def command(packs: tuple[str, ...], form: str) -> int:
     """
-    Look for what is in the way: versions, packs, settings, ways in, conflicts.
+    Look for what stands in the way of the patches.
 
-    Exit code 1 means that there is something to look at, marked warn or bad.
+    Versions, packs, settings, ways in, conflicts. Exit code 1 means that there is something to
+    look at, marked warn or bad.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ _NOT_EXECUTABLE = 126
 @patches_option
 def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     """
-    Run a command with patchkit in it and in every Python process that it starts.
+    Run a command patched, and all that it starts.
 
     Works by the environment alone (PYTHONPATH); nothing is installed. Python processes that ignore
     their environment (python -I, -E, -S) are out of reach. The exit code is the command's.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @format_option
 def command(name: str, vllm: str | None, packs: tuple[str, ...], form: str) -> None:
     """
-    Show one patch in full: what it changes, why, until when, and how it stands here.
+    Show one patch in full, and how it stands here.
 
     \b
     Examples:

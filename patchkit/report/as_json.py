@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 
 def to_json(data: Mapping[str, object]) -> str:
-    """Write data as JSON: indented, as a person reads it too, in the order of its keys."""
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    """Write data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles."""
+    return json.dumps(data, indent=2)

@@ -52,7 +52,7 @@ def _patches(patches: list[PatchShape], everything: bool, *, with_why: bool) -> 
     table.add_column("roles", overflow="fold")
     table.add_column("here" if everything else "requires", overflow="fold")
     if with_why:
-        table.add_column("why", overflow="fold")
+        table.add_column("why")
     for pack in dict.fromkeys(patch["pack"] for patch in patches):
         table.add_row(Text(pack, style="heading"))
         for patch in patches:
@@ -67,7 +67,7 @@ def _cells(patch: PatchShape, everything: bool) -> list[Text]:
         Text(f"  {patch['name']}", style=style),
         Text(_roles(patch["roles"])),
         _here(patch) if everything else Text(", ".join(patch["requires"])),
-        Text(patch["why"], style="note"),
+        Text(patch["why"], style="note", no_wrap=True, overflow="ellipsis"),
     ]
 
 

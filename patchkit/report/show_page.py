@@ -13,7 +13,7 @@ from patchkit.report.console import console
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape
+    from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape, StateShape
 
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
 
@@ -48,8 +48,8 @@ def _texts(data: ShowShape) -> Iterator[tuple[str, str]]:
         "body": data["body"],
         "after": ", ".join(data["after"]),
         "conflicts": ", ".join(data["conflicts"]),
-        "needs set": data["env"],
-        "asks": data["when"],
+        "env": data["env"],
+        "when": data["when"],
         "failure": "stops the process" if data["required"] else "is a warning",
     }
     return ((label, text) for label, text in texts.items() if text)
@@ -82,7 +82,17 @@ def _change_fields(change: FullChangeShape) -> Table:
         table.add_row("rebind", "no")
     state = change["here"]
     table.add_row("target", Text(state["detail"], style=_STYLES[state["state"]]))
+    if state["file"]:
+        table.add_row("", Text(_where(change["target"], state), style="note"))
     return table
+
+
+def _where(target: str, state: StateShape) -> str:
+    """Write the file from the top package on: its folder is that of every other target."""
+    parts = (state["file"] or "").split("/")
+    depth = target.partition(":")[0].count(".") + 1 + (parts[-1].startswith("__init__."))
+    file = "/".join(parts[-depth:])
+    return f"{file}:{state['line']}" if state["line"] else file
 
 
 def _selected(selected: bool, reason: str | None) -> Text:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from patchkit.cli.facts.module_source import file_of, find_module, tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from patchkit.declaration import Target
     from patchkit.report.shapes import StateShape
@@ -28,10 +28,10 @@ def state_of(target: Target) -> StateShape:
     """Say whether a target is here, as far as the source of its module tells."""
     spec = find_module(target.module)
     if spec is None:
-        return _state("no-module", f"module {target.module} not found here")
+        return _state("no-module", f"module {target.module} is not found here")
     file = file_of(spec)
     if not target.qualname:
-        return _state("present", f"present: {file or target.module}", file)
+        return _state("present", "present", file)
     tree = tree_of(spec)
     if tree is None:
         return _undecided(f"{target.module} has no source that can be read", file)
@@ -54,17 +54,20 @@ def _look(tree: ast.Module, names: list[str], file: str | None) -> StateShape:
 def _not_a_plain_class(tree: ast.Module, scope: _Scope, name: str, file: str | None) -> StateShape:
     state = _name_in(tree, scope, name, file)
     if state["state"] == "present":
-        return _undecided(f"{name} is no class that stands plainly in {file}", file)
+        return _undecided(f"{name} is no class that stands there plainly", file)
     return state
 
 
 def _name_in(tree: ast.Module, scope: _Scope, name: str, file: str | None) -> StateShape:
     lines = [line for bound, line in _plain_bindings(scope) if bound == name]
     if lines and not _is_deleted(scope, name):
-        return _state("present", f"present: {file}:{lines[-1]}", file, lines[-1])
-    if _has_other_sources(scope) or _is_made_elsewhere(tree, scope, name):
-        return _undecided(f"no plain definition of {name} in {file}", file)
-    return _state("absent", f"{name} is not in {file}", file)
+        return _state("present", "present", file, lines[-1])
+    if sometimes := [node for node in _own_nodes(scope) if name in _bound_by(node)]:
+        line = getattr(sometimes[0], "lineno", None)
+        return _undecided(f"{name} is defined under a condition, or deleted again", file, line)
+    if _has_other_sources(scope) or any(_may_make(node, name) for node in ast.walk(tree)):
+        return _undecided(f"no statement defines {name}, but others may bring it", file)
+    return _state("absent", f"{name} is not there", file)
 
 
 def _plain_class(scope: _Scope, name: str) -> ast.ClassDef | None:
@@ -77,14 +80,17 @@ def _plain_class(scope: _Scope, name: str) -> ast.ClassDef | None:
 def _plain_bindings(scope: _Scope) -> Iterator[tuple[str, int]]:
     """Yield the names that statements of the scope bind whatever happens, with their lines."""
     for statement in scope.body:
-        targets: list[ast.AST] = [statement]
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            targets = list(ast.walk(statement))
-            if isinstance(statement, ast.AnnAssign) and statement.value is None:
-                continue
-        for node in targets:
-            for name in _bound_by(node):
-                yield name, statement.lineno
+        for part in _binding_parts(statement):
+            for node in ast.walk(part) if isinstance(part, ast.expr) else (part,):
+                yield from ((name, statement.lineno) for name in _bound_by(node))
+
+
+def _binding_parts(statement: ast.stmt) -> Sequence[ast.AST]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    if isinstance(statement, ast.AnnAssign):
+        return [statement.target] if statement.value is not None else []
+    return [statement]
 
 
 def _bound_by(node: ast.AST) -> list[str]:
@@ -114,12 +120,6 @@ def _has_other_sources(scope: _Scope) -> bool:
     return any({"*", "__getattr__"} & set(_bound_by(node)) for node in _own_nodes(scope))
 
 
-def _is_made_elsewhere(tree: ast.Module, scope: _Scope, name: str) -> bool:
-    if any(name in _bound_by(node) for node in _own_nodes(scope)):
-        return True
-    return any(_may_make(node, name) for node in ast.walk(tree))
-
-
 def _may_make(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Name):
         return node.id in _MAKERS
@@ -133,8 +133,8 @@ def _is_deleted(scope: _Scope, name: str) -> bool:
     return any(node.id == name and isinstance(node.ctx, ast.Del) for node in deleted)
 
 
-def _undecided(why: str, file: str | None) -> StateShape:
-    return _state("undecided", f"not decidable statically: {why}", file)
+def _undecided(why: str, file: str | None, line: int | None = None) -> StateShape:
+    return _state("undecided", f"not decidable statically: {why}", file, line)
 
 
 def _state(state: str, detail: str, file: str | None = None, line: int | None = None) -> StateShape:

@@ -1,0 +1,120 @@
+"""Run the scripts of this package in processes of their own, on the simulated machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simnpu_lab import processes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HERE = Path(__file__).parent
+
+VLLM = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    # The script asks its workers where they are, with a function of its own.
+    "VLLM_ALLOW_INSECURE_SERIALIZATION": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""A small vLLM on any machine."""
+
+MACHINE = {"SIMNPU": "1", "VLLM_PLUGINS": "simnpu", "RAY_AUTH_MODE": "disabled", **VLLM}
+"""
+The simulated machine, for drivers and Ray alike.
+
+`VLLM_PLUGINS` keeps every other installed plugin out, patchkit's included: what reaches a process
+must have reached it from the driver.
+"""
+
+SINGLE = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_PLUGINS": "", **VLLM}
+"""Plain CPU, everything in one process: the baseline."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """
+    One way to run vLLM.
+
+    Args:
+        title: for people.
+        arguments: of the generating script.
+        settings: environment beside the machine's.
+        ray: whether it needs a cluster.
+
+    """
+
+    title: str
+    arguments: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    ray: bool = True
+
+
+RAY = ("--executor", "ray", "--tensor-parallel", "2")
+SCENARIOS = {
+    "ray-v2": Scenario("Ray executor, two workers", RAY),
+    "ray-v1": Scenario(
+        "Ray executor V1, two workers", RAY, {"VLLM_USE_RAY_V2_EXECUTOR_BACKEND": "0"}
+    ),
+    "mp-spawn": Scenario(
+        "multiprocess executor, engine core spawned",
+        ("--executor", "mp"),
+        {"VLLM_WORKER_MULTIPROC_METHOD": "spawn"},
+        ray=False,
+    ),
+}
+
+BACKEND = {"PATCHKIT_DEVICE_BACKEND": "torch_simnpu"}
+"""Which module patchkit's flagship patch imports; on a real machine it is torch_npu."""
+
+DEVICE_STRING_ERROR = "device type at start of device string: npu"
+"""The end of what torch says of a device whose backend nobody has imported."""
+
+
+def make_model(python: Path, directory: Path) -> Path:
+    """Write the tiny model; return where."""
+    model = directory / "model"
+    command = [str(python), str(HERE / "make_model.py"), str(model)]
+    outcome = processes.run(command, processes.environment(VLLM), 180, directory / "model.log")
+    if outcome.status != 0:
+        raise RuntimeError(f"the tiny model was not made {outcome.tail()}")
+    return model
+
+
+def generate(
+    python: Path,
+    model: Path,
+    log: Path,
+    *arguments: str,
+    env: Mapping[str, str],
+    timeout: float = 300,
+) -> processes.Outcome:
+    """Run the generating script."""
+    command = [str(python), str(HERE / "generate.py"), str(model), *arguments]
+    return processes.run(command, processes.environment(env), timeout, log)
+
+
+def report(outcome: processes.Outcome) -> dict[str, object]:
+    """
+    The JSON line of a run.
+
+    Raises:
+        RuntimeError: the run did not get that far; the message holds the end of its log.
+
+    """
+    lines = [line for line in outcome.output.splitlines() if line.startswith('{"tokens"')]
+    if outcome.status != 0 or not lines:
+        raise RuntimeError(f"no tokens {outcome.tail()}")
+    return dict(json.loads(lines[-1]))
+
+
+def error_line(outcome: processes.Outcome) -> str | None:
+    """The first line that holds torch's complaint, if any does."""
+    lines = outcome.output.splitlines()
+    return next((line for line in lines if DEVICE_STRING_ERROR in line), None)

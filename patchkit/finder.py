@@ -1,0 +1,187 @@
+"""
+Tells a watcher when a module is about to execute, and when it has.
+
+A finder at the front of `sys.meta_path` asks the other finders itself and instruments the loader
+that they found. What any tool makes of an import (probing, lazy loading, loading from a path,
+reloading) then tells the watcher, because it passes through the loader.
+
+There is no lock in here. Shared sets and lists change by single operations that are atomic, so
+that nothing of ours is held while a loader, a hook or a stranger's finder runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from _thread import get_ident
+from importlib import _bootstrap
+from typing import TYPE_CHECKING
+
+from patchkit.initializing import (
+    is_half_imported,
+    is_initializing,
+    is_unloaded,
+    spec_of,
+    when_initialized,
+)
+from patchkit.loaders import Notifier, Watcher, has_executed, instrument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+__all__ = ["Finder", "Watcher", "is_half_imported"]
+
+_UTIL = "importlib.util"
+
+
+class Finder:
+    """
+    Watches the imports of some modules.
+
+    Args:
+        watcher: told of every execution of a watched module.
+
+    """
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._notifier = Notifier(watcher)
+        self._notifier.own[_UTIL] = self._replace_in
+        self._asking: set[tuple[int, str]] = set()
+        self._overtaken: list[object] = []
+        self._replaced: tuple[Any, Any] | None = None
+
+    def watch(self, names: Iterable[str]) -> None:
+        """Watch these modules too."""
+        self._notifier.names.update(frozenset(names))
+
+    def unwatch(self, names: Iterable[str]) -> None:
+        """Watch these modules no more, not even to the end of an import that is under way."""
+        self._notifier.names.difference_update(frozenset(names))
+
+    def install(self) -> None:
+        """Begin to watch."""
+        self._notifier.active = True
+        if any(finder is self for finder in sys.meta_path):
+            self._come_first()
+        else:
+            sys.meta_path.insert(0, self)
+        # To import it costs up to 4 ms; where it is not there yet, its import is watched.
+        if (util := sys.modules.get(_UTIL)) is not None:
+            self._replace_in(util)
+
+    def uninstall(self) -> None:
+        """Stop watching: leave no trace; the loaders that were instrumented tell nothing more."""
+        self._notifier.active = False
+        while any(finder is self for finder in sys.meta_path):
+            sys.meta_path.remove(self)
+        self._overtaken.clear()
+        util: Any = sys.modules.get(_UTIL)
+        if self._replaced is not None:
+            original, ours = self._replaced
+            if getattr(util, "spec_from_file_location", None) is ours:
+                util.spec_from_file_location = original
+        self._replaced = None
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find what the finders behind this one find, and instrument its loader."""
+        if sys.meta_path[0] is not self:
+            self._come_first()
+        if name not in self._notifier.names and name not in self._notifier.own:
+            return None
+        key = (get_ident(), name)
+        if key in self._asking:
+            return None  # a finder that we ask asks all others in turn, and means those behind us
+        self._asking.add(key)
+        try:
+            spec = _first_spec(self._behind(), name, path, target)
+        finally:
+            self._asking.discard(key)
+        return None if spec is None else instrument(name, spec, self._notifier)
+
+    def await_import(self, name: str, module: ModuleType) -> bool:
+        """
+        Have the watcher told when a module that is half imported has been imported.
+
+        Args:
+            name: the module's name.
+            module: what is in `sys.modules` under it now.
+
+        Returns:
+            Whether it will be told, provided that the import succeeds. False where the module is
+            whole, so also while the watcher is being told of it.
+
+        """
+        if self._notifier.is_executing(module):
+            return True
+        spec = spec_of(module)
+        if is_unloaded(module):
+            self.watch((name,))
+            instrument(name, spec, self._notifier)
+            return True
+        if not is_initializing(spec) or has_executed(spec):
+            return False
+        return when_initialized(spec, self._notifier.completed, name)
+
+    def _come_first(self) -> None:
+        """
+        Go in front of a finder that came later, as it may answer for a watched module itself.
+
+        Each is overtaken once: one that comes back insists, and would for ever. The old entry
+        stays, as other threads may be in a loop over the list: after an insertion they ask a
+        finder twice at worst, after a removal they would leave one out.
+        """
+        first = sys.meta_path[0]
+        if first is self or any(finder is first for finder in self._overtaken):
+            return
+        self._overtaken.append(first)
+        sys.meta_path.insert(0, self)
+
+    def _behind(self) -> Iterator[object]:
+        """The finders after this one; those before have had their turn."""
+        finders: list[object] = list(sys.meta_path)
+        place = next((at for at, finder in enumerate(finders) if finder is self), -1)
+        return (finder for finder in finders[place + 1 :] if finder is not self)
+
+    def _replace_in(self, util: Any) -> None:
+        """Have `importlib.util.spec_from_file_location`, which asks no finder, instrument too."""
+        original = util.spec_from_file_location
+        notifier = self._notifier
+        if self._replaced is not None and self._replaced[1] is original:
+            return
+
+        @functools.wraps(original)
+        def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
+            spec: ModuleSpec | None = original(name, *args, **kwargs)
+            return (
+                spec
+                if spec is None or not notifier.is_for(name)
+                else instrument(name, spec, notifier)
+            )
+
+        # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
+        spec_from_file_location.__module__ = _UTIL
+        self._replaced = (original, spec_from_file_location)
+        util.spec_from_file_location = spec_from_file_location
+
+
+def _first_spec(
+    finders: Iterable[object], name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    specs = (_ask(finder, name, path, target) for finder in finders)
+    return next((spec for spec in specs if spec is not None), None)
+
+
+def _ask(
+    finder: object, name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    find = getattr(finder, "find_spec", None)
+    if find is None:
+        # Up to Python 3.11 importlib knows finders of an older kind.
+        old = getattr(_bootstrap, "_find_spec_legacy", None)
+        return old(finder, name, path) if old is not None else None
+    return find(name, path, target)  # type: ignore[no-any-return]

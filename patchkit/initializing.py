@@ -1,0 +1,114 @@
+"""Modules that are being imported just now, and how to hear of the end of it."""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    # Called with the module's name; compared, so that who asks twice is told once.
+    Waiter = tuple[Callable[[str], None], str]
+
+_WAITERS = "_patchkit_waiters"
+_TAKEN = object()
+
+
+def is_half_imported(module: ModuleType) -> bool:
+    """Whether a module is being imported right now, or is the shell of one to be loaded lazily."""
+    return is_initializing(spec_of(module)) or is_unloaded(module)
+
+
+def is_initializing(spec: object) -> bool:
+    """Whether importlib is executing the module of this spec."""
+    return bool(getattr(spec, "_initializing", False))
+
+
+def is_unloaded(module: ModuleType) -> bool:
+    """Whether a module is one of importlib's lazy ones that nobody has touched yet."""
+    kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
+    if kind is None or type(module) is not kind:
+        return False
+    state = getattr(spec_of(module), "loader_state", None) or {}
+    return not state.get("is_loading", False)
+
+
+def spec_of(module: ModuleType) -> Any:
+    """A module's spec or None, without waking a module that is to be loaded lazily."""
+    try:
+        return object.__getattribute__(module, "__spec__")
+    except AttributeError:
+        return None
+
+
+def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
+    """
+    Call `call(name)` when importlib is done with a spec; False if that cannot be arranged.
+
+    No lock is needed: the end of the import stores the attribute, then takes the waiters; this
+    adds a waiter, then reads the attribute. Either the end finds the waiter, or we find the end.
+    """
+    waiters: dict[Waiter, object] = vars(spec).setdefault(_WAITERS, {})
+    waiters[call, name] = None
+    if _become_awaited(spec) and is_initializing(spec):
+        return True
+    _become_plain(spec)
+    is_taken = waiters.pop((call, name), _TAKEN) is _TAKEN
+    if not waiters:  # others' are left for the end to take
+        vars(spec).pop(_WAITERS, None)
+    return is_taken
+
+
+def _become_awaited(spec: Any) -> bool:
+    kind = type(spec)
+    if not issubclass(kind, _Awaited):
+        home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        try:
+            spec.__class__ = type(kind.__name__, (_Awaited, kind), home)
+        except TypeError:  # a class of another layout, or one that nobody may derive from
+            return False
+    return True
+
+
+def _become_plain(spec: Any) -> None:
+    if isinstance(spec, _Awaited):
+        spec.__class__ = _plain_kind(spec)
+
+
+def _plain_kind(spec: _Awaited) -> Any:
+    return type(spec).__bases__[1]
+
+
+class _Awaited:
+    """
+    Mixed into the class of a spec while somebody waits for the end of its module's import.
+
+    That end is when importlib sets `_initializing` to False. Whoever reads the attribute, as the
+    interpreter does at every import statement, reads it where it always was.
+    """
+
+    __slots__ = ()
+
+    def __setattr__(self, key: str, value: object) -> None:
+        object.__setattr__(self, key, value)
+        if key == "_initializing" and not value:
+            _become_plain(self)
+            _call_all(vars(self).pop(_WAITERS, {}))
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        """Copy as a plain spec: nobody waits for a copy."""
+        state = {key: value for key, value in vars(self).items() if key != _WAITERS}
+        return copyreg.__newobj__, (_plain_kind(self),), state  # type: ignore[attr-defined]
+
+
+def _call_all(waiters: dict[Waiter, object]) -> None:
+    while True:
+        try:
+            call, name = waiters.popitem()[0]
+        except KeyError:
+            return
+        call(name)

@@ -1,0 +1,261 @@
+"""Loaders that tell when they execute their module, and are otherwise what they were."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from importlib import _bootstrap_external
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+_Method = TypeVar("_Method", bound="Callable[..., Any]")
+
+
+class Watcher(Protocol):
+    """Who wants to know. What a method raises comes out of the import as it is."""
+
+    def importing(self, name: str) -> None:
+        """A module is about to execute."""
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """
+        A module has executed, for the first time or again.
+
+        Args:
+            name: the module's name.
+            module: what is in `sys.modules` under it: a module may have replaced itself.
+
+        """
+
+
+class Notifier:
+    """
+    Whom to tell of which modules, and what executes just now; all stand-ins of a finder share it.
+
+    Args:
+        watcher: who is told of the modules in `names`.
+
+    """
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.names: set[str] = set()
+        self.own: dict[str, Callable[[ModuleType], None]] = {}
+        self.active = False
+        self._executing: set[int] = set()
+
+    def is_for(self, name: str) -> bool:
+        """Whether anybody is told of this module just now."""
+        return self.active and (name in self.names or name in self.own)
+
+    def is_executing(self, module: ModuleType) -> bool:
+        """Whether a stand-in executes this module, and will tell."""
+        return id(module) in self._executing
+
+    def begin(self, name: str, module: ModuleType) -> bool:
+        """Whether to tell of this execution; not where a stand-in further out does."""
+        if not self.is_for(name) or self.is_executing(module):
+            return False
+        self._executing.add(id(module))
+        return True
+
+    def end(self, module: ModuleType) -> None:
+        """Note that it executes no more."""
+        self._executing.discard(id(module))
+
+    def importing(self, name: str) -> None:
+        """Tell of a module about to execute."""
+        if name in self.names:
+            self.watcher.importing(name)
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """Tell of a module that has executed."""
+        if self.active and name in self.own:
+            self.own[name](module)
+        if self.active and name in self.names:
+            self.watcher.imported(name, module)
+
+    def completed(self, name: str) -> None:
+        """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
+        module = sys.modules.get(name)
+        if module is None or not self.active:
+            return
+        try:
+            self.watcher.imported(name, module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+
+
+def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
+    """Have a notifier told of every execution by the loader of this spec."""
+    if spec.loader is not None:
+        spec.loader = _telling(name, spec.loader, notifier)
+    elif spec.submodule_search_locations is not None:
+        spec.loader = _namespace_loader(name, spec, notifier)
+    return spec
+
+
+def has_executed(spec: Any) -> bool:
+    """Whether an instrumented loader is through with its module: the watcher is being told."""
+    stand_in = _stand_in_of(getattr(spec, "loader", None))
+    return stand_in is not None and stand_in.is_done
+
+
+# -- in place of a loader's method --------------------------------------------------------------
+
+
+def _among_importlib(function: _Method) -> _Method:
+    """
+    Name a function's file so that `warnings` passes over its frames, as over importlib's.
+
+    Without that a module that warns with `stacklevel=2` would blame patchkit for importing it.
+    """
+    name = "<patchkit, among importlib._bootstrap>"
+    function.__code__ = function.__code__.replace(co_filename=name)
+    return function
+
+
+class _StandIn:
+    """In place of a method of one loader: tells of the execution that the method does."""
+
+    def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
+        self.key = (name, notifier)
+        self.method = method
+        self.is_done = False
+
+    def __eq__(self, other: object) -> bool:
+        # Loaders compare their attributes: equal they were, equal they stay.
+        return isinstance(other, _StandIn) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the method, so that a pickled loader is the one that was found."""
+        return _itself, (self.method,)
+
+
+def _itself(method: Callable[..., Any]) -> Callable[..., Any]:
+    return method
+
+
+class _Execution(_StandIn):
+    """For `exec_module`."""
+
+    @_among_importlib
+    def __call__(self, module: ModuleType) -> None:
+        name, notifier = self.key
+        if not notifier.begin(name, module):
+            self.method(module)
+            return
+        before = sys.modules.get(name)
+        self.is_done = False
+        try:
+            notifier.importing(name)
+            self.method(module)
+            self.is_done = True
+        finally:
+            notifier.end(module)
+        notifier.imported(name, _resulting(name, module, before))
+
+
+class _Loading(_StandIn):
+    """For `load_module`, of a loader of the old kind that has nothing else."""
+
+    @_among_importlib
+    def __call__(self, fullname: str) -> Any:
+        name, notifier = self.key
+        if not notifier.is_for(name):
+            return self.method(fullname)
+        before = sys.modules.get(fullname)
+        notifier.importing(name)
+        module = self.method(fullname)
+        try:
+            notifier.imported(name, sys.modules.get(fullname, module))
+        except BaseException:
+            if before is None:  # importlib leaves it to the loader to clean up
+                sys.modules.pop(fullname, None)
+            raise
+        return module
+
+
+def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
+    """The module that an execution leaves: itself, or what it put in its place."""
+    now = sys.modules.get(name)
+    is_strangers = now is before and before is not module
+    return module if now is None or is_strangers else now
+
+
+def _stand_in_of(loader: object) -> _StandIn | None:
+    methods = (getattr(loader, name, None) for name in ("exec_module", "load_module"))
+    return next((method for method in methods if isinstance(method, _StandIn)), None)
+
+
+# -- loaders ------------------------------------------------------------------------------------
+
+
+def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
+    present = _stand_in_of(loader)
+    if present is not None and present.key == (name, notifier):
+        return loader
+    twin = _twin(loader)
+    lazy: Any = getattr(sys.modules.get("importlib.util"), "LazyLoader", ())
+    if isinstance(loader, lazy):
+        twin.loader = _telling(name, loader.loader, notifier)  # what it runs when it is time
+    elif hasattr(twin, "exec_module"):
+        twin.exec_module = _Execution(name, twin.exec_module, notifier)
+    else:
+        twin.load_module = _Loading(name, twin.load_module, notifier)
+    return twin
+
+
+def _twin(loader: Any) -> Any:
+    """A loader that is like this one and that no other module shares (zipimporters are shared)."""
+    try:
+        if isinstance(loader, type):
+            home = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
+            return type(loader)(loader.__name__, (loader,), home)
+        # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
+        if not hasattr(type(loader), "__getattr__"):
+            twin = copy.copy(loader)
+            if type(twin) is type(loader) and vars(twin) is not vars(loader):
+                return twin
+    except Exception:  # noqa: BLE001, S110 - a stranger's class may refuse in any way
+        pass
+    return _Proxy(loader)
+
+
+class _Proxy:
+    """Of a loader that cannot be copied, or whose copy takes no attribute."""
+
+    def __init__(self, loader: object) -> None:
+        self._loader = loader
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self._loader.__class__
+
+    def __getattr__(self, name: str) -> Any:
+        # Not self._loader: where it is missing, as while this is copied, that would not end.
+        return getattr(object.__getattribute__(self, "_loader"), name)
+
+
+def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
+    """The loader that importlib gives to a namespace package; here before it does."""
+    kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
+    if kind is None:  # Python 3.10
+        kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001
+    loader = kind.__new__(kind)
+    loader._path = spec.submodule_search_locations  # noqa: SLF001 - importlib does it so, too
+    loader.exec_module = _Execution(name, _execute_namespace, notifier)
+    return loader
+
+
+def _execute_namespace(module: ModuleType) -> None:
+    module.__file__ = None  # as importlib has it where it makes the loader itself

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.changes.resolve import MISSING, Location, stored
+from patchkit.changes.sites import Layer, Site, Sites
+from patchkit.errors import UndoError
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a wrapping layer makes: it shows what lies below."""
+
+    label: int
+    below: Any
+
+
+def wrapping(label: int) -> Layer:
+    return Layer(lambda below: Around(label, below))
+
+
+def replacing(value: Any) -> Layer:
+    return Layer(lambda _: value, base=True)
+
+
+def site_on(owner: Any, name: str = "name") -> Site:
+    value, own = stored(owner, name)
+    return Sites().at(Location(owner, name, value, own))
+
+
+def upstream(value: Any = "original") -> ModuleType:
+    module = ModuleType("upstream")
+    module.name = value  # type: ignore[attr-defined]
+    return module
+
+
+def expected(original: Any, layers: list[tuple[int, bool]]) -> Any:
+    """The oracle: the last replacement, or the original, inside the wrappers in order."""
+    value = original
+    for label, base in layers:
+        value = ("replacement", label) if base else value
+    for label, base in layers:
+        value = value if base else Around(label, value)
+    return value
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("push"), st.booleans()),
+        st.tuples(st.just("remove"), st.integers(0, 20)),
+    ),
+    max_size=25,
+)
+
+
+@given(STEPS)
+def test_any_order_of_pushes_and_removals(steps: list[tuple[str, Any]]) -> None:
+    """The value is the original with the layers that are left, whatever came and went before."""
+    original = object()
+    module = upstream(original)
+    site = site_on(module)
+    alive: list[tuple[int, bool]] = []
+    undos: list[Any] = []
+    for label, (step, detail) in enumerate(steps):
+        if step == "push":
+            layer = replacing(("replacement", label)) if detail else wrapping(label)
+            undos.append(site.push(layer))
+            alive.append((label, detail))
+        elif undos:
+            at = detail % len(undos)
+            undos.pop(at)()
+            alive.pop(at)
+        assert module.name == expected(original, alive)
+        assert site.is_intact()
+    while undos:
+        undos.pop(0)()
+    assert module.name is original
+
+
+@given(STEPS)
+def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
+    """A copy that a site remembers holds what the attribute holds, after every step."""
+    module, other = upstream(), {"copy": "original", "theirs": "other"}
+    site = site_on(module)
+    site.aliases.append((other, "copy"))
+    undos: list[Any] = []
+    for label, (step, detail) in enumerate(steps):
+        if step == "push":
+            undos.append(site.push(wrapping(label)))
+        elif undos:
+            undos.pop(detail % len(undos))()
+        assert other == {"copy": module.name, "theirs": "other"}
+
+
+def test_a_copy_that_was_overwritten_is_left_alone() -> None:
+    """Who assigned something else to the copied name keeps it."""
+    module, other = upstream(), {"copy": "original"}
+    site = site_on(module)
+    site.aliases.append((other, "copy"))
+    undo = site.push(wrapping(1))
+    other["copy"] = "theirs"
+    undo()
+    assert other == {"copy": "theirs"}
+
+
+def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
+    """A class that only inherited the attribute has none of its own after undo."""
+
+    class Base:
+        name = "original"
+
+    class Child(Base):
+        pass
+
+    undo = site_on(Child).push(wrapping(1))
+    assert vars(Child)["name"] == Around(1, "original")
+    assert Base.name == "original"
+    undo()
+    assert "name" not in vars(Child)
+
+
+def test_an_overwritten_attribute_is_not_touched() -> None:
+    """Undo over somebody else's value is an error that names both, and leaves the value."""
+    module = upstream()
+    undo = site_on(module).push(wrapping(1))
+    module.name = "theirs"
+    with pytest.raises(UndoError, match=r"upstream\.name was overwritten .* 'theirs'"):
+        undo()
+    assert module.name == "theirs"
+
+
+def test_one_site_for_an_attribute() -> None:
+    """Two patches on one attribute share its site, so that each can be taken off alone."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    first.push(wrapping(1))
+    assert sites.at(Location(module, "name", module.name, True)) is first
+
+
+def test_a_new_execution_makes_a_new_site() -> None:
+    """What a reload has put there is the original from then on."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    first.push(wrapping(1))
+    module.name = "reloaded"
+    second = sites.at(Location(module, "name", "reloaded", True))
+    assert second is not first
+    second.push(wrapping(2))()
+    assert module.name == "reloaded"
+
+
+def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
+    """An owner that refuses the attribute raises, and a later try begins from the original."""
+
+    class Stubborn:
+        name = "original"
+        stubborn = True
+
+        def __setattr__(self, key: str, value: object) -> None:
+            if self.stubborn:
+                raise AttributeError("cannot be set")
+            super().__setattr__(key, value)
+
+    owner, sites = Stubborn(), Sites()
+    location = Location(owner, "name", "original", False)
+    with pytest.raises(AttributeError, match="cannot be set"):
+        sites.at(location).push(wrapping(1))
+    Stubborn.stubborn = False
+    undo = sites.at(location).push(wrapping(2))
+    assert owner.name == Around(2, "original")
+    undo()
+    assert stored(owner, "name") == ("original", False)
+    assert stored(owner, "absent")[0] is MISSING

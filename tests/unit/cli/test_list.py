@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from samples import pack_source, row_source
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROWS = (
+    row_source(
+        name="'for-here'", why="'what goes wrong'", upstream="'none: x'", sunset="'one day'"
+    ),
+    row_source(name="'too-new'", requires="('vllm>=0.13', 'ray[default]')", roles="{Role.WORKER}"),
+    row_source(
+        name="'moved'",
+        changes="(Replace('old:f', by='f', requires=('vllm<0.12',)), AfterImport('n', call='f'))",
+    ),
+    row_source(name="'needs-npu'", requires="('vllm', 'torch_npu')"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pack of four rows, and versions that do not depend on this machine."""
+    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ())
+    write_pack("my_pack", pack_source(*ROWS))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "my_pack")
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "ray=2.35.0")
+    monkeypatch.setenv("VLLM_VERSION", "0.12.0")
+
+
+def listed(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    """What `patchkit list --format json` says."""
+    assert main(["list", "--format", "json", *argv]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    data: dict[str, Any] = json.loads(out)
+    return data
+
+
+def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys are those that DESIGN promises, and hold what the row says."""
+    data = listed(capsys)
+    assert list(data) == ["versions", "patches"]
+    assert data["patches"][0] == {
+        "name": "for-here",
+        "pack": "my_pack",
+        "body": "my_pack.patch_a",
+        "roles": ["main"],
+        "requires": ["vllm>=0.11,<0.34"],
+        "changes": [{"kind": "Replace", "target": "upstream.module:function", "requires": []}],
+        "selected": True,
+        "reason": None,
+        "why": "what goes wrong",
+        "upstream": "none: x",
+        "sunset": "one day",
+    }
+
+
+def test_json_lists_all_patches_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program sees every row, in order, and why it is not for here."""
+    patches = listed(capsys)["patches"]
+    assert [(patch["name"], patch["selected"], patch["reason"]) for patch in patches] == [
+        ("for-here", True, None),
+        ("too-new", False, "vllm 0.12.0 is outside >=0.13"),
+        ("moved", True, None),
+        ("needs-npu", False, "torch_npu is not installed"),
+    ]
+
+
+def test_json_covers_every_distribution_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Versions say where they come from; what is not installed is null."""
+    for argv in ((), ("--role", "worker")):
+        assert listed(capsys, *argv)["versions"] == {
+            "vllm": {"version": "0.12.0", "source": "VLLM_VERSION"},
+            "ray": {"version": "2.35.0", "source": "PATCHKIT_VERSIONS"},
+            "torch_npu": {"version": None, "source": None},
+        }
+
+
+def test_role_filters(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--role` leaves the patches of that role."""
+    patches = listed(capsys, "--role", "worker")["patches"]
+    assert [patch["name"] for patch in patches] == ["too-new"]
+
+
+def test_vllm_is_believed_before_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--vllm V` says what would be selected with that version."""
+    data = listed(capsys, "--vllm", "0.13.0")
+    assert data["versions"]["vllm"] == {"version": "0.13.0", "source": "VLLM_VERSION"}
+    assert [patch["name"] for patch in data["patches"] if patch["selected"]] == [
+        "for-here",
+        "too-new",
+        "moved",
+    ]
+
+
+@pytest.mark.parametrize("variable", ["VLLM_VERSION", "PATCHKIT_VERSIONS"])
+def test_an_override_that_is_no_version_is_2(
+    variable: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a person has set wrongly is broken input."""
+    monkeypatch.delenv("VLLM_VERSION")
+    monkeypatch.setenv(variable, "banana" if variable == "VLLM_VERSION" else "vllm=banana")
+    assert main(["list"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"'banana' in {variable}" in err
+
+
+def test_an_installed_version_that_says_nothing_is_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A development build does not stop the list; its rows say what to set."""
+    monkeypatch.delenv("VLLM_VERSION")
+    (tmp_path / "vllm").mkdir()
+    (tmp_path / "vllm" / "__init__.py").write_text("__version__ = '0.1.dev16577+gabc'\n")
+    data = listed(capsys)
+    assert data["versions"]["vllm"]["version"] == "0.1.dev16577+gabc"
+    assert [patch["selected"] for patch in data["patches"]] == [False] * 4
+    assert "Set VLLM_VERSION" in data["patches"][0]["reason"]
+
+
+def test_the_table_shows_what_is_selected_and_counts_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The default answers 'what is for here'; the count is talk, so it is on stderr."""
+    assert main(["list"]) == 0
+    out, err = capsys.readouterr()
+    assert "for-here" in out
+    assert "too-new" not in out
+    assert "0.12.0" in out
+    assert err == "patchkit: 2 more are not for here: --all shows them and why\n"
+
+
+def test_all_shows_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--all` has the others too, each with its reason, and nothing more to say."""
+    assert main(["list", "--all"]) == 0
+    out, err = capsys.readouterr()
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "selected" in lines["for-here"]
+    assert "vllm 0.12.0 is outside >=0.13" in lines["too-new"]
+    assert err == ""

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from samples import pack_source, row_source
+
+from patchkit.cli.facts.child import WAY_IN
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    Python = Callable[..., subprocess.CompletedProcess[str]]
+
+SAY = """
+import json, os, sys
+print(json.dumps({
+    "armed": "patchkit.auto" in sys.modules,
+    "path": sys.path,
+    "environ": dict(os.environ),
+    "sitecustomize": getattr(sys.modules.get("sitecustomize"), "MINE", None),
+}))
+"""
+
+
+@pytest.fixture
+def patchkit_run(python: Python, tmp_path: Path) -> Python:
+    """`patchkit run`, with journals that the test takes away."""
+    (tmp_path / "say.py").write_text(SAY)
+
+    def run(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        return python("-m", "patchkit", "run", *words, **{"TMPDIR": str(tmp_path), **environ})
+
+    return run
+
+
+def said(child: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    """What a child that ran SAY has said."""
+    assert child.returncode == 0, child.stderr
+    data: dict[str, object] = json.loads(child.stdout)
+    return data
+
+
+@pytest.mark.parametrize("words", [["say.py"], ["-m", "say"], ["-c", SAY]])
+def test_python_is_armed_however_it_is_called(patchkit_run: Python, words: list[str]) -> None:
+    """A script, a module and a string are all armed."""
+    assert said(patchkit_run("--", sys.executable, *words))["armed"] is True
+
+
+def test_a_console_script_and_a_shell_script_are_armed(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """What starts Python by its first line, or from a shell, is armed as well."""
+    script = tmp_path / "serve"
+    script.write_text(f"#!{sys.executable}\n{SAY}")
+    shell = tmp_path / "start.sh"
+    shell.write_text(f"#!/bin/sh\n'{script}'\n")
+    for file in (script, shell):
+        file.chmod(0o755)
+        assert said(patchkit_run("--", str(file)))["armed"] is True
+
+
+def test_a_spawned_child_is_armed(patchkit_run: Python, tmp_path: Path) -> None:
+    """The environment reaches the processes that the command starts."""
+    (tmp_path / "spawn.py").write_text(
+        "import multiprocessing, runpy\n"
+        "def child(): runpy.run_path('say.py')\n"
+        "if __name__ == '__main__':\n"
+        "    process = multiprocessing.get_context('spawn').Process(target=child)\n"
+        "    process.start(); process.join(30); assert process.exitcode == 0\n"
+    )
+    assert said(patchkit_run("--", sys.executable, "spawn.py"))["armed"] is True
+
+
+def test_the_users_own_sitecustomize_still_runs(patchkit_run: Python, tmp_path: Path) -> None:
+    """Ours steps aside: the next one on the path is the process's sitecustomize."""
+    (tmp_path / "sitecustomize.py").write_text("MINE = 'the user\\'s own'\n")
+    data = said(patchkit_run("--", sys.executable, "say.py"))
+    assert (data["sitecustomize"], data["armed"]) == ("the user's own", True)
+
+
+def test_a_sitecustomize_that_fails_does_not_keep_patches_out(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """Python reports the user's error as it always does, and the process is armed."""
+    (tmp_path / "sitecustomize.py").write_text("raise RuntimeError('of the user')\n")
+    child = patchkit_run("--", sys.executable, "say.py")
+    assert said(child)["armed"] is True
+    assert "RuntimeError: of the user" in child.stderr
+
+
+def test_the_path_is_as_it_was(patchkit_run: Python, tmp_path: Path) -> None:
+    """Our folder is gone from sys.path; the user's PYTHONPATH keeps its order behind it."""
+    data = said(patchkit_run("--", sys.executable, "say.py"))
+    path = data["path"]
+    assert isinstance(path, list)
+    assert WAY_IN not in path
+    environ = data["environ"]
+    assert isinstance(environ, dict)
+    assert environ["PYTHONPATH"].split(os.pathsep)[:2] == [WAY_IN, str(tmp_path)]
+
+
+def test_patchkit_beside_the_command_comes_last_on_the_path(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """A Python that has no patchkit gets ours, behind everything that it has."""
+    code = f"import sys; from patchkit.cli import main; sys.path.append({str(tmp_path)!r}); "
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(WAY_IN).parents[1])!r}); "
+        "import os; del os.environ['PYTHONPATH']; "
+        f"from patchkit.cli import main; main(['run', '--', {sys.executable!r}, '-c', {SAY!r}])"
+    )
+    child = patchkit_run("--", sys.executable, "-c", code)
+    data = said(child)
+    path = data["path"]
+    assert isinstance(path, list)
+    assert data["armed"] is True
+    assert path[-1] == str(Path(WAY_IN).parents[1]) or "site-packages" in path[-1]
+
+
+def test_packs_named_by_hand_travel(patchkit_run: Python, write_pack: Callable[..., Path]) -> None:
+    """`--patches` and PATCHKIT_PATCHES arrive as one list, and PATCHKIT is on."""
+    write_pack("one_pack", pack_source(row_source()))
+    write_pack("two_pack", pack_source(row_source(name="'b-patch'")))
+    words = ("--patches", "two_pack", "--patches", "one_pack", "--", sys.executable, "say.py")
+    environ = said(patchkit_run(*words, PATCHKIT_PATCHES="one_pack"))["environ"]
+    assert isinstance(environ, dict)
+    assert environ["PATCHKIT_PATCHES"] == "one_pack,two_pack"
+    assert environ["PATCHKIT"] == "1"
+
+
+def test_a_fresh_journal_is_the_owners_only_and_named(patchkit_run: Python) -> None:
+    """The directory is on stderr, closed to others, and holds the process's journal."""
+    child = patchkit_run("--", sys.executable, "say.py")
+    environ = said(child)["environ"]
+    assert isinstance(environ, dict)
+    journal = Path(environ["PATCHKIT_JOURNAL"])
+    assert child.stderr == f"patchkit: journal in {journal}\n"
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o700
+    assert list(journal.iterdir())
+
+
+def test_a_journal_that_is_set_is_kept_and_absolute(patchkit_run: Python, tmp_path: Path) -> None:
+    """A relative directory means the same to a process that has moved elsewhere."""
+    environ = said(patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL="mine"))["environ"]
+    assert isinstance(environ, dict)
+    assert environ["PATCHKIT_JOURNAL"] == str(tmp_path / "mine")
+
+
+def test_patchkit_0_runs_the_command_without(patchkit_run: Python) -> None:
+    """PATCHKIT=0 wins: the command runs as it would have."""
+    child = patchkit_run("--", sys.executable, "say.py", PATCHKIT="0")
+    assert said(child)["armed"] is False
+    assert "without patches" in child.stderr
+
+
+def test_exit_code_and_signals_are_the_commands_own(patchkit_run: Python) -> None:
+    """The command takes the process over: what kills it, or what it returns, is seen."""
+    assert patchkit_run("--", "sh", "-c", "exit 7").returncode == 7
+    assert patchkit_run("--", "sh", "-c", "kill -TERM $$").returncode == -15
+
+
+def test_broken_pipes_end_the_command_as_they_would_without(patchkit_run: Python) -> None:
+    """Python ignores SIGPIPE; a command that inherited that would write for ever."""
+    code = "import signal; print(signal.getsignal(signal.SIGPIPE), flush=True)"
+    child = patchkit_run("--", "sh", "-c", "kill -PIPE $$; echo survived")
+    assert (child.returncode, child.stdout) == (-13, ""), code
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "text"),
+    [("no-such-command", 127, "found no such command"), ("./say.py", 126, "cannot be run")],
+)
+def test_what_cannot_be_run_is_one_line(
+    patchkit_run: Python, tmp_path: Path, word: str, code: int, text: str
+) -> None:
+    """The exit codes are a shell's, and no empty journal is left."""
+    child = patchkit_run("--", word)
+    assert child.returncode == code
+    assert f"patchkit: {word}: {text}" in child.stderr
+    assert "Traceback" not in child.stderr
+    assert not list(tmp_path.glob("patchkit-*"))
+
+
+def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
+    """Nobody goes on half patched: one line, and 2."""
+    child = patchkit_run("--patches", "no_such_pack", "--", sys.executable, "say.py")
+    assert (child.returncode, child.stdout) == (2, "")
+    assert "this process is not patched: pack no_such_pack" in child.stderr
+    assert "Traceback" not in child.stderr
+
+
+def test_warn_lets_it_go_on(patchkit_run: Python) -> None:
+    """PATCHKIT_ON_FAILURE=warn makes a warning of it."""
+    words = ("--patches", "no_such_pack", "--", sys.executable, "say.py")
+    child = patchkit_run(*words, PATCHKIT_ON_FAILURE="warn")
+    assert child.returncode == 0
+    assert "this process is not patched" in child.stderr

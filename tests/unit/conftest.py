@@ -1,0 +1,69 @@
+"""Packs made for a test, children of a clean Python, and an environment without settings."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.environment import VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start every test without patchkit's variables in the environment."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def write_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+    """Write a package that can be imported until the test ends; returns its folder."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(name: str, source: str, bodies: tuple[str, ...] = ("patch_a",)) -> Path:
+        folder = tmp_path.joinpath(*name.split("."))
+        folder.mkdir(parents=True)
+        for outer in folder.relative_to(tmp_path).parents[:-1]:
+            (tmp_path / outer / "__init__.py").touch()
+        (folder / "__init__.py").write_text(source)
+        for body in bodies:
+            (folder / f"{body}.py").write_text("raise AssertionError('a body was imported')\n")
+        importlib.invalidate_caches()
+        return folder
+
+    yield write
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a Python of its own, which finds patchkit and what the test has written."""
+
+    def run(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        env = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+        env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+        return subprocess.run(
+            [sys.executable, *words],
+            env={**env, **environ},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from patchkit.environment import VARIABLES, Settings
+from patchkit.errors import SettingsError
+
+
+def test_an_empty_environment_asks_for_nothing() -> None:
+    """Without variables the contract's defaults hold."""
+    assert Settings.read({}) == Settings()
+
+
+def test_set_but_empty_is_not_set() -> None:
+    """`NAME=` in a shell script means the same as no NAME."""
+    assert Settings.read(dict.fromkeys(VARIABLES, "")) == Settings()
+
+
+def test_every_variable_arrives() -> None:
+    """Each variable of the contract lands in its setting."""
+    settings = Settings.read(
+        {
+            "VLLM_VERSION": "0.11.0",
+            "PATCHKIT": "1",
+            "PATCHKIT_VERSIONS": "ray=2.35.0, torch_npu = 2.5.1",
+            "PATCHKIT_PATCHES": "mine.patches,, theirs ",
+            "PATCHKIT_DISABLE": "one,two",
+            "PATCHKIT_ONLY": "three",
+            "PATCHKIT_ON_FAILURE": "Warn",
+            "PATCHKIT_ON_DRIFT": "skip",
+            "PATCHKIT_JOURNAL": "/some/where",
+            "PATCHKIT_LOG": "debug",
+        }
+    )
+    assert settings == Settings(
+        enabled=True,
+        everywhere=True,
+        packs=("mine.patches", "theirs"),
+        disabled=("one", "two"),
+        only=("three",),
+        on_failure="warn",
+        on_drift="skip",
+        versions=(("ray", "2.35.0"), ("torch_npu", "2.5.1")),
+        vllm_version="0.11.0",
+        journal="/some/where",
+        log="debug",
+    )
+
+
+def test_patchkit_0_switches_off() -> None:
+    """`PATCHKIT=0` turns everything off and does not arm everywhere."""
+    settings = Settings.read({"PATCHKIT": "0"})
+    assert (settings.enabled, settings.everywhere) == (False, False)
+
+
+def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an argument the process's own environment is read."""
+    monkeypatch.setenv("PATCHKIT_ONLY", "this-one")
+    assert Settings.read().only == ("this-one",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PATCHKIT", "yes", "'0', '1'"),
+        ("PATCHKIT_ON_FAILURE", "ignore", "'stop', 'warn'"),
+        ("PATCHKIT_ON_DRIFT", "die", "'warn', 'stop', 'skip'"),
+        ("PATCHKIT_LOG", "loud", "'debug'"),
+        ("PATCHKIT_VERSIONS", "2.35.0", "dist=version"),
+        ("PATCHKIT_VERSIONS", "ray=", "dist=version"),
+        ("PATCHKIT_VERSIONS", "=2.35.0", "dist=version"),
+    ],
+)
+def test_a_wrong_value_is_named(name: str, value: str, expected: str) -> None:
+    """The error names the variable, what it holds and what it may hold."""
+    with pytest.raises(SettingsError) as caught:
+        Settings.read({name: value})
+    assert str(caught.value).startswith(f"{name}: found {value!r}")
+    assert expected in str(caught.value)

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import graphlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import VOCABULARY, pack_source, row, row_source
+
+from patchkit import Role
+from patchkit.environment import Settings
+from patchkit.errors import DeclarationError
+from patchkit.registry import Registry, read_pack
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+def refusal(name: str) -> DeclarationError:
+    """The error of reading a pack."""
+    with pytest.raises(DeclarationError) as caught:
+        read_pack(name)
+    return caught.value
+
+
+# -- the object ------------------------------------------------------------------------------------
+
+
+def test_a_registry_is_asked_like_a_mapping_of_rows() -> None:
+    """Rows are found by name, counted, iterated and shown."""
+    one, two = row("one"), row("two")
+    registry = Registry([one, two])
+    assert registry["two"] is two
+    assert list(registry) == [one, two]
+    assert ("one" in registry, "three" in registry, len(registry)) == (True, False, 2)
+    assert "one, two" in repr(registry)
+
+
+def test_a_row_knows_its_body_and_places() -> None:
+    """The body's full name joins pack and file; places follow the changes."""
+    only = row(pack="outsider.platform")
+    assert only.body == "outsider.platform.patch_a"
+    assert [str(place) for place in only.places] == ["upstream.module:function"]
+
+
+def test_two_registries_share_nothing() -> None:
+    """A name that is taken in one registry is free in another."""
+    assert Registry([row()])["a-patch"] == Registry([row()])["a-patch"]
+
+
+@pytest.mark.parametrize("other", ["pack", "another.pack"])
+def test_a_duplicate_name_names_both_parties(other: str) -> None:
+    """A name that is taken, in the same pack or another, is refused with both sides named."""
+    with pytest.raises(DeclarationError) as caught:
+        Registry([row(pack="pack"), row(pack=other)])
+    error = caught.value
+    assert (error.pack, error.patch, error.field) == (other, "a-patch", "name")
+    assert "pack pack as well" in error.found
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+def test_an_unknown_after_is_refused() -> None:
+    """A patch cannot come after one that no pack declares."""
+    with pytest.raises(DeclarationError) as caught:
+        Registry([row("one", after=("nobody",))])
+    error = caught.value
+    assert (error.pack, error.patch, error.field) == ("pack", "one", "after")
+    assert "'nobody'" in error.found
+
+
+@pytest.mark.parametrize(
+    ("after", "circle"),
+    [
+        ({"one": ["one"]}, "one -> one"),
+        ({"one": ["two"], "two": ["one"]}, "one -> two -> one"),
+        (
+            {"zero": ["one"], "one": ["two"], "two": ["three"], "three": ["one"]},
+            "one -> two -> thr",
+        ),
+    ],
+)
+def test_a_circle_is_shown(after: Mapping[str, list[str]], circle: str) -> None:
+    """Patches that wait for each other are refused, with the way round."""
+    with pytest.raises(DeclarationError) as caught:
+        Registry(row(name, after=tuple(names)) for name, names in after.items())
+    assert caught.value.field == "after"
+    assert circle in caught.value.found
+
+
+_NAMES = [f"p{number}" for number in range(7)]
+_GRAPHS = st.permutations(_NAMES).flatmap(
+    lambda names: st.fixed_dictionaries(
+        {name: st.lists(st.sampled_from(names), unique=True, max_size=3) for name in names}
+    )
+)
+
+
+def _without_circles(graph: dict[str, list[str]], rank: list[str]) -> dict[str, list[str]]:
+    """Keep only edges that lead down in a ranking."""
+    return {
+        name: [other for other in others if rank.index(other) < rank.index(name)]
+        for name, others in graph.items()
+    }
+
+
+def _registry(graph: Mapping[str, list[str]]) -> Registry:
+    return Registry(row(name, after=tuple(others)) for name, others in graph.items())
+
+
+def _closure(graph: Mapping[str, list[str]], name: str) -> set[str]:
+    """All that a row needs, itself included, as a fixed point."""
+    reached = {name}
+    while not (more := {other for one in reached for other in graph[one]}) <= reached:
+        reached |= more
+    return reached
+
+
+@given(graph=_GRAPHS, rank=st.permutations(_NAMES))
+def test_order_is_topological_and_stable(graph: dict[str, list[str]], rank: list[str]) -> None:
+    """Each row comes after what it names, and before its turn only where an earlier one needs it."""
+    graph = _without_circles(graph, rank)
+    order = [row.name for row in _registry(graph)]
+    assert sorted(order) == sorted(graph)
+    assert all(order.index(other) < order.index(name) for name in graph for other in graph[name])
+    turn = {
+        name: min(n for n, user in enumerate(graph) if name in _closure(graph, user))
+        for name in graph
+    }
+    turns = [turn[name] for name in order]
+    assert turns == sorted(turns)
+
+
+@given(graph=_GRAPHS)
+def test_exactly_the_circles_are_refused(graph: dict[str, list[str]]) -> None:
+    """The registry refuses a set of rows where, and only where, graphlib finds a cycle."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError:
+        with pytest.raises(DeclarationError, match="a circle"):
+            _registry(graph)
+    else:
+        assert len(_registry(graph)) == len(graph)
+
+
+# -- packs -----------------------------------------------------------------------------------------
+
+
+def test_rows_of_a_pack_are_read_in_order(write_pack: Callable[..., Path]) -> None:
+    """What PATCHES holds is what comes out."""
+    write_pack("my_pack", pack_source(row_source(name="'two'"), row_source(name="'one'")))
+    assert [row.name for row in read_pack("my_pack")] == ["two", "one"]
+
+
+def test_a_pack_that_is_not_there_is_refused() -> None:
+    """The name of the pack and the import's own error are in the message."""
+    error = refusal("no_such_pack")
+    assert (error.pack, error.patch, error.field) == ("no_such_pack", None, "import")
+    assert "No module named 'no_such_pack'" in error.found
+    assert isinstance(error.__cause__, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("def broken(", "SyntaxError"),
+        (pack_source(row_source(rolls="()")), "unexpected keyword argument 'rolls'"),
+        (f"{VOCABULARY}PATCHES = (Patch(name='x'),)", "missing"),
+        (f"{VOCABULARY}PATCHES = (Replace('m:f'),)", "missing 1 required"),
+    ],
+)
+def test_a_pack_that_fails_on_import_is_refused(
+    write_pack: Callable[..., Path], source: str, found: str
+) -> None:
+    """Whatever the pack's code raises becomes the one error, and its cause."""
+    write_pack("broken_pack", source)
+    error = refusal("broken_pack")
+    assert (error.pack, error.field) == ("broken_pack", "import")
+    assert found in error.found
+    assert error.expected == "a package that can be imported"
+
+
+@pytest.mark.parametrize(
+    ("pack", "roles"),
+    [
+        ("outsider.platform", {Role.MAIN, Role.ENGINE_CORE}),
+        ("outsider.worker", {Role.WORKER}),
+    ],
+)
+def test_the_folder_gives_the_roles(
+    write_pack: Callable[..., Path], pack: str, roles: set[Role]
+) -> None:
+    """Without `roles`, a row has those of the folder that its pack is in."""
+    write_pack(pack, pack_source(row_source(roles="None")))
+    assert read_pack(pack)[0].roles == roles
+
+
+def test_no_roles_outside_the_two_folders_is_refused(write_pack: Callable[..., Path]) -> None:
+    """A pack elsewhere must say for which processes a row is."""
+    write_pack("outsider.patches", pack_source(row_source(roles="None")))
+    error = refusal("outsider.patches")
+    assert (error.pack, error.patch, error.field) == ("outsider.patches", "a-patch", "roles")
+    assert error.found == "none"
+    assert "'platform' or 'worker'" in error.expected
+
+
+def test_roles_may_be_written_as_words(write_pack: Callable[..., Path]) -> None:
+    """`'worker'` is as good as `Role.WORKER`."""
+    write_pack("my_pack", pack_source(row_source(roles="('worker', Role.MAIN)")))
+    assert read_pack("my_pack")[0].roles == {Role.WORKER, Role.MAIN}
+
+
+def test_collect_reads_every_pack_once(
+    write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Own packs, those of PATCHKIT_PATCHES and those given are read; one named twice is no twin."""
+    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ("own_pack",))
+    write_pack("own_pack", pack_source(row_source(name="'own'")))
+    write_pack("set_pack", pack_source(row_source(name="'set'")))
+    write_pack("given_pack", pack_source(row_source(name="'given'")))
+    registry = Registry.collect(Settings(packs=("set_pack",)), ("given_pack", "set_pack"))
+    assert [row.name for row in registry] == ["own", "set", "given"]
+
+
+_READS = """
+import json, sys
+from patchkit.environment import Settings
+from patchkit.registry import Registry
+registry = Registry.collect(Settings.read())
+names = [row.name for row in registry]
+print(json.dumps([names, sorted(sys.modules)]))
+"""
+
+
+def test_reading_rows_imports_nothing_heavy_and_no_body(
+    write_pack: Callable[..., Path],
+    python: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+) -> None:
+    """Rows are data: neither upstream, wrapt, packaging nor a body is imported for them."""
+    heavy = ("vllm", "torch", "ray", "wrapt", "packaging")
+    for name in heavy:
+        (tmp_path / f"{name}.py").touch()
+    requires = "('vllm>=0.11,<0.34', 'ray', 'torch_npu>=2.5.1rc1')"
+    write_pack("my_pack", pack_source(row_source(requires=requires)))
+    child = python("-c", _READS, PATCHKIT_PATCHES="my_pack")
+    assert child.returncode == 0, child.stderr
+    names, modules = json.loads(child.stdout)
+    assert "a-patch" in names
+    assert "my_pack" in modules
+    assert not {*heavy, "importlib.metadata"} & set(modules)
+    assert not [name for name in modules if ".patch_" in name]
