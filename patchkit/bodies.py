@@ -8,6 +8,7 @@ loads bodies itself, and the finder goes.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,7 @@ class BodyFinder(Finder):
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
         """Arm, before the body executes and imports what it patches."""
         self.uninstall()
-        from patchkit.process import arm  # noqa: PLC0415 - needed only when it happens
-
-        arm()
+        importlib.import_module("patchkit.auto")  # by name: the session is a layer above
 
     def imported(self, name: str, module: ModuleType) -> None:
         """Nothing is left to do."""

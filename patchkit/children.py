@@ -65,6 +65,8 @@ def _begin(session: Session, process: Any) -> int:
     try:
         if role is not None and session.roles != {role}:
             session.become((role,))
+        elif not session.roles:
+            session.enter(Role.MAIN)
     except PatchkitError:
         traceback.print_exc()
         return 1

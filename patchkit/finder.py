@@ -12,6 +12,7 @@ that nothing of ours is held while a loader, a hook or a stranger's finder runs.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from _thread import get_ident
 from importlib import _bootstrap
@@ -48,10 +49,9 @@ class Finder:
 
     def __init__(self, watcher: Watcher) -> None:
         self._notifier = Notifier(watcher)
-        self._notifier.own[_UTIL] = self._replace_in
+        self._notifier.own[_UTIL] = _hook
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
-        self._replaced: tuple[Any, Any] | None = None
 
     def watch(self, names: Iterable[str]) -> None:
         """Watch these modules too."""
@@ -70,7 +70,7 @@ class Finder:
             sys.meta_path.insert(0, self)
         # To import it costs up to 4 ms; where it is not there yet, its import is watched.
         if (util := sys.modules.get(_UTIL)) is not None:
-            self._replace_in(util)
+            _hook(util)
 
     def uninstall(self) -> None:
         """Stop watching: leave no trace; the loaders that were instrumented tell nothing more."""
@@ -78,12 +78,8 @@ class Finder:
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
-        util: Any = sys.modules.get(_UTIL)
-        if self._replaced is not None:
-            original, ours = self._replaced
-            if getattr(util, "spec_from_file_location", None) is ours:
-                util.spec_from_file_location = original
-        self._replaced = None
+        if (util := sys.modules.get(_UTIL)) is not None and not _installed():
+            _unhook(util)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -102,6 +98,11 @@ class Finder:
         finally:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
+
+    def found(self, name: str, spec: ModuleSpec) -> None:
+        """Instrument a spec that somebody made without asking finders, if the name is watched."""
+        if self._notifier.is_for(name):
+            instrument(name, spec, self._notifier)
 
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
@@ -135,38 +136,21 @@ class Finder:
         stays, as other threads may be in a loop over the list: after an insertion they ask a
         finder twice at worst, after a removal they would leave one out.
         """
-        first = sys.meta_path[0]
-        if first is self or any(finder is first for finder in self._overtaken):
-            return
-        self._overtaken.append(first)
-        sys.meta_path.insert(0, self)
+        before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
+        new = [finder for finder in before if not self._may_precede(finder)]
+        if new:
+            self._overtaken += new
+            sys.meta_path.insert(0, self)
+
+    def _may_precede(self, finder: object) -> bool:
+        # A Finder asks those behind it, this one too.
+        return isinstance(finder, Finder) or any(finder is known for known in self._overtaken)
 
     def _behind(self) -> Iterator[object]:
         """The finders after this one; those before have had their turn."""
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         return (finder for finder in finders[place + 1 :] if finder is not self)
-
-    def _replace_in(self, util: Any) -> None:
-        """Have `importlib.util.spec_from_file_location`, which asks no finder, instrument too."""
-        original = util.spec_from_file_location
-        notifier = self._notifier
-        if self._replaced is not None and self._replaced[1] is original:
-            return
-
-        @functools.wraps(original)
-        def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
-            spec: ModuleSpec | None = original(name, *args, **kwargs)
-            return (
-                spec
-                if spec is None or not notifier.is_for(name)
-                else instrument(name, spec, notifier)
-            )
-
-        # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
-        spec_from_file_location.__module__ = _UTIL
-        self._replaced = (original, spec_from_file_location)
-        util.spec_from_file_location = spec_from_file_location
 
 
 def _first_spec(
@@ -185,3 +169,38 @@ def _ask(
         old = getattr(_bootstrap, "_find_spec_legacy", None)
         return old(finder, name, path) if old is not None else None
     return find(name, path, target)  # type: ignore[no-any-return]
+
+
+# -- importlib.util.spec_from_file_location, which asks no finder ---------------------------------
+
+
+def _hook(util: Any) -> None:
+    """Have each finder see the specs that it makes; one hook serves them all."""
+    original = util.spec_from_file_location
+    if _is_ours(original):
+        return
+
+    @functools.wraps(original)
+    def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
+        spec: ModuleSpec | None = original(name, *args, **kwargs)
+        for finder in reversed(_installed()) if spec is not None else ():
+            finder.found(name, spec)
+        return spec
+
+    # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
+    spec_from_file_location.__module__ = _UTIL
+    util.spec_from_file_location = spec_from_file_location
+
+
+def _unhook(util: Any) -> None:
+    if _is_ours(util.spec_from_file_location):
+        util.spec_from_file_location = util.spec_from_file_location.__wrapped__
+
+
+def _is_ours(function: Any) -> bool:
+    return getattr(function, "__globals__", None) is globals()
+
+
+def _installed() -> list[Finder]:
+    found = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
+    return list(dict.fromkeys(found))

@@ -53,7 +53,10 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
 
 def arrive(role: str | None) -> None:
     """Arm a spawned child; what its parent knows of its role is worth more than a guess."""
-    arm(None if role is None else frozenset({Role(role)}))
+    roles = frozenset({Role(role or Role.MAIN)})
+    session = arm(roles)
+    if session is not None and session.roles != roles and (role or not session.roles):
+        session.become(roles)
 
 
 def _after_fork() -> None:

@@ -79,21 +79,28 @@ def role_of_name(name: str) -> Role | None:
 
 def is_ray_worker() -> bool:
     """Whether Ray's raylet started this process."""
-    argv: list[str] = getattr(sys, "argv", None) or [""]
-    return argv[0].endswith("default_worker.py")
+    # `sys.argv` is not there yet while `site` runs.
+    return any(word.endswith("default_worker.py") for word in sys.orig_argv)
+
+
+def is_spawned_child() -> bool:
+    """Whether `multiprocessing` started this process with a new interpreter."""
+    return "--multiprocessing-fork" in sys.orig_argv
 
 
 def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     """
     Tell the roles that a process has when patchkit arrives in it.
 
-    A Ray worker process has none until its actor's class is known; a child of `multiprocessing`
-    is known by its name; anything else is a main process. Takes `PATCHKIT_ROLE` out of environ.
+    None where that is yet to come: a Ray worker process learns it from its actor's class, unless
+    whoever asked for the actor told, and a spawned child from its parent. Takes `PATCHKIT_ROLE`
+    out of environ where it is meant for this process.
     """
-    if told := environ.pop(ROLE_VARIABLE, ""):
-        return frozenset({Role(told)})
     if is_ray_worker():
-        return frozenset()
+        told = environ.pop(ROLE_VARIABLE, "")
+        return frozenset({Role(told)} if told else ())
     process = sys.modules.get("multiprocessing.process")
-    name = process.current_process().name if process else ""
-    return frozenset({role_of_name(name) or Role.MAIN})
+    role = role_of_name(process.current_process().name) if process else None
+    if role is None and is_spawned_child():
+        return frozenset()
+    return frozenset({role or Role.MAIN})

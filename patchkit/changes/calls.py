@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,9 @@ def prepare(change: BeforeImport | AfterImport, context: Context) -> PreparedCal
 
 
 def _required_arguments(function: Any) -> int:
-    code = getattr(function, "__code__", None)
-    if code is None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a builtin nobody knows
         return 0
-    return int(code.co_argcount) - len(function.__defaults__ or ())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional and one.default is one.empty for one in parameters)

@@ -27,12 +27,12 @@ class PreparedReplace:
 
     def apply(self) -> Applied:
         """Put the body's object in place."""
-        rename = self._rename()
         undo_site = self.site.push(Layer(lambda _: self.value, base=True))
+        undo_rename = self._rename()
 
         def undo() -> None:
+            undo_rename()
             undo_site()
-            rename()
 
         return Applied(undo, self.site)
 

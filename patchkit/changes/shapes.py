@@ -8,7 +8,8 @@ and the signature follows through `__wrapped__`.
 from __future__ import annotations
 
 import functools
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+import types
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_ITERABLE_COROUTINE
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,13 +41,24 @@ def around_method(function: FunctionType, by: By) -> FunctionType:
     return _in_shape(function, plain)
 
 
-def _in_shape(function: FunctionType, plain: Callable[..., Any]) -> FunctionType:
+def around_bound(method: MethodType, by: By) -> FunctionType:
+    """Return a function that calls `by(method, instance, args, kwargs)`."""
+
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return by(method, method.__self__, args, kwargs)
+
+    return _in_shape(method, plain)
+
+
+def _in_shape(function: FunctionType | MethodType, plain: Callable[..., Any]) -> FunctionType:
     flags = function.__code__.co_flags
     shaped = plain
     if flags & CO_COROUTINE:
         shaped = _coroutine(plain)
     elif flags & CO_GENERATOR:
         shaped = _generator(plain)
+        if flags & CO_ITERABLE_COROUTINE:
+            shaped = types.coroutine(shaped)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
     return cast("FunctionType", functools.update_wrapper(shaped, function))
@@ -76,7 +88,9 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
                 value = await step
                 try:
                     step = inner.asend((yield value))
-                except Exception as error:  # noqa: BLE001 - thrown in; it belongs to the inner one
+                except GeneratorExit:
+                    raise
+                except BaseException as error:  # noqa: BLE001 - thrown in; the inner one's to see
                     step = inner.athrow(error)
         except StopAsyncIteration:
             return

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.context import Applied
 from patchkit.changes.resolve import Location, locate
-from patchkit.changes.shapes import around_function, around_method
+from patchkit.changes.shapes import around_bound, around_function, around_method
 from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
@@ -58,6 +58,8 @@ def prepare(change: Wrap, context: Context) -> PreparedWrap:
 def wrapped_at(site: Site, location: Location, by: Any, target: str) -> PreparedWrap:
     """Prepare `by` around one location; `target` is for the error message."""
     make = functools.partial(_wrapper, by=by, in_class=isinstance(location.owner, type))
+    if not isinstance(location.owner, (type, ModuleType)) and not site.own:
+        make = functools.partial(_instance_wrapper, by=by, site=site)
     try:
         make(location.value)
     except TypeError as error:
@@ -80,6 +82,18 @@ def _wrapper(value: Any, *, by: Any, in_class: bool) -> Any:
             "__init__ or __new__, or use Replace"
         )
     return (_method if in_class else _function)(value, by)
+
+
+def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
+    """Python binds nothing that lies in an instance's own dict, so that is done here."""
+    if value is not site.original or not hasattr(value, "__get__"):
+        return _function(value, by)
+    if hasattr(value, "__set__"):
+        raise TypeError(f"found {value!r} of the instance's class, expected a method")
+    bound = value.__get__(site.owner, type(site.owner))
+    if isinstance(bound, MethodType) and isinstance(bound.__func__, FunctionType):
+        return around_bound(bound, by)
+    return _function(bound, by)
 
 
 def _function(function: Any, by: Any) -> Any:

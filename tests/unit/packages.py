@@ -1,4 +1,4 @@
-"""Upstream packages and packs that a test writes, sessions over them, and processes that run them."""
+"""Upstream packages and packs that a test writes, and sessions and processes that use them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _name_in(tree: ast.Module, scope: _Scope, name: str, file: str | None) -> St
         return _state("present", "present", file, lines[-1])
     if sometimes := [node for node in _own_nodes(scope) if name in _bound_by(node)]:
         line = getattr(sometimes[0], "lineno", None)
-        return _undecided(f"{name} is defined under a condition, or deleted again", file, line)
+        return _undecided(f"{name} stands there, but not in every case", file, line)
     if _has_other_sources(scope) or any(_may_make(node, name) for node in ast.walk(tree)):
         return _undecided(f"no statement defines {name}, but others may bring it", file)
     return _state("absent", f"{name} is not there", file)

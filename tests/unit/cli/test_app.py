@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from patchkit.cli import main
 from patchkit.cli.app import COMMANDS
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
 

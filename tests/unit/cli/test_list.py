@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = (
-    row_source(
-        name="'for-here'", why="'what goes wrong'", upstream="'none: x'", sunset="'one day'"
-    ),
+    row_source(name="'for-here'", why="'what goes wrong'", upstream="'none: x'", sunset="'never'"),
     row_source(name="'too-new'", requires="('vllm>=0.13', 'ray[default]')", roles="{Role.WORKER}"),
     row_source(
         name="'moved'",
@@ -59,7 +57,7 @@ def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
         "reason": None,
         "why": "what goes wrong",
         "upstream": "none: x",
-        "sunset": "one day",
+        "sunset": "never",
     }
 
 

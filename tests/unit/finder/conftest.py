@@ -69,12 +69,18 @@ class Lab:
 
 @pytest.fixture(autouse=True)
 def _restored_imports() -> Iterator[None]:
-    """Undo what a test does to the import system."""
+    """Begin without finders of ours, and undo what a test does to the import system."""
     modules, path, meta_path = dict(sys.modules), sys.path[:], sys.meta_path[:]
     hook = importlib.util.spec_from_file_location
+    for finder in meta_path:
+        if isinstance(finder, Finder):
+            finder.uninstall()
     yield
     sys.path[:], sys.meta_path[:] = path, meta_path
     importlib.util.spec_from_file_location = hook
+    for finder in meta_path:
+        if isinstance(finder, Finder):
+            finder.install()
     for name in set(sys.modules) - set(modules):
         del sys.modules[name]
     sys.modules.update(modules)
@@ -111,7 +117,9 @@ def run_child(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
 
     def run(script: str, *args: str, limit: float = 20.0) -> subprocess.CompletedProcess[str]:
         file = tmp_path / "child.py"
-        file.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n" + textwrap.dedent(script))
+        file.write_text(
+            f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n" + textwrap.dedent(script)
+        )
         command = [sys.executable, *args, str(file)]
         return subprocess.run(
             command, capture_output=True, text=True, timeout=limit, check=False, cwd=tmp_path

