@@ -183,8 +183,9 @@ def _hook(util: Any) -> None:
     @functools.wraps(original)
     def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
         spec: ModuleSpec | None = original(name, *args, **kwargs)
-        for finder in reversed(_installed()) if spec is not None else ():
-            finder.found(name, spec)
+        if spec is not None:
+            for finder in reversed(_installed()):
+                finder.found(name, spec)
         return spec
 
     # Where pickle finds it again; cloudpickle would send it, and all of us, by value.

@@ -64,45 +64,46 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
 
 
 def _become_awaited(spec: Any) -> bool:
-    kind = type(spec)
-    if not issubclass(kind, _Awaited):
-        home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    if not _is_awaited(spec):
         try:
-            spec.__class__ = type(kind.__name__, (_Awaited, kind), home)
+            spec.__class__ = _awaited_kind(type(spec))
         except TypeError:  # a class of another layout, or one that nobody may derive from
             return False
     return True
 
 
 def _become_plain(spec: Any) -> None:
-    if isinstance(spec, _Awaited):
-        spec.__class__ = _plain_kind(spec)
+    if _is_awaited(spec):
+        spec.__class__ = type(spec).__base__
 
 
-def _plain_kind(spec: _Awaited) -> Any:
-    return type(spec).__bases__[1]
+def _is_awaited(spec: object) -> bool:
+    return vars(type(spec)).get("__setattr__") is _set
 
 
-class _Awaited:
+def _awaited_kind(kind: type) -> type:
     """
-    Mixed into the class of a spec while somebody waits for the end of its module's import.
+    The class of a spec while somebody waits for the end of its module's import.
 
     That end is when importlib sets `_initializing` to False. Whoever reads the attribute, as the
     interpreter does at every import statement, reads it where it always was.
     """
+    home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    # No mixin: with a second base the layout would differ, and no instance could change over.
+    return type(kind.__name__, (kind,), {**home, "__setattr__": _set, "__reduce_ex__": _reduce})
 
-    __slots__ = ()
 
-    def __setattr__(self, key: str, value: object) -> None:
-        object.__setattr__(self, key, value)
-        if key == "_initializing" and not value:
-            _become_plain(self)
-            _call_all(vars(self).pop(_WAITERS, {}))
+def _set(spec: object, key: str, value: object) -> None:
+    object.__setattr__(spec, key, value)
+    if key == "_initializing" and not value:
+        _become_plain(spec)
+        _call_all(vars(spec).pop(_WAITERS, {}))
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        """Copy as a plain spec: nobody waits for a copy."""
-        state = {key: value for key, value in vars(self).items() if key != _WAITERS}
-        return copyreg.__newobj__, (_plain_kind(self),), state  # type: ignore[attr-defined]
+
+def _reduce(spec: object, protocol: object) -> tuple[Any, ...]:
+    """Copy as a plain spec: nobody waits for a copy."""
+    state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
+    return copyreg.__newobj__, (type(spec).__base__,), state  # type: ignore[attr-defined]
 
 
 def _call_all(waiters: dict[Waiter, object]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from patchkit.declaration import Change, Patch, Role, Target
 from patchkit.errors import DeclarationError, RequirementError
-from patchkit.versions import check_requirement
+from patchkit.requirements import check_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -33,6 +33,7 @@ SIMNPU = REPOSITORY / "examples" / "simnpu"
 # Of these only builds for CUDA are to be had, and vLLM on a CPU does without them.
 UNWANTED = ("torchvision", "torchaudio", "torchcodec")
 TORCH = "2.13.0"
+TOOLS = ("uv>=0.7", "unearth>=0.17")
 RAY = "ray==2.60.0"
 TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17", "rich>=13", "pyelftools>=0.31")
 
@@ -130,15 +131,15 @@ def ensure(name: str) -> Path:
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
     ENVIRONMENTS.mkdir(exist_ok=True)
-    with locked(name):
+    with locked(ENVIRONMENTS / name):
         build(name, RECIPES[name])
     return python_of(ENVIRONMENTS / name)
 
 
 @contextlib.contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Two calls at once build one environment, not two halves of it."""
-    with (ENVIRONMENTS / f"{name}.lock").open("w") as lock:
+def locked(place: Path) -> Iterator[None]:
+    """Two calls at once make one thing, not two halves of it."""
+    with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -240,9 +241,13 @@ def torch_requirement(place: Path, version: str) -> str:
 def index_options() -> list[str]:
     """pip's find-links and index, which uv does not read."""
     links = pip_setting("PIP_FIND_LINKS", "find-links")
-    index = pip_setting("PIP_INDEX_URL", "index-url")
     options = [part for link in links for part in ("--find-links", link)]
-    return options + [part for url in index[:1] for part in ("--default-index", url)]
+    return options + [part for url in pip_index() for part in ("--default-index", url)]
+
+
+def pip_index() -> list[str]:
+    """The user's index; empty when it is the usual one."""
+    return pip_setting("PIP_INDEX_URL", "index-url")[:1]
 
 
 def pip_setting(variable: str, name: str) -> list[str]:
@@ -250,7 +255,7 @@ def pip_setting(variable: str, name: str) -> list[str]:
     if variable in os.environ:
         return os.environ[variable].split()
     for section in ("install", "global"):
-        command = [str(bootstrap_python()), "-m", "pip", "config", "get", f"{section}.{name}"]
+        command = [str(program("python")), "-m", "pip", "config", "get", f"{section}.{name}"]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.returncode == 0:
             return found.stdout.split()
@@ -258,25 +263,26 @@ def pip_setting(variable: str, name: str) -> list[str]:
 
 
 def uv(*arguments: str) -> list[str]:
-    """A uv command; uv itself is installed on first use."""
-    program = bootstrap_python().with_name("uv")
-    if not program.exists():
-        pip = [str(bootstrap_python()), "-m", "pip", "install", "--quiet", "uv>=0.7"]
-        step("installing uv", pip)
-    return [str(program), *arguments]
+    """A uv command."""
+    return [str(program("uv")), *arguments]
 
 
-def bootstrap_python() -> Path:
-    """The Python of the environment that holds uv and nothing else."""
-    python = python_of(ENVIRONMENTS / "uv")
-    if not python.exists():
-        step("an environment for uv", [sys.executable, "-m", "venv", "--clear", str(python.parents[1])])
-    return python
+def program(name: str) -> Path:
+    """A program of the environment that holds our own tools, which is made on first use."""
+    place = ENVIRONMENTS / "tools"
+    with locked(place):
+        if read_stamp(place) != [*TOOLS]:
+            python = python_of(place)
+            step("tools: a virtual environment", [sys.executable, "-m", "venv", "--clear", str(place)])
+            install = [str(python), "-m", "pip", "install", "--quiet", *TOOLS]
+            step(f"tools: installing {', '.join(TOOLS)}", install)
+            write_stamp(place, TOOLS)
+    return place / "bin" / name
 
 
-def step(title: str, command: Sequence[str]) -> None:
+def step(title: str, command: Sequence[str]) -> str:
     """
-    Run one long command behind one progress line.
+    Run one long command behind one progress line; return what it wrote.
 
     Raises:
         EnvironmentsError: it failed; the message holds the end of what it said.
@@ -291,6 +297,7 @@ def step(title: str, command: Sequence[str]) -> None:
         tail = "\n".join(result.stdout.splitlines()[-30:])
         raise EnvironmentsError(f"{title}: exit {result.returncode}\n{tail}")
     say(f"{title}: {time.monotonic() - began:.0f} s")
+    return result.stdout
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ COMMANDS = ("list", "show", "run", "doctor")
 
 WRONG = 2
 _INTERRUPTED = 130
-_NOBODY_READS = 141
 
 
 class _Commands(click.Group):
@@ -66,12 +64,10 @@ def run(argv: Sequence[str] | None = None) -> int:
     _never_choke_on_a_letter()
     try:
         code = group.main(args=argv, prog_name="patchkit", standalone_mode=False)
-        sys.stdout.flush()
     except (PatchkitError, click.ClickException, click.Abort) as error:
         return _told(error)
-    except BrokenPipeError:
-        _stop_writing()
-        return _NOBODY_READS
+    except SystemExit as error:  # so click and rich end where nobody reads any more
+        return 1 if error.code else 0
     return code if isinstance(code, int) else 0
 
 
@@ -100,8 +96,3 @@ def _wording(error: click.ClickException) -> str:
 def say(text: str) -> None:
     """Talk: one line on stderr."""
     click.echo("patchkit: " + " ".join(text.split("\n")), err=True)
-
-
-def _stop_writing() -> None:
-    """Let the interpreter flush into nothing at its end, where it would complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

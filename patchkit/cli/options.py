@@ -10,7 +10,8 @@ import click
 from patchkit.environment import Settings
 from patchkit.registry import Registry
 from patchkit.selection import Selection
-from patchkit.versions import Found, Versions
+from patchkit.requirements import Found
+from patchkit.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -123,7 +123,7 @@ def _closure(graph: Mapping[str, list[str]], name: str) -> set[str]:
 
 @given(graph=_GRAPHS, rank=st.permutations(_NAMES))
 def test_order_is_topological_and_stable(graph: dict[str, list[str]], rank: list[str]) -> None:
-    """Each row comes after what it names, and before its turn only where an earlier one needs it."""
+    """Each row comes after what it names, before its turn only where an earlier one needs it."""
     graph = _without_circles(graph, rank)
     order = [row.name for row in _registry(graph)]
     assert sorted(order) == sorted(graph)

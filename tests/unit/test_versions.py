@@ -23,14 +23,14 @@ from strategies import Drawn, bounds, versions
 
 from patchkit.environment import Settings
 from patchkit.errors import RequirementError, VersionError
-from patchkit.versions import (
+from patchkit.requirements import (
     Found,
-    Versions,
     check_requirement,
     counts_as,
     parse_requirement,
     satisfies,
 )
+from patchkit.versions import Versions
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
@@ -221,7 +221,8 @@ class TestRequirement:
     def test_plain_forms_need_no_packaging(self, text: str) -> None:
         """Checking a plain row imports neither packaging nor pathlib nor importlib.metadata."""
         code = (
-            "import sys; from patchkit.versions import Versions, check_requirement;"
+            "import sys; from patchkit.versions import Versions;"
+            "from patchkit.requirements import check_requirement;"
             f"Versions({{'ray': '2'}}, '0.11'); check_requirement({text!r});"
             "print(*({'packaging', 'importlib.metadata', 'pathlib', 'json'} & set(sys.modules)))"
         )

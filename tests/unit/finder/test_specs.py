@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -111,13 +112,34 @@ def test_uninstall_under_another_hook(
     finder = Finder(recorder)
     finder.install()
     finder.watch(["lab_mod"])
-    ours = importlib.util.spec_from_file_location
-    monkeypatch.setattr(importlib.util, "spec_from_file_location", lambda *a, **k: ours(*a, **k))
-    theirs = importlib.util.spec_from_file_location
+    over = functools.partial(importlib.util.spec_from_file_location)
+    monkeypatch.setattr(importlib.util, "spec_from_file_location", over)
     finder.uninstall()
-    assert importlib.util.spec_from_file_location is theirs
+    assert importlib.util.spec_from_file_location is over
     spec: Any = importlib.util.spec_from_file_location("lab_mod", file)
     assert spec == original("lab_mod", file)
+
+
+def test_several_finders(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+    """Finders tell their own watchers, keep their places, and leave no trace in any order."""
+    lab.write("lab_mod.py")
+    file = lab.write("lab_path.py")
+    hook = importlib.util.spec_from_file_location
+    other = Finder(others := type(recorder)())
+    other.install()
+    assert importlib.util.spec_from_file_location is hook
+    for each in (finder, other):
+        each.watch(["lab_mod", "lab_path"])
+    importlib.import_module("lab_mod")
+    spec: Any = importlib.util.spec_from_file_location("lab_path", file)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    assert recorder.imports == others.imports == ["lab_mod", "lab_path"]
+    assert sys.meta_path[:2] == [other, finder]
+    finder.uninstall()
+    assert importlib.util.spec_from_file_location is hook
+    other.uninstall()
+    assert importlib.util.spec_from_file_location is not hook
+    assert not any(isinstance(entry, Finder) for entry in sys.meta_path)
 
 
 def test_uninstall_while_told(lab: Lab, recorder: Recorder) -> None:

@@ -84,7 +84,12 @@ DOCTOR: DoctorShape = {
     "checks": [
         {"topic": "versions", "mark": "ok", "subject": "vllm", "message": "0.12.0"},
         {"topic": "versions", "mark": "bad", "subject": "ray", "message": LONG * 2},
-        {"topic": "ways in", "mark": "note", "subject": "bootstrap", "message": "not installed"},
+        {
+            "topic": "ways in",
+            "mark": "note",
+            "subject": "bootstrap",
+            "message": "not :warning: installed",
+        },
     ],
     "findings": 1,
 }
@@ -157,6 +162,7 @@ def test_texts_are_no_markup(printed: Callable[[str, int | None], str]) -> None:
     out = printed("show", None)
     assert "ray[default]" in out
     assert ":warning: [bold]never[/bold]" in out
+    assert "not :warning: installed" in printed("doctor", None)
 
 
 def test_the_list_shows_what_is_asked_for(printed: Callable[[str, int | None], str]) -> None:

