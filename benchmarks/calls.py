@@ -25,6 +25,7 @@ from patchkit.versions import Versions
 PLAIN = "plain"
 CLOSURE = "functools.wraps, *args, **kwargs"
 _EXACT = "functools.wraps, same signature"
+_BINDING = "functools.wraps, self bound"
 _REPLACE = "Replace"
 _WRAP = "Wrap"
 _WRAPT = "wrapt.FunctionWrapper"
@@ -36,6 +37,7 @@ _NAMES = {
     _REPLACE: "replaced",
     _EXACT: "exact",
     CLOSURE: "closure",
+    _BINDING: "binding",
     _WRAP: "wrapped",
     _WRAPT: "proxied",
 }
@@ -109,15 +111,20 @@ def _upstream(place: Path) -> ModuleType:
     for owner, exact in ((upstream, _exact), (upstream.Sample, _exact_method)):
         owner.exact = exact(owner.exact)
         owner.closure = _closure(owner.closure)
+        owner.binding = _binding(owner.binding)
         if has_module("wrapt"):
             owner.proxied = _proxied(owner.proxied)
     return upstream  # type: ignore[no-any-return]
 
 
 def _measure(upstream: ModuleType, call: str, rounds: int) -> Samples:
+    left_out = {
+        _BINDING: "{" in call[:1],  # a function has nothing to bind
+        _WRAPT: not has_module("wrapt"),
+    }
     cases: dict[str, Case] = {_LOOP: _timed("pass", upstream)}
     for case, name in _NAMES.items():
-        if case != _WRAPT or has_module("wrapt"):
+        if not left_out.get(case):
             cases[case] = _timed(call.format(name), upstream)
     return in_turns(cases, rounds).above(_LOOP)
 
@@ -166,6 +173,17 @@ def _closure(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return closure
+
+
+def _binding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a closure has to be that hands the bound method on, which is what Wrap promises."""
+    bind = function.__get__
+
+    @functools.wraps(function)
+    def binding(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return bind(self)(*args, **kwargs)
+
+    return binding
 
 
 def _proxied(function: Callable[..., Any]) -> Any:

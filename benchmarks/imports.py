@@ -27,6 +27,7 @@ Hooked = Callable[[Sequence[str]], AbstractContextManager[object]]
 def run(rounds: int = 60) -> Result:
     """Import the same modules again and again, with one finder after the other."""
     stop_watching_bodies()  # patchkit's own, which `import patchkit` installed here
+    sys.dont_write_bytecode = False  # who compiles at every import measures that
     with folder() as place:
         names = write_modules(place, "sample_modules", _COUNT)
         samples = in_turns(_cases(names), rounds)

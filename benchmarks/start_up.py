@@ -53,7 +53,8 @@ def _cases(place: Path) -> dict[str, Case]:
 
 
 def _start(code: str, place: Path, more: Mapping[str, str] | None = None) -> Case:
-    kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+    away = {*VARIABLES, "PYTHONDONTWRITEBYTECODE"}  # who compiles at every start measures that
+    kept = {name: text for name, text in os.environ.items() if name not in away}
     path = os.pathsep.join([str(place), str(_ROOT)])
     environ = {**kept, "PYTHONPATH": path, **(more or {})}
     return functools.partial(cpu_of_child, [sys.executable, "-c", code], environ)

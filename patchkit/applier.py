@@ -81,10 +81,12 @@ class Applier:
     def take_back(self, state: State) -> list[Exception]:
         """Undo all changes of a row; return what went wrong on the way."""
         errors: list[Exception] = []
+        sites = [site for group in state.groups for site in group.sites]
         for group in reversed(state.groups):
             errors += unwind(group.undos)
             group.sites.clear()
             group.done = None
+        rebind.repoint(sites, list(sys.modules), self._plan.keepers)  # copies made since
         self._ledger.say_undo_errors(errors)
         return errors
 

@@ -5,16 +5,18 @@ the first error.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from typing import TYPE_CHECKING
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
+from patchkit.changes.resolve import namespace
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
     from patchkit.changes.context import Prepared
@@ -37,6 +39,27 @@ def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
     if afresh and loaded is not None:
         return importlib.reload(loaded)
     return importlib.import_module(row.body)
+
+
+@contextlib.contextmanager
+def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
+    """
+    Let bodies write `import a.b` and use `a.b` while it is being imported.
+
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+    """
+    parent, _, child = name.rpartition(".")
+    outer = namespace(sys.modules.get(parent))
+    if child in outer or not parent:
+        yield
+        return
+    outer[child] = module
+    try:
+        yield
+    except BaseException:
+        if outer.get(child) is module:
+            del outer[child]
+        raise
 
 
 def reason_to_skip(row: Row, body: ModuleType) -> str | None:
@@ -83,19 +106,17 @@ def apply_group(
     """
     context = Context(module, body, sites)
     prepared = [(change, prepare(change, context)) for change in changes]
-    undos: list[Callable[[], None]] = []
     try:
         for change, ready in prepared:
-            _make(group, change, ready, undos)
+            _make(group, change, ready)
     except BaseException:
-        unwind(undos)
+        unwind(group.undos)
         raise
-    group.undos.extend(undos)
 
 
-def _make(group: Group, change: Change, ready: Prepared, undos: list[Callable[[], None]]) -> None:
+def _make(group: Group, change: Change, ready: Prepared) -> None:
     applied = ready.apply()
-    undos.append(applied.undo)
+    group.undos.append(applied.undo)  # at once: a child forked now takes back what is half done
     if applied.site is not None and change.rebind:
         group.sites.append(applied.site)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,10 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    # Called with the module's name; compared, so that who asks twice is told once.
+    # What to call, and with which name; compared, so that who asks twice is told once.
     Waiter = tuple[Callable[[str], None], str]
 
 _WAITERS = "_patchkit_waiters"
-_TAKEN = object()
 
 
 def is_half_imported(module: ModuleType) -> bool:
@@ -52,33 +50,36 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
     No lock is needed: the end of the import stores the attribute, then takes the waiters; this
     adds a waiter, then reads the attribute. Either the end finds the waiter, or we find the end.
     """
-    waiters: dict[Waiter, object] = vars(spec).setdefault(_WAITERS, {})
-    waiters[call, name] = None
+    waiters: dict[object, Waiter] = vars(spec).setdefault(_WAITERS, {})
+    ours = object()
+    waiters[ours] = (call, name)
     if _become_awaited(spec) and is_initializing(spec):
         return True
     _become_plain(spec)
-    is_taken = waiters.pop((call, name), _TAKEN) is _TAKEN
+    is_taken = waiters.pop(ours, None) is None
     if not waiters:  # others' are left for the end to take
         vars(spec).pop(_WAITERS, None)
     return is_taken
 
 
 def _become_awaited(spec: Any) -> bool:
-    if not _is_awaited(spec):
+    kind = type(spec)
+    if not _is_awaited(kind):
         try:
-            spec.__class__ = _awaited_kind(type(spec))
+            spec.__class__ = _awaited_kind(kind)
         except TypeError:  # a class of another layout, or one that nobody may derive from
             return False
     return True
 
 
 def _become_plain(spec: Any) -> None:
-    if _is_awaited(spec):
-        spec.__class__ = type(spec).__base__
+    kind = type(spec)
+    if _is_awaited(kind):
+        spec.__class__ = kind.__base__
 
 
-def _is_awaited(spec: object) -> bool:
-    return vars(type(spec)).get("__setattr__") is _set
+def _is_awaited(kind: type) -> bool:
+    return vars(kind).get("__setattr__") is _set
 
 
 def _awaited_kind(kind: type) -> type:
@@ -100,16 +101,18 @@ def _set(spec: object, key: str, value: object) -> None:
         _call_all(vars(spec).pop(_WAITERS, {}))
 
 
-def _reduce(spec: object, protocol: object) -> tuple[Any, ...]:
+def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
     """Copy as a plain spec: nobody waits for a copy."""
     state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
-    return copyreg.__newobj__, (type(spec).__base__,), state  # type: ignore[attr-defined]
+    return object.__new__, (type(spec).__base__,), state
 
 
-def _call_all(waiters: dict[Waiter, object]) -> None:
+def _call_all(waiters: dict[object, Waiter]) -> None:
+    taken: dict[Waiter, None] = {}
     while True:
         try:
-            call, name = waiters.popitem()[0]
+            taken[waiters.popitem()[1]] = None
         except KeyError:
-            return
+            break
+    for call, name in taken:
         call(name)

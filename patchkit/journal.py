@@ -1,8 +1,9 @@
 """
 What happened in this process, written for other processes to read.
 
-One file a process, one JSON object a line, each line one write to a descriptor opened for
-appending: a process that is killed leaves whole lines, or at worst one torn last line.
+One file a process, one JSON object a line. The file is opened for appending for each line, as a
+process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
+torn last line.
 """
 
 from __future__ import annotations
@@ -31,65 +32,47 @@ class Journal:
     """
 
     def __init__(self, directory: str | None = None) -> None:
-        self.directory = directory
-        self.entries: list[dict[str, Any]] = []
-        self._fd: int | None = None
-        self._written = 0
-        self._pid = os.getpid()
+        self.directory = directory and os.path.abspath(directory)  # noqa: PTH100
+        self._begin()
 
     def write(self, event: str, **fields: Any) -> None:
         """Add an entry; `fields` must be what JSON can hold."""
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
         if self.directory is not None:
-            self._append(entry)
+            self._append(self.directory, entry)
 
     def after_fork(self) -> None:
         """Start a journal of the child's own."""
-        self._close()
-        self.entries = []
-        self._written = 0
-        self._pid = os.getpid()
+        self._begin()
 
-    def _append(self, entry: dict[str, Any]) -> None:
+    def _begin(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._size = 0
+
+    def _append(self, directory: str, entry: dict[str, Any]) -> None:
         import json  # noqa: PLC0415 - 4 ms of a start that few processes need
 
         line = json.dumps(entry, separators=(",", ":"), default=str).encode() + b"\n"
-        if self._written + len(line) > MAX_BYTES:
+        is_new, self._size = self._size == 0, self._size + len(line)
+        if self._size > MAX_BYTES:
             return
         try:
-            if self._fd is None:
-                self._fd = self._open()
-            os.write(self._fd, line)
-            self._written += len(line)
+            if is_new:
+                os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
+            _append_to(f"{directory}/{self._name}", line)
         except OSError as error:
-            say("warning", f"PATCHKIT_JOURNAL={self.directory}: cannot be written: {error}")
+            say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
             self.directory = None
 
-    def _open(self) -> int:
-        assert self.directory is not None
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)  # noqa: PTH103
-        name = f"{os.uname().nodename}-{self._pid}-{time.time_ns()}.jsonl"
-        path = os.path.join(self.directory, name)  # noqa: PTH118
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC
-        fd = os.open(path, flags, 0o600)
-        return _above_std(fd)
 
-    def _close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-def _above_std(fd: int) -> int:
-    """Keep clear of 0 to 2, which a process that starts without them may still claim."""
-    if fd > 2:
-        return fd
-    import fcntl  # noqa: PLC0415
-
-    high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(fd)
-    return high
+def _append_to(path: str, line: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, line)
+    finally:
+        os.close(fd)
 
 
 def process_facts() -> dict[str, Any]:

@@ -234,12 +234,17 @@ def _twin(loader: Any) -> Any:
 class _Proxy:
     """Of a loader that cannot be copied, or whose copy takes no attribute."""
 
-    def __init__(self, loader: object) -> None:
+    def __init__(self, loader: Any) -> None:
         self._loader = loader
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return self._loader.__class__
+
+    def create_module(self, spec: Any) -> Any:
+        module = self._loader.create_module(spec)
+        spec.loader = self  # ddtrace's puts itself there again, for a namespace package
+        return module
 
     def __getattr__(self, name: str) -> Any:
         # Not self._loader: where it is missing, as while this is copied, that would not end.

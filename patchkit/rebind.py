@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.resolve import namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from patchkit.changes.sites import Site
 
@@ -36,9 +36,10 @@ def can_be_traced(original: Any) -> bool:
 
 def repoint(sites: Iterable[Site], modules: Iterable[str], skip: tuple[str, ...]) -> list[Copy]:
     """
-    Repoint every copy of the sites' originals, in one pass over the modules' globals.
+    Repoint every copy of what the sites held before, in one pass over the modules' globals.
 
-    The sites remember their copies and carry them along when a layer comes or goes.
+    The sites remember the copies and carry them along when a layer comes or goes. A body's object
+    is taken for a copy only under the target's name: somebody may have it from the body.
 
     Args:
         sites: changed attributes.
@@ -49,19 +50,20 @@ def repoint(sites: Iterable[Site], modules: Iterable[str], skip: tuple[str, ...]
         The copies that were repointed.
 
     """
-    wanted = {id(site.original): site for site in sites if can_be_traced(site.original)}
+    wanted = {id(value): site for site in sites for value in _outdated(site)}
     if not wanted:
         return []
-    found = [
+    return [
         copy
         for name in modules
         if not _is_within(name, skip)
-        for copy in _copies_in(name, namespace(sys.modules.get(name)), wanted)
+        for copy in _repoint_in(name, sys.modules.get(name), wanted)
     ]
-    for copy in found:
-        copy.site.aliases.append((namespace(sys.modules[copy.module]), copy.name))
-        namespace(sys.modules[copy.module])[copy.name] = copy.site.current
-    return found
+
+
+def _outdated(site: Site) -> Iterator[Any]:
+    values = (site.original, *site.wrappers, *site.replacements)
+    return (value for value in values if value is not site.current and can_be_traced(value))
 
 
 def modules_since(name: str) -> list[str]:
@@ -90,12 +92,21 @@ def _is_within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def _copies_in(name: str, values: dict[str, Any], wanted: dict[int, Site]) -> list[Copy]:
-    if wanted.keys().isdisjoint(map(id, tuple(values.values()))):
-        return []
-    copies = ((key, wanted.get(id(value))) for key, value in tuple(values.items()))
-    return [
-        Copy(name, key, site)
-        for key, site in copies
-        if site is not None and (site.owner, site.name) != (sys.modules[name], key)
-    ]
+def _repoint_in(name: str, module: Any, wanted: dict[int, Site]) -> Iterator[Copy]:
+    values = namespace(module)
+    # A class that poses as a module has no dict that one may write to.
+    if not isinstance(values, dict) or wanted.keys().isdisjoint(map(id, tuple(values.values()))):
+        return
+    for key, value in tuple(values.items()):
+        site = wanted.get(id(value))
+        if site is not None and _is_copy(site, module, key, value):
+            site.aliases.append((values, key))
+            values[key] = site.current
+            yield Copy(name, key, site)
+
+
+def _is_copy(site: Site, module: Any, key: str, value: Any) -> bool:
+    if site.owner is module and site.name == key:
+        return False
+    theirs = any(value is replacement for replacement in site.replacements)
+    return not theirs or key == site.name

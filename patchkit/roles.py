@@ -7,10 +7,12 @@ that a release lacks is never reached there, so the tables need no versions.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit.declaration import Role, Target
+from patchkit.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -66,8 +68,8 @@ def role_of_actor(cls: type) -> Role | None:
 def role_of_process(process: Any) -> Role | None:
     """Tell the role of a `multiprocessing` process from its target or its name."""
     target: Any = getattr(process, "_target", None)
-    while hasattr(target, "func"):
-        target = target.func  # functools.partial
+    while isinstance(target, functools.partial):
+        target = target.func
     where = f"{getattr(target, '__module__', '')}:{getattr(target, '__qualname__', '')}"
     return PROCESS_TARGETS.get(where) or role_of_name(getattr(process, "name", ""))
 
@@ -97,10 +99,18 @@ def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     out of environ where it is meant for this process.
     """
     if is_ray_worker():
-        told = environ.pop(ROLE_VARIABLE, "")
-        return frozenset({Role(told)} if told else ())
+        return _told(environ.pop(ROLE_VARIABLE, ""))
     process = sys.modules.get("multiprocessing.process")
     role = role_of_name(process.current_process().name) if process else None
     if role is None and is_spawned_child():
         return frozenset()
     return frozenset({role or Role.MAIN})
+
+
+def _told(role: str) -> frozenset[Role]:
+    try:
+        return frozenset({Role(role)} if role else ())
+    except ValueError:
+        roles = ", ".join(repr(str(known)) for known in Role)
+        found = f"{ROLE_VARIABLE}: found {role!r}, expected one of {roles}"
+        raise SettingsError(found) from None

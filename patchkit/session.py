@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from patchkit.applier import Applier
-from patchkit.apply import unwind
+from patchkit.apply import bound_in_parent, unwind
 from patchkit.changes.resolve import locate
 from patchkit.changes.wrap import wrapped_at
 from patchkit.errors import TargetError, UndoError
@@ -108,12 +108,13 @@ class Session:
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
-        self._run_hooks(name, module)
-        missed = [group for group in self._plan.due(name, before=True) if group.done is None]
-        due = [*missed, *self._plan.due(name, before=False)]
-        self._apply(due, {name: module}, lambda: modules_since(name))
-        if waiting := self._plan.of_body(name):
-            self._apply_late(waiting)
+        with bound_in_parent(name, module):
+            self._run_hooks(name, module)
+            missed = [group for group in self._plan.due(name, before=True) if group.done is None]
+            due = [*missed, *self._plan.due(name, before=False)]
+            self._apply(due, {name: module}, lambda: modules_since(name))
+            if waiting := self._plan.of_body(name):
+                self._apply_late(waiting)
 
     # -- roles ----------------------------------------------------------------------------------
 

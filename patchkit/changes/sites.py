@@ -42,6 +42,11 @@ class Site:
         name: the attribute.
         original: the stored value before any patch.
         own: False where the owner inherited it, so that taking all off deletes the attribute.
+        layers: in the order in which they came.
+        current: what the attribute holds.
+        aliases: copies that go with it: a namespace and a name in it.
+        wrappers: what it held before, as far as it was made here: who has one, has it from here.
+        replacements: what it held before that is a body's own.
 
     """
 
@@ -52,6 +57,8 @@ class Site:
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
     aliases: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    wrappers: list[Any] = field(default_factory=list)
+    replacements: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.current = self.original
@@ -79,12 +86,18 @@ class Site:
         value = self.original
         for layer in sorted(layers, key=lambda one: not one.base):
             value = layer.make(value)
+        self._outdate()
         former, self.layers, self.current = self.current, layers, value
         if layers or self.own:
             setattr(self.owner, self.name, value)
         else:
             delattr(self.owner, self.name)
         self._repoint(former)
+
+    def _outdate(self) -> None:
+        if self.layers:
+            replaced = all(layer.base for layer in self.layers)
+            (self.replacements if replaced else self.wrappers).append(self.current)
 
     def _repoint(self, former: Any) -> None:
         for namespace, name in self.aliases:

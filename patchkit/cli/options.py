@@ -9,8 +9,8 @@ import click
 
 from patchkit.environment import Settings
 from patchkit.registry import Registry
-from patchkit.selection import Selection
 from patchkit.requirements import Found
+from patchkit.selection import Selection
 from patchkit.versions import Versions
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ray.runtime_env import RuntimeEnv
+
 from patchkit.environment import VARIABLES
 from patchkit.roles import ROLE_VARIABLE, role_of_actor
 
@@ -18,8 +20,8 @@ def with_settings(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     role = role_of_actor(instance.__ray_metadata__.modified_class)
     if role is None:
         return wrapped(*args, **kwargs)
-    runtime_env = dict(kwargs.get("runtime_env") or {})
+    given = kwargs.get("runtime_env") or {}
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    given = runtime_env.get("env_vars") or {}
-    runtime_env["env_vars"] = {**settings, **given, ROLE_VARIABLE: str(role)}
+    env_vars = {**settings, **(given.get("env_vars") or {}), ROLE_VARIABLE: str(role)}
+    runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})

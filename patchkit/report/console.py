@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.theme import Theme
+
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 _WIDE_ENOUGH = 10_000
 _THEME = Theme(
@@ -29,11 +33,27 @@ def console() -> Console:
     Texts are printed as they are: a requirement such as `ray[data]` is no markup. A pipe or a file
     is not wrapped, so that `grep` finds whole lines, unless COLUMNS asks for a width.
     """
-    wrapped = sys.stdout.isatty() or "COLUMNS" in os.environ or "FORCE_COLOR" in os.environ
+    terminal = sys.stdout.isatty() or "FORCE_COLOR" in os.environ
+    wrapped = terminal or "COLUMNS" in os.environ
     return Console(
+        file=None if terminal else cast("TextIO", _Trimmed(sys.stdout)),
         width=None if wrapped else _WIDE_ENOUGH,
         theme=_THEME,
         markup=False,
         emoji=False,
         highlight=False,
     )
+
+
+class _Trimmed:
+    """A stream without the blanks with which tables fill their lines up to the width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

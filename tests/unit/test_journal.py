@@ -6,13 +6,13 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from patchkit import journal as journal_module
 from patchkit.journal import Journal, process_facts
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def lines(directory: Path) -> list[list[dict[str, Any]]]:

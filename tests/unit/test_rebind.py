@@ -135,13 +135,25 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
     The first patch was applied at the import, the second when a role was entered.
     """
     site = Sites().at(locate(loaded.upstream, "function"))
-    site.push(Layer(lambda below: ("first", below)))
+    site.push(Layer(lambda below: ["first", below]))
     between = loaded.add("between", function=loaded.upstream.function)
-    undo = site.push(Layer(lambda below: ("second", below)))
+    undo = site.push(Layer(lambda below: ["second", below]))
     rebind.repoint([site], ["between"], ())
     assert between.function is loaded.upstream.function
     undo()
     assert between.function is loaded.upstream.function
+
+
+def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
+    """Under the target's name it came from the target; under another, maybe from the body."""
+    site = Sites().at(locate(loaded.upstream, "function"))
+    undo = site.push(Layer(lambda _: rebind, base=True))
+    copy = loaded.upstream.function
+    between = loaded.add("between", function=copy, from_the_body=copy)
+    undo()
+    rebind.repoint([site], ["between"], ())
+    assert between.function is loaded.upstream.function
+    assert between.from_the_body is copy
 
 
 def test_a_lazy_module_stays_unloaded(loaded: Loaded, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from patchkit.roles import (
     ROLE_VARIABLE,
     initial_roles,
     is_ray_worker,
+    is_spawned_child,
     role_of_actor,
     role_of_name,
     role_of_process,
@@ -103,30 +104,50 @@ def test_every_role_can_be_entered() -> None:
     assert set(ENTRIES.values()) == set(Role)
 
 
-def test_told_by_the_variable_once() -> None:
-    """What a parent has told is believed, and does not reach further children."""
+RAY = ["python", "/ray/_private/workers/default_worker.py", "--node"]
+SPAWNED = ["python", "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"]
+
+
+def test_a_ray_worker_is_told_by_the_variable_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its parent has told is believed, and does not reach further children."""
+    monkeypatch.setattr(sys, "orig_argv", RAY)
     environ = {ROLE_VARIABLE: "worker"}
     assert initial_roles(environ) == {Role.WORKER}
     assert environ == {}
 
 
-def test_told_nonsense() -> None:
+def test_a_ray_worker_is_told_nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
     """A role that there is not is patchkit's own error, with what there is."""
+    monkeypatch.setattr(sys, "orig_argv", RAY)
     with pytest.raises(PatchkitError, match=r"PATCHKIT_ROLE.*'chief'.*engine-core"):
         initial_roles({ROLE_VARIABLE: "chief"})
 
 
-def test_a_ray_worker_has_none_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its role comes with its actor's class."""
-    monkeypatch.setattr(sys, "argv", ["/ray/_private/workers/default_worker.py", "--node"])
+def test_a_ray_worker_that_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its role comes with its actor's class; `sys.argv` may not be there yet."""
+    monkeypatch.setattr(sys, "orig_argv", RAY)
+    monkeypatch.delattr(sys, "argv")
     assert is_ray_worker()
     assert initial_roles({}) == frozenset()
 
 
+def test_the_variable_is_for_ray_workers_only() -> None:
+    """A process that inherits it by accident does not believe it, nor take it away."""
+    environ = {ROLE_VARIABLE: "worker"}
+    assert initial_roles(environ) == {Role.MAIN}
+    assert environ == {ROLE_VARIABLE: "worker"}
+
+
+def test_a_spawned_child_has_none_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parent tells it, in the data that it unpickles first."""
+    monkeypatch.setattr(sys, "orig_argv", SPAWNED)
+    assert is_spawned_child()
+    assert initial_roles({}) == frozenset()
+
+
 def test_anything_else_is_main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a Python without arguments, and one that has not imported multiprocessing."""
+    """Also a Python that has not imported multiprocessing."""
     assert initial_roles({}) == {Role.MAIN}
-    monkeypatch.delattr(sys, "argv")
     monkeypatch.delitem(sys.modules, "multiprocessing.process")
     assert initial_roles({}) == {Role.MAIN}
 

@@ -229,8 +229,13 @@ def test_lazy_shell(lab: Lab, finder: Finder, recorder: Recorder) -> None:
 
 def test_threads_at_the_end(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """Law: threads that ask while an import ends are told exactly if they were promised it."""
-    for _ in range(300):
-        _race_with_the_end(finder, recorder)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(500):
+            _race_with_the_end(finder, recorder)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def _race_with_the_end(finder: Finder, recorder: Recorder) -> None:
@@ -255,3 +260,50 @@ def _race_with_the_end(finder: Finder, recorder: Recorder) -> None:
     assert bool(recorder.imports) == any(answers)
     assert type(spec) is importlib.machinery.ModuleSpec
     assert not any("patchkit" in key for key in vars(spec))
+
+
+class StagedSpec(importlib.machinery.ModuleSpec):
+    """Stops whoever reads or stores `_initializing`, for a test to interleave the two."""
+
+    on_read: Callable[[], object] = staticmethod(lambda: None)
+    on_stored: Callable[[], object] = staticmethod(lambda: None)
+    value = True
+
+    @property
+    def _initializing(self) -> bool:
+        self.on_read()
+        return self.value
+
+    @_initializing.setter
+    def _initializing(self, value: bool) -> None:
+        self.value = value
+        self.on_stored()
+
+
+def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> None:
+    """Who asks too late takes back its own request, never the promise made to another."""
+    module = sys.modules[NAME] = types.ModuleType(NAME)
+    module.__spec__ = spec = StagedSpec(NAME, None)
+    assert finder.await_import(NAME, module)
+    reads: list[bool] = []
+    asked, stored = threading.Event(), threading.Event()
+    answers: list[bool] = []
+    late = threading.Thread(target=lambda: answers.append(finder.await_import(NAME, module)))
+
+    def before_second_read() -> None:
+        if threading.current_thread() is late:
+            reads.append(True)
+            if len(reads) == 2:
+                asked.set()
+                assert stored.wait(10)
+
+    def meanwhile() -> None:
+        stored.set()
+        late.join(10)
+
+    spec.on_read, spec.on_stored = before_second_read, meanwhile
+    late.start()
+    assert asked.wait(10)
+    spec._initializing = False
+    assert answers == [False]
+    assert recorder.imports == [NAME]

@@ -274,7 +274,22 @@ class _DelegatingLoader:
         return getattr(self.inner, name)
 
 
-LOADERS = [_Loader, _UncopiableLoader, _SelfCopyingLoader, _SlottedLoader, _DelegatingLoader]
+class _UsurpingLoader(_DelegatingLoader):
+    """Puts itself back into the spec, as ddtrace's does for a namespace package."""
+
+    def create_module(self, spec: Any) -> Any:
+        spec.loader = self
+        return self.inner.create_module(spec)
+
+
+LOADERS = [
+    _UsurpingLoader,
+    _Loader,
+    _UncopiableLoader,
+    _SelfCopyingLoader,
+    _SlottedLoader,
+    _DelegatingLoader,
+]
 
 
 @pytest.mark.parametrize("kind", LOADERS)

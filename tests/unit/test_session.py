@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import packages
+import pytest
+from packages import World, row
+
+from patchkit import Role
+from patchkit.errors import UndoError
+from patchkit.plan import APPLIED, ARMED, SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.session import Session
+
+world = packages.world
+
+MAIN = frozenset({Role.MAIN})
+REPLACE = "Replace('up.mod:function', by='function')"
+WRAP = "Wrap('up.mod:function', by='by')"
+UPSTREAM = "def function(): return 'old'\nclass Thing: ...\n"
+BODY = """
+from up.mod import function as original
+def function(): return ('new', original())
+def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
+"""
+
+
+def a_world(world: World, *changes: str, **fields: str) -> Session:
+    """Upstream, one patch, and a session that is not armed."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", *(changes or (REPLACE,)), **fields), patch_a=BODY)
+    return world.session()
+
+
+def load(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def test_arming_imports_nothing(world: World) -> None:
+    """Neither upstream nor a body is imported before somebody asks for the target."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert {"up", "up.mod", "pack.patch_a"}.isdisjoint(sys.modules)
+    assert session.states["p"].status == ARMED
+
+
+def test_it_applies_when_the_target_is_imported(world: World) -> None:
+    """Whoever imports the module gets it patched, and the journal says where."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert session.states["p"].status == APPLIED
+    assert session.journal.entries[-1].items() >= {"module": "up.mod", "status": APPLIED}.items()
+
+
+def test_it_waits_for_its_role(world: World) -> None:
+    """A process that is not in the role has the original; entering it applies, late."""
+    session = a_world(world, roles="{Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == "old"
+    assert "pack.patch_a" not in sys.modules
+    session.enter(Role.WORKER)
+    assert module.function() == ("new", "old")
+
+
+def test_several_roles_in_one_process(world: World) -> None:
+    """A patch of two roles applies once."""
+    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.enter(Role.WORKER)
+    session.enter(Role.ENGINE_CORE)
+    assert module.function() == ("by", "old")
+    assert session.roles == set(Role)
+
+
+def test_a_module_that_was_imported_before_arming(world: World) -> None:
+    """Late is not lost."""
+    session = a_world(world)
+    module = load("up.mod")
+    session.arm(MAIN)
+    assert module.function() == ("new", "old")
+
+
+def test_applying_twice_changes_nothing(world: World) -> None:
+    """Arming, entering and importing again find it done."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    function = load("up.mod").function
+    session.arm(MAIN)
+    session.enter(Role.MAIN)
+    session.apply(["p"])
+    session.imported("up.mod", load("up.mod"))
+    assert load("up.mod").function is function
+
+
+def test_a_row_may_touch_two_modules(world: World) -> None:
+    """Each module's changes are made when it is imported."""
+    world.module("up.other", "value = 1")
+    session = a_world(world, REPLACE, "Replace('up.other:value', by='original')")
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert callable(load("up.other").value)
+
+
+def test_a_change_for_another_version_is_left_out(world: World) -> None:
+    """A target that moved is two changes in one row."""
+    moved = "Replace('up.mod:gone', by='function', requires=('up<1',))"
+    session = a_world(world, moved, REPLACE)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+
+
+def test_patches_of_one_target_apply_in_order(world: World) -> None:
+    """`after` decides which wrapper is inside."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("outer", "patch_b", WRAP, after="('inner',)"),
+        row("inner", "patch_a", WRAP),
+        patch_a="def by(w, i, a, k): return ('inner', w())",
+        patch_b="def by(w, i, a, k): return ('outer', w())",
+    )
+    world.session().arm(MAIN)
+    assert load("up.mod").function() == ("outer", ("inner", "old"))
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def test_copies_made_before_a_late_apply_are_repointed(world: World) -> None:
+    """`from up.mod import function` elsewhere follows; the body keeps the original."""
+    session = a_world(world)
+    world.module("user", "from up.mod import function as theirs")
+    user = load("user")
+    session.arm(MAIN)
+    assert user.theirs() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["user:theirs"]
+    session.undo()
+    assert user.theirs() == "old"
+
+
+def test_a_circular_importer_is_repointed(world: World) -> None:
+    """A module that copied a name while the target was half imported gets the new one."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    load("up.mod")
+    assert load("up.friend").function() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["up.friend:function"]
+
+
+def test_a_circular_importer_that_came_first_is_patched(world: World) -> None:
+    """A module whose import imports the target gets the new function in the first place."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    assert load("up.friend").function() == ("new", "old")
+
+
+def test_rebind_may_be_refused(world: World) -> None:
+    """`rebind=False` changes the target alone."""
+    session = a_world(world, REPLACE.replace(")", ", rebind=False)"))
+    world.module("user", "from up.mod import function")
+    user = load("user")
+    session.arm(MAIN)
+    assert (user.function(), load("up.mod").function()) == ("old", ("new", "old"))
+
+
+def test_a_copy_made_between_two_patches_follows(world: World) -> None:
+    """A patch that comes with a later role reaches who copied the first patch's function."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "from up.mod import function")
+    world.pack(
+        row("first", "patch_a", WRAP),
+        row("second", "patch_b", WRAP, roles="{Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('first', w())",
+        patch_b="def by(w, i, a, k): return ('second', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    user = load("user")
+    session.enter(Role.WORKER)
+    assert user.function() == ("second", ("first", "old"))
+
+
+def test_undo_reaches_copies_made_since(world: World) -> None:
+    """A module imported while the patch was applied gets the original, too."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    world.module("user", "from up.mod import function")
+    user = load("user")
+    session.undo(["p"])
+    assert user.function is load("up.mod").function
+    assert user.function() == "old"
+
+
+def test_subclasses_are_out_of_reach(world: World) -> None:
+    """A class that derives from the original goes on doing so; the journal names it."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "import up.mod\nclass Sub(up.mod.Thing): ...")
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    load("user")
+    session = world.session()
+    session.arm(MAIN)
+    assert session.journal.entries[-1]["out_of_reach"] == ["user:Sub"]
+
+
+# -- reload and eviction ---------------------------------------------------------------------------
+
+
+def test_reload_applies_again(world: World) -> None:
+    """A reloaded module is patched anew, once, and undo restores what the reload made."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.function() == ("by", "old")
+    session.undo()
+    assert module.function() == "old"
+
+
+def test_eviction_and_a_second_import_apply_again(world: World) -> None:
+    """A module thrown out of `sys.modules` and imported again is patched like the first."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod")
+    del sys.modules["up.mod"]
+    again = load("up.mod")
+    assert again.function() == ("new", "old")
+    assert sys.modules["pack.patch_a"].original.__code__ is not again.function.__code__
+
+
+def test_reload_of_a_module_that_only_reexports(world: World) -> None:
+    """What the reload did not make anew is not wrapped twice."""
+    world.module("up.inner", "class Thing:\n    def method(self): return 'old'\n")
+    world.module("up.mod", "from up.inner import Thing")
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:Thing.method', by='by')"),
+        patch_a="def by(w, i, a, k): return ('by', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.Thing().method() == ("by", "old")
+    session.undo()
+    assert module.Thing().method() == "old"
+
+
+# -- undo ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[str, ...]) -> None:
+    """Two patches on one target come off separately."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "from up.mod import function")
+    world.pack(
+        row("one", "patch_a", REPLACE),
+        row("two", "patch_b", WRAP),
+        patch_a=BODY,
+        patch_b="def by(w, i, a, k): return ('two', w())",
+    )
+    original = load("user").function
+    session = world.session()
+    session.arm(MAIN)
+    assert load("user").function() == ("two", ("new", "old"))
+    for name in order:
+        session.undo([name])
+        assert session.states[name].status == SKIPPED
+    assert load("up.mod").function is load("user").function is original
+
+
+def test_an_undone_patch_stays_off_until_it_is_applied_again(world: World) -> None:
+    """Neither reload nor a role brings it back; `apply` does."""
+    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.undo(["p"])
+    importlib.reload(module)
+    session.enter(Role.WORKER)
+    assert module.function() == "old"
+    session.apply(["p"])
+    assert module.function() == ("by", "old")
+
+
+def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
+    """Somebody overwrote the target: that is left, the rest is taken back."""
+    session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
+    session.arm(MAIN)
+    module = load("up.mod")
+    thing, module.function = module.Thing, "theirs"
+    with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
+        session.undo(["p"])
+    assert module.function == "theirs"
+    assert module.Thing is not thing
+
+
+def test_disarming_leaves_no_trace(world: World) -> None:
+    """Everything is taken back, and imports are watched no more."""
+    finders = list(sys.meta_path)
+    session = a_world(world)
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.disarm()
+    assert module.function() == "old"
+    assert sys.meta_path == finders
+    del sys.modules["up.mod"]
+    assert load("up.mod").function() == "old"
