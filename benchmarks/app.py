@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import functools
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from benchmarks import aliases, calls, imports, report, start_up
-from benchmarks.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from benchmarks.results import Result
 
 _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "start-up": start_up.run,
@@ -26,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     results = _run(options.name or list(_BENCHMARKS), options.rounds)
     if options.format == "json":
-        print(report.as_json(list(results)))  # noqa: T201 - data
+        print(report.as_json(list(results)))
         return 0
     console = Console()
     report.print_heading(console)

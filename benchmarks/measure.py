@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import resource
 import statistics
 import subprocess
@@ -64,17 +65,19 @@ class Samples:
 
 def in_turns(cases: Mapping[str, Case], rounds: int) -> Samples:
     """
-    Run every case once a round: forth in one round, back in the next.
+    Run every case once a round, in an order that no case gains by.
 
-    One round before them warms caches and is not counted.
+    One round before them warms caches and is not counted. Garbage is collected between rounds.
     """
     costs: dict[str, list[float]] = {case: [] for case in cases}
-    for number in range(rounds + 1):
-        order = list(cases) if number % 2 else list(reversed(cases))
-        for case in order:
-            cost = cases[case]()
-            if number:
-                costs[case].append(cost)
+    dice = random.Random(0)
+    with _no_collection():
+        for number in range(rounds + 1):
+            gc.collect()
+            for case in dice.sample(list(cases), len(cases)):
+                cost = cases[case]()
+                if number:
+                    costs[case].append(cost)
     return Samples(costs)
 
 
@@ -86,11 +89,10 @@ def cpu_of_child(command: Sequence[str], environ: Mapping[str, str]) -> float:
 
 
 def cpu_of(work: Callable[[], object]) -> float:
-    """Return the CPU seconds that a function of this process takes, without garbage collection."""
-    with _no_collection():
-        begin = time.process_time()
-        work()
-        return time.process_time() - begin
+    """Return the CPU seconds that a function of this process takes."""
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
 
 
 def _children() -> float:
@@ -100,7 +102,6 @@ def _children() -> float:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    gc.collect()
     gc.disable()
     try:
         yield

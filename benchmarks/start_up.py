@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.measure import Case, Samples, cpu_of_child, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module, write_pack
 from patchkit.environment import VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BARE = "bare interpreter"
 WRAPT = "import wrapt"

@@ -14,7 +14,6 @@ from patchkit import rebind
 from patchkit.apply import apply_group, load_body, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
 from patchkit.errors import ApplyError
-from patchkit.finder import is_half_imported
 from patchkit.plan import APPLIED, FAILED, SKIPPED
 
 if TYPE_CHECKING:
@@ -39,14 +38,18 @@ class Applier:
         plan: the rows by module.
         selection: which rows are for here.
         ledger: told of the outcome.
+        is_whole: whether a module has been imported; otherwise its end will be told.
 
     """
 
-    def __init__(self, plan: Plan, selection: Selection, ledger: Ledger) -> None:
+    def __init__(
+        self, plan: Plan, selection: Selection, ledger: Ledger, is_whole: Callable[[str], bool]
+    ) -> None:
         self.sites = Sites()
         self._plan = plan
         self._selection = selection
         self._ledger = ledger
+        self._is_whole = is_whole
         self._executions: dict[str, int] = {}
         self._free = threading.Condition(threading.Lock())
 
@@ -134,8 +137,7 @@ class Applier:
 
     def _make(self, state: State, group: Group, module: ModuleType | None) -> bool:
         changes = [change for change in group.changes if self._selection.applies(change)]
-        loaded = sys.modules.get(group.row.body)
-        if not changes or (loaded is not None and is_half_imported(loaded)):
+        if not changes or (group.row.body in sys.modules and not self._is_whole(group.row.body)):
             return False  # where somebody else imports the body, its end makes the group due again
         if group.before and module is not None:
             raise ApplyError(f"{group.module} was imported before patchkit could run before it")
@@ -152,11 +154,11 @@ class Applier:
     def _is_for_here(self, state: State) -> bool:
         if not state.settled:
             reason = self._selection.reason_to_skip(state.row)
-            state.settled = True
             if reason is not None:
                 self._ledger.set(state, SKIPPED, reason)
             else:
                 self._refuse_conflict(state)
+            state.settled = True  # last, as another thread may be asking
         return state.status not in {SKIPPED, FAILED}
 
     def _refuse_conflict(self, state: State) -> None:

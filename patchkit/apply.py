@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
-from patchkit.changes.resolve import namespace
+from patchkit.changes.resolve import MISSING, namespace
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -50,15 +50,17 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     """
     parent, _, child = name.rpartition(".")
     outer = namespace(sys.modules.get(parent))
-    if child in outer or not parent:
+    former = outer.get(child, MISSING)
+    if former is module or not isinstance(outer, dict):
         yield
         return
     outer[child] = module
     try:
         yield
     except BaseException:
-        if outer.get(child) is module:
-            del outer[child]
+        outer.pop(child)
+        if former is not MISSING:
+            outer[child] = former
         raise
 
 

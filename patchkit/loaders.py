@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import sys
 from importlib import _bootstrap_external
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeVar
 
-_Method = TypeVar("_Method", bound="Callable[..., Any]")
+    Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Watcher(Protocol):
@@ -110,7 +110,7 @@ def has_executed(spec: Any) -> bool:
 # -- in place of a loader's method --------------------------------------------------------------
 
 
-def _among_importlib(function: _Method) -> _Method:
+def _among_importlib(function: Method) -> Method:
     """
     Name a function's file so that `warnings` passes over its frames, as over importlib's.
 
@@ -155,7 +155,6 @@ class _Execution(_StandIn):
             self.method(module)
             return
         before = sys.modules.get(name)
-        self.is_done = False
         try:
             notifier.importing(name)
             self.method(module)

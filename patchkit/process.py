@@ -16,12 +16,13 @@ from patchkit.selection import Selection
 from patchkit.session import Session
 from patchkit.versions import Versions
 
-_session: Session | None = None
+_here: dict[str, Session] = {}
+"""Holds the one session; `setdefault` says which of two threads has made it."""
 
 
 def current() -> Session | None:
     """Return this process's session, or None where patchkit is not armed."""
-    return _session
+    return _here.get("session")
 
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
@@ -35,20 +36,26 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
         PatchkitError: a setting or a row is malformed, or a required patch failed.
 
     """
-    global _session  # noqa: PLW0603 - the one process session
-    if _session is None:
-        settings = Settings.read()
-        if not settings.enabled:
-            return None
-        selection = Selection(settings, Versions.of(settings))
-        session = Session(Registry.collect(settings), selection, Journal(settings.journal))
-        watch_entries(session)
-        watch_children(session)
+    if (session := current()) is not None:
+        return session
+    settings = Settings.read()
+    if not settings.enabled:
+        return None
+    made = _make(settings)
+    session = _here.setdefault("session", made)
+    if session is made:
         os.register_at_fork(after_in_child=_after_fork)
-        _session = session
         stop_watching_bodies()
         session.arm(initial_roles(os.environ) if roles is None else roles)
-    return _session
+    return session
+
+
+def _make(settings: Settings) -> Session:
+    selection = Selection(settings, Versions.of(settings))
+    session = Session(Registry.collect(settings), selection, Journal(settings.journal))
+    watch_entries(session)
+    watch_children(session)
+    return session
 
 
 def arrive(role: str | None) -> None:
@@ -60,5 +67,5 @@ def arrive(role: str | None) -> None:
 
 
 def _after_fork() -> None:
-    if _session is not None:
-        _session.after_fork()
+    if (session := current()) is not None:
+        session.after_fork()

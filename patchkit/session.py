@@ -8,6 +8,8 @@ its roles; whichever comes last makes it due.
 from __future__ import annotations
 
 import sys
+from importlib import _bootstrap
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.applier import Applier
@@ -51,9 +53,11 @@ class Session:
         self.settings = selection.settings
         self.journal = journal
         self.roles: set[Role] = set()
+        self._entering: set[tuple[Role, int]] = set()
+        self._entered: set[Role] = set()
         self._plan = Plan(registry)
         self._ledger = Ledger(self._plan.states, selection.settings, journal)
-        self._applier = Applier(self._plan, selection, self._ledger)
+        self._applier = Applier(self._plan, selection, self._ledger, self._is_whole)
         self._finder = Finder(self)
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
@@ -68,8 +72,10 @@ class Session:
     def arm(self, roles: Collection[Role]) -> None:
         """Watch imports from now on, and enter the roles that the process has already."""
         self.journal.write("armed", patches=list(self.states), **process_facts())
-        self._finder.watch(self._plan.modules | set(self._hooks))
+        watched = self._plan.modules | set(self._hooks)
+        self._finder.watch(watched)
         self._finder.install()
+        _let_pass(watched)
         for name in list(self._hooks):
             if self._is_whole(name):
                 self._run_hooks(name, sys.modules[name])
@@ -92,11 +98,11 @@ class Session:
         """Wrap an upstream function for patchkit itself; does nothing where it is not there."""
         try:
             location = locate(module, target.qualname)
+            if getattr(location.owner, "__module__", target.module) != target.module:
+                return  # only a name for another module's class
+            ready = wrapped_at(self._applier.sites.at(location), location, by, str(target))
         except TargetError:
             return
-        if getattr(location.owner, "__module__", target.module) != target.module:
-            return  # only a name for another module's class
-        ready = wrapped_at(self._applier.sites.at(location), location, by, str(target))
         self._own_undos.append(ready.apply().undo)
 
     # -- what the finder tells ------------------------------------------------------------------
@@ -127,10 +133,20 @@ class Session:
 
         """
         self._ledger.stop_if_failed(self.states.values(), (role,))
+        visit = (role, get_ident())
+        if role in self._entered or visit in self._entering:
+            return
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-            self._apply_late(self._plan.groups())
+        self._entering.add(visit)
+        try:
+            # Where another thread is at it, this waits until everything is applied.
+            self._apply_late(group for group in self._plan.groups() if role in group.row.roles)
+            self._ledger.stop_if_failed(self.states.values(), (role,))
+        finally:
+            self._entering.discard(visit)
+        self._entered.add(role)
 
     def stop_if_failed(self) -> None:
         """
@@ -145,6 +161,7 @@ class Session:
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
+        self._entered.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
         for state in reversed(self.states.values()):
             if state.status == APPLIED and not state.row.roles & set(roles):
@@ -186,6 +203,7 @@ class Session:
     def after_fork(self) -> None:
         """Make the child's copy usable, and begin a journal of its own."""
         self._applier.after_fork()
+        self._entering.clear()
         self.journal.after_fork()
         self.journal.write("armed", patches=list(self.states), forked=True, **process_facts())
         for role in sorted(self.roles):
@@ -224,3 +242,11 @@ class Session:
     def _run_hooks(self, name: str, module: ModuleType) -> None:
         for hook in self._hooks.get(name, ()):
             hook(module)
+
+
+def _let_pass(names: Iterable[str]) -> None:
+    """Wait for what other threads have found before the finder was there, and not yet loaded."""
+    bootstrap: Any = _bootstrap
+    for name in names:
+        if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
+            bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes

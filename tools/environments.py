@@ -36,10 +36,10 @@ TORCH = "2.13.0"
 TOOLS = ("uv>=0.7", "unearth>=0.17")
 RAY = "ray[client]==2.60.0"
 TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17")
-# What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors.
-# transformers: 0.9.2 is not imported with a newer one.
+# What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
+# beside transformers.
 OLD = (
-    *("torch", RAY, "transformers==4.53.3", "numpy<2.3", "setuptools<81"),
+    *("torch", RAY, "numpy<2.3", "setuptools<81"),
     *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
     *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
     *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
@@ -100,6 +100,13 @@ def simnpu_layer() -> Layer:
     return Layer("the simulated NPU machine", arguments, watched=(SIMNPU / "pyproject.toml",))
 
 
+def old_vllm(transformers: str) -> Recipe:
+    """What old releases import, without vLLM itself: `sources.py` has that for each."""
+    title = f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
+    upstream = Layer(title, (transformers, *OLD, *TESTING), torch=TORCH)
+    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
+
+
 RECIPES = {
     "unit": Recipe((patchkit_layer("test", "lint"),)),
     "vllm-0.32.0": Recipe(
@@ -114,15 +121,10 @@ RECIPES = {
         ),
         python="3.11",
     ),
-    # vLLM itself comes from `sources.py`: one environment serves the Python of many releases.
-    "vllm-old": Recipe(
-        (
-            Layer("torch for CPU, Ray and what the old releases import", (*OLD, *TESTING), torch=TORCH),
-            patchkit_layer(),
-            simnpu_layer(),
-        ),
-        python="3.11",
-    ),
+    # 0.9.2 is not imported with a newer transformers.
+    "vllm-old": old_vllm("transformers==4.53.3"),
+    # A newer transformers imports torch_npu by itself wherever that is installed.
+    "vllm-0.7.3": old_vllm("transformers==4.48.3"),
 }
 
 

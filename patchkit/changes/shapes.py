@@ -34,7 +34,6 @@ def around_method(function: FunctionType, by: By) -> FunctionType:
 
     The first argument, the instance or the class, is bound and handed over apart.
     """
-
     # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
     bind = function.__get__
 

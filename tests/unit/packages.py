@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT = 30
 
 
-def module_of(source: str, name: str = "upstream") -> ModuleType:
+def module_of(source: str, name: str = "upstream") -> Any:
     """A module that lives in memory only."""
     module = ModuleType(name)
     exec(dedent(source), vars(module))

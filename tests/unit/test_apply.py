@@ -56,7 +56,7 @@ def test_all_changes_are_made() -> None:
 def test_a_target_that_is_not_there_changes_nothing() -> None:
     """Everything is looked up before the first change is made."""
     module, before = module_of(UPSTREAM), dict(vars(module_of(UPSTREAM)))
-    calls = [Replace("upstream:one", by="new"), Replace("upstream:missing", by="new")]
+    calls: Any = [Replace("upstream:one", by="new"), Replace("upstream:missing", by="new")]
     group = Group(row(), "upstream", before=False, changes=calls)
     one = module.one
     with pytest.raises(TargetError):

@@ -13,7 +13,6 @@ from patchkit.changes.sites import Layer, Site, Sites
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
 
 UPSTREAM = """
 def function(): return 'old'
@@ -32,7 +31,7 @@ class Loaded:
         self._monkeypatch = monkeypatch
         self.upstream = self.add("upstream", UPSTREAM)
 
-    def add(self, name: str, source: str = "", **values: Any) -> ModuleType | Any:
+    def add(self, name: str, source: str = "", **values: Any) -> Any:
         module = module_of(source, name)
         vars(module).update(values)
         self._monkeypatch.setitem(sys.modules, name, module)

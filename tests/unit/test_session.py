@@ -242,6 +242,21 @@ def test_eviction_and_a_second_import_apply_again(world: World) -> None:
     assert sys.modules["pack.patch_a"].original.__code__ is not again.function.__code__
 
 
+def test_a_second_import_replaces_the_second_class(world: World) -> None:
+    """The body, executed again, derives from the new module's class, whatever `up.mod` was."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    world.session().arm(MAIN)
+    first = load("up.mod").Thing
+    del sys.modules["up.mod"]
+    second = load("up.mod").Thing
+    assert second.__module__ == "pack.patch_a"
+    assert not issubclass(second, first.__mro__[1])
+
+
 def test_reload_of_a_module_that_only_reexports(world: World) -> None:
     """What the reload did not make anew is not wrapped twice."""
     world.module("up.inner", "class Thing:\n    def method(self): return 'old'\n")

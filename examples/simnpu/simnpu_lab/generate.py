@@ -15,7 +15,6 @@ if __name__ == "__main__" and "--patchkit" in sys.argv:
 import argparse
 import json
 import os
-from pathlib import Path
 
 PROMPT = "hello world the quick"
 

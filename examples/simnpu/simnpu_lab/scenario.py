@@ -46,7 +46,8 @@ class Scenario:
         title: for people.
         arguments: of the generating script.
         settings: environment beside the machine's.
-        ray: whether it needs a cluster.
+        ray: whether it needs a cluster, and its workers are Ray's.
+        workers: how many there are.
 
     """
 
@@ -54,6 +55,24 @@ class Scenario:
     arguments: tuple[str, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     ray: bool = True
+    workers: int = 2
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker's process, and whether Ray started it."""
+
+    pid: int
+    ray: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run says of itself: its tokens, its main process, its workers."""
+
+    tokens: list[int]
+    main: int
+    workers: list[Worker]
 
 
 RAY = ("--executor", "ray", "--tensor-parallel", "2")
@@ -67,6 +86,7 @@ SCENARIOS = {
         ("--executor", "mp"),
         {"VLLM_WORKER_MULTIPROC_METHOD": "spawn"},
         ray=False,
+        workers=1,
     ),
 }
 
@@ -100,9 +120,9 @@ def generate(
     return processes.run(command, processes.environment(env), timeout, log)
 
 
-def report(outcome: processes.Outcome) -> dict[str, object]:
+def report(outcome: processes.Outcome) -> Report:
     """
-    The JSON line of a run.
+    What a run that generated says.
 
     Raises:
         RuntimeError: the run did not get that far; the message holds the end of its log.
@@ -111,7 +131,9 @@ def report(outcome: processes.Outcome) -> dict[str, object]:
     lines = [line for line in outcome.output.splitlines() if line.startswith('{"tokens"')]
     if outcome.status != 0 or not lines:
         raise RuntimeError(f"no tokens {outcome.tail()}")
-    return dict(json.loads(lines[-1]))
+    said = json.loads(lines[-1])
+    workers = [Worker(**worker) for worker in said["workers"]]
+    return Report(said["tokens"], said["main"], workers)
 
 
 def error_line(outcome: processes.Outcome) -> str | None:

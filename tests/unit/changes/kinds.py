@@ -12,7 +12,6 @@ from patchkit.changes.sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from patchkit.declaration import Change
 
@@ -36,8 +35,8 @@ class Bench:
     """
 
     def __init__(self, upstream: str, body: str = WATCHED) -> None:
-        self.upstream: ModuleType | Any = module_of(upstream)
-        self.body: ModuleType | Any = module_of("", "body")
+        self.upstream: Any = module_of(upstream)
+        self.body: Any = module_of("", "body")
         self.body.upstream = self.upstream
         vars(self.body).update(vars(module_of(body, "body")))
         self.sites = Sites()

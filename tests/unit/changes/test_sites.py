@@ -34,9 +34,9 @@ def site_on(owner: Any, name: str = "name") -> Site:
     return Sites().at(Location(owner, name, value, own))
 
 
-def upstream(value: Any = "original") -> ModuleType:
+def upstream(value: Any = "original") -> Any:
     module = ModuleType("upstream")
-    module.name = value  # type: ignore[attr-defined]
+    vars(module)["name"] = value
     return module
 
 
@@ -113,7 +113,7 @@ def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
     """A class that only inherited the attribute has none of its own after undo."""
 
     class Base:
-        name = "original"
+        name: Any = "original"
 
     class Child(Base):
         pass
@@ -167,7 +167,8 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
                 raise AttributeError("cannot be set")
             super().__setattr__(key, value)
 
-    owner, sites = Stubborn(), Sites()
+    owner: Any = Stubborn()
+    sites = Sites()
     location = Location(owner, "name", "original", False)
     with pytest.raises(AttributeError, match="cannot be set"):
         sites.at(location).push(wrapping(1))

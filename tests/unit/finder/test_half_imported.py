@@ -157,6 +157,8 @@ def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
         assert (repr(spec), str(module)) == before[:2]
         assert before[2] == spec
         assert isinstance(spec, importlib.machinery.ModuleSpec)
+        assert (type(spec).__module__, type(spec).__qualname__) == _home(before[2])
+        spec._initializing = True
         assert spec._initializing is True
         assert spec.parent == ""
         spec.cached = spec.cached
@@ -168,9 +170,14 @@ def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
         assert importlib.import_module(NAME) is module
         with pytest.raises(AttributeError, match="partially initialized"):
             _ = module.not_yet
+        assert recorder.events == []
 
     half.import_with(act)
     assert recorder.imports == [NAME]
+
+
+def _home(thing: object) -> tuple[str, str]:
+    return type(thing).__module__, type(thing).__qualname__
 
 
 class SpecOfAnotherKind(importlib.machinery.ModuleSpec):
@@ -227,6 +234,19 @@ def test_lazy_shell(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert not is_half_imported(module)
 
 
+def test_lazy_module_that_loads(lab: Lab, finder: Finder, recorder: Recorder) -> None:
+    """For a lazy module that loads already, unwatched, nothing can be promised."""
+    answers: list[bool] = []
+    lab.log.act = lambda: answers.append(finder.await_import(NAME, module))
+    file = lab.write(f"{NAME}.py", "lab_log.act()\nvalue = 1")
+    spec: Any = importlib.util.spec_from_file_location(NAME, file)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[NAME] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.value == 1
+    assert answers == [False]
+
+
 def test_threads_at_the_end(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """Law: threads that ask while an import ends are told exactly if they were promised it."""
     interval = sys.getswitchinterval()
@@ -266,13 +286,16 @@ class StagedSpec(importlib.machinery.ModuleSpec):
     """Stops whoever reads or stores `_initializing`, for a test to interleave the two."""
 
     on_read: Callable[[], object] = staticmethod(lambda: None)
+    on_have_read: Callable[[], object] = staticmethod(lambda: None)
     on_stored: Callable[[], object] = staticmethod(lambda: None)
     value = True
 
     @property
     def _initializing(self) -> bool:
         self.on_read()
-        return self.value
+        value = self.value
+        self.on_have_read()
+        return value
 
     @_initializing.setter
     def _initializing(self, value: bool) -> None:
@@ -307,3 +330,18 @@ def test_asked_between_store_and_call(finder: Finder, recorder: Recorder) -> Non
     spec._initializing = False
     assert answers == [False]
     assert recorder.imports == [NAME]
+
+
+def test_asked_just_before_the_end(finder: Finder, recorder: Recorder) -> None:
+    """Who asks while the import ends unnoticed is told no, and leaves the spec plain."""
+    module = sys.modules[NAME] = types.ModuleType(NAME)
+    module.__spec__ = spec = StagedSpec(NAME, None)
+
+    def end() -> None:
+        spec.on_have_read = lambda: None
+        spec._initializing = False
+
+    spec.on_have_read = end
+    assert not finder.await_import(NAME, module)
+    assert type(spec) is StagedSpec
+    assert recorder.events == []

@@ -55,6 +55,15 @@ class StepsAside(Answering):
             sys.meta_path.insert(place, self)  # type: ignore[arg-type]
 
 
+class Walks(Answering):
+    """A finder that asks the others in the list itself, and does not expect to be asked by one."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        others = [finder for finder in sys.meta_path if finder is not self]
+        found = (finder.find_spec(name, path, target) for finder in others)
+        return next((spec for spec in found if spec is not None), None)
+
+
 class SimulatedWatchdog:
     """A simulation of ddtrace's ModuleWatchdog: walks the list, and wraps every loader it finds."""
 
@@ -117,13 +126,14 @@ def test_insisting_finder(lab: Lab, finder: Finder, recorder: Recorder) -> None:
         importlib.import_module(f"lab_{number}")
     assert recorder.imports == [f"lab_{number}" for number in range(5)]
     assert sys.meta_path[0] is stranger
+    assert stranger.asked.count("lab_4") == 1
     assert len([entry for entry in sys.meta_path if entry is finder]) == 2
     finder.uninstall()
     assert finder not in sys.meta_path
 
 
 @pytest.mark.parametrize("front", [True, False])
-@pytest.mark.parametrize("kind", [StepsAside, SimulatedWatchdog])
+@pytest.mark.parametrize("kind", [StepsAside, Walks, SimulatedWatchdog])
 def test_delegating_finder(
     lab: Lab, finder: Finder, recorder: Recorder, kind: type[Any], front: bool
 ) -> None:

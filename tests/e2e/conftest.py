@@ -1,0 +1,53 @@
+"""
+Real vLLM, real Ray, simulated NPUs. Run it with the environment that `make e2e` makes.
+
+Engines run one at a time, each in processes of its own, with their logs in pytest's directory.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from simnpu_lab import cluster, scenario
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import environments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def python() -> Path:
+    """The Python that holds vLLM 0.32.0: the one that runs the tests."""
+    return Path(sys.executable)
+
+
+@pytest.fixture(scope="session")
+def old_python() -> Path:
+    """The Python that holds what old releases of vLLM import."""
+    return environments.ensure("vllm-old")
+
+
+@pytest.fixture(scope="session")
+def model(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random Llama."""
+    return scenario.make_model(python, tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture(scope="session")
+def baseline(python: Path, model: Path) -> list[int]:
+    """The tokens of plain vLLM on the CPU, everything in one process."""
+    log = model.with_name("baseline.log")
+    outcome = scenario.generate(python, model, log, "--executor", "uni", env=scenario.SINGLE)
+    return scenario.report(outcome).tokens
+
+
+@pytest.fixture(scope="session")
+def ray(python: Path) -> Iterator[cluster.Cluster]:
+    """A Ray of our own with two simulated NPUs, whose workers never heard of patchkit."""
+    with cluster.started(python, scenario.MACHINE) as one:
+        yield one

@@ -1,0 +1,128 @@
+"""A pack that is not patchkit's, with one patch a role, seen to act inside a real engine."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pytest
+from simnpu_lab import cluster, processes, scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ROWS = """
+from patchkit import Patch, Role, Wrap
+
+def row(name, role, target):
+    return Patch(
+        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role},
+        changes=(Wrap(target, by=name.partition("-")[0]),),
+    )
+
+PATCHES = (
+    row("main-seen", Role.MAIN, "vllm.entrypoints.llm:LLM.generate"),
+    row("core-seen", Role.ENGINE_CORE, "vllm.v1.core.sched.scheduler:Scheduler.schedule"),
+    row("worker-seen", Role.WORKER, "vllm.v1.worker.gpu_model_runner:GPUModelRunner.execute_model"),
+)
+"""
+
+BODY = """
+import os
+from pathlib import Path
+
+SEEN = Path(__file__).with_name("seen")
+
+def _seen(name):
+    def by(wrapped, instance, args, kwargs):
+        with SEEN.open("a") as file:
+            file.write(f"{name} {os.getpid()}\\n")
+        return wrapped(*args, **kwargs)
+    return by
+
+main, core, worker = map(_seen, ("main", "core", "worker"))
+"""
+
+
+class Pack:
+    """A package made by the test; its bodies write down who ran them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._package = directory / "acme_patches"
+        self._package.mkdir()
+        (self._package / "__init__.py").write_text(textwrap.dedent(ROWS))
+        (self._package / "patch_seen.py").write_text(textwrap.dedent(BODY))
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What makes a process use it."""
+        return {"PATCHKIT_PATCHES": "acme_patches", "PYTHONPATH": str(self.directory)}
+
+    def seen(self) -> dict[str, set[int]]:
+        """The pids in which each body ran."""
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for line in (self._package / "seen").read_text().splitlines():
+            name, pid = line.split()
+            found[name].add(int(pid))
+        return found
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Pack:
+    """A fresh pack, that nothing has run yet."""
+    return Pack(tmp_path)
+
+
+def run(
+    python: Path, model: Path, pack: Pack, arguments: tuple[str, ...], env: Mapping[str, str]
+) -> scenario.Report:
+    """Generate with the pack."""
+    log = pack.directory / "engine.log"
+    env = {**scenario.BACKEND, **env, **pack.settings}
+    outcome: processes.Outcome = scenario.generate(
+        python, model, log, *arguments, "--patchkit", env=env
+    )
+    return scenario.report(outcome)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_each_patch_runs_in_its_process_and_only_there(
+    method: str, python: Path, model: Path, baseline: list[int], pack: Pack
+) -> None:
+    """Main, engine core and worker each run the patch of their role, forked and spawned."""
+    env = {**scenario.MACHINE, "VLLM_WORKER_MULTIPROC_METHOD": method}
+    report = run(python, model, pack, ("--executor", "mp"), env)
+    seen = pack.seen()
+    assert report.tokens == baseline
+    assert seen["main"] == {report.main}
+    assert seen["worker"] == {worker.pid for worker in report.workers}
+    assert len(seen["core"]) == 1
+    assert not seen["core"] & (seen["main"] | seen["worker"])
+
+
+def test_each_patch_runs_in_its_process_on_ray(
+    python: Path, model: Path, baseline: list[int], pack: Pack
+) -> None:
+    """Ray's workers learn of the pack and of their role from whoever asked for them."""
+    with cluster.started(python, {**scenario.MACHINE, **pack.settings}) as ray:
+        env = {**scenario.MACHINE, **ray.environment}
+        report = run(python, model, pack, scenario.RAY, env)
+    seen = pack.seen()
+    assert report.tokens == baseline
+    assert seen["main"] == {report.main}
+    assert seen["worker"] == {worker.pid for worker in report.workers}
+    assert len(seen["worker"]) == 2
+    assert len(seen["core"]) == 1
+    assert not seen["core"] & (seen["main"] | seen["worker"])
+
+
+def test_all_patches_run_in_a_single_process(
+    python: Path, model: Path, baseline: list[int], pack: Pack
+) -> None:
+    """With VLLM_ENABLE_V1_MULTIPROCESSING=0 one process enters all three roles."""
+    report = run(python, model, pack, ("--executor", "uni"), scenario.SINGLE)
+    assert report.tokens == baseline
+    assert dict(pack.seen()) == {name: {report.main} for name in ("main", "core", "worker")}
