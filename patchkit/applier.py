@@ -50,6 +50,7 @@ class Applier:
         self._selection = selection
         self._ledger = ledger
         self._is_whole = is_whole
+        self._held = rebind.Held(plan.keepers, self.sites.holds)
         self._executions: dict[str, int] = {}
         self._free = threading.Condition(threading.Lock())
 
@@ -84,12 +85,11 @@ class Applier:
     def take_back(self, state: State) -> list[Exception]:
         """Undo all changes of a row; return what went wrong on the way."""
         errors: list[Exception] = []
-        sites = [site for group in state.groups for site in group.sites]
         for group in reversed(state.groups):
             errors += unwind(group.undos)
             group.sites.clear()
             group.done = None
-        rebind.repoint(sites, list(sys.modules), self._plan.keepers)  # copies made since
+        rebind.restore(self.sites.rebound(), list(sys.modules), self._held)
         self._ledger.say_undo_errors(errors)
         return errors
 
@@ -176,7 +176,7 @@ class Applier:
     def _finish(self, made: list[Group], scope: Scope) -> None:
         groups = [group for group in made if self._still_wanted(group)]
         sites = [site for group in groups for site in group.sites]
-        copies = rebind.repoint(sites, scope(), self._plan.keepers) if sites else []
+        copies = rebind.repoint(sites, scope(), self._held) if sites else []
         for group in groups:
             state = self._plan.states[group.row.name]
             self._ledger.set(state, APPLIED, **_report(group, copies))

@@ -120,6 +120,7 @@ def _make(group: Group, change: Change, ready: Prepared) -> None:
     applied = ready.apply()
     group.undos.append(applied.undo)  # at once: a child forked now takes back what is half done
     if applied.site is not None and change.rebind:
+        applied.site.rebind = True
         group.sites.append(applied.site)
 
 

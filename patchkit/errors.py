@@ -52,6 +52,10 @@ class ApplyError(PatchkitError):
     """A required patch could not be applied; the process must not go on."""
 
 
+class AgreementError(PatchkitError):
+    """Two processes of one engine have different patches."""
+
+
 class TargetError(PatchkitError):
     """A target that is not there, or is not of the kind that the change needs."""
 

@@ -226,13 +226,18 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
 def _leads_to(dist: Distribution, package: _Package) -> bool:
     """Whether the distribution is editable, and its source is what is found here."""
     tree = _source_tree(dist)
-    if tree is not None:
-        return package.place.resolve().is_relative_to(tree.resolve())
     folder = package.place.parent
+    if tree is not None and folder.parent.resolve() in _roots(tree.resolve()):
+        return True
     return any(
         str(folder.parent) in text.splitlines() or repr(str(folder)) in text
         for text in _signposts(dist)
     )
+
+
+def _roots(tree: Path) -> tuple[Path, Path]:
+    """Where a project keeps its packages; what lies deeper in the tree may be anybody's."""
+    return tree, tree / "src"
 
 
 def _source_tree(dist: Distribution) -> Path | None:
@@ -254,7 +259,6 @@ def _signposts(dist: Distribution) -> Iterator[str]:
 
 
 def _path(place: object) -> Path:
-
     return Path(str(place))
 
 

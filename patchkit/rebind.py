@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from patchkit.changes.sites import Site
 
@@ -29,12 +29,26 @@ class Copy:
         return f"{self.module}:{self.name}"
 
 
+class Held(NamedTuple):
+    """
+    What the pass leaves alone.
+
+    Args:
+        packages: names of packages that keep the originals (packs, whose bodies call them).
+        place: whether a patch lies on this attribute of this module.
+
+    """
+
+    packages: tuple[str, ...]
+    place: Callable[[object, str], bool]
+
+
 def can_be_traced(original: Any) -> bool:
     """Whether identity tells a copy of this value from a chance equal."""
     return not isinstance(original, _ATOMS)
 
 
-def repoint(sites: Iterable[Site], modules: Iterable[str], skip: tuple[str, ...]) -> list[Copy]:
+def repoint(sites: Iterable[Site], modules: Iterable[str], held: Held) -> list[Copy]:
     """
     Repoint every copy of what the sites held before, in one pass over the modules' globals.
 
@@ -44,26 +58,42 @@ def repoint(sites: Iterable[Site], modules: Iterable[str], skip: tuple[str, ...]
     Args:
         sites: changed attributes.
         modules: names of the modules to look through.
-        skip: names of packages that keep the originals (packs, whose bodies call them).
+        held: what is not to be repointed.
 
     Returns:
         The copies that were repointed.
 
     """
-    wanted = {id(value): site for site in sites for value in _outdated(site)}
-    if not wanted:
-        return []
-    return [
-        copy
-        for name in modules
-        if not _is_within(name, skip)
-        for copy in _repoint_in(name, sys.modules.get(name), wanted)
-    ]
+    sites = list(sites)
+    outdated = {**_made(sites), **{id(site.original): site for site in sites if _is_old(site)}}
+    return list(_repoint(outdated, modules, held))
 
 
-def _outdated(site: Site) -> Iterator[Any]:
-    values = (site.original, *site.wrappers, *site.replacements)
-    return (value for value in values if value is not site.current and can_be_traced(value))
+def restore(sites: Iterable[Site], modules: Iterable[str], held: Held) -> None:
+    """
+    Repoint what was copied from the sites since they were changed, after layers were taken off.
+
+    Args:
+        sites: every attribute that is changed or was.
+        modules: names of the modules to look through.
+        held: what is not to be repointed.
+
+    """
+    for _ in _repoint(_made(sites), modules, held):
+        pass
+
+
+def _made(sites: Iterable[Site]) -> dict[int, Site]:
+    values = ((value, site) for site in sites for value in (*site.wrappers, *site.replacements))
+    return {
+        id(value): site
+        for value, site in values
+        if value is not site.current and can_be_traced(value)
+    }
+
+
+def _is_old(site: Site) -> bool:
+    return site.original is not site.current and can_be_traced(site.original)
 
 
 def modules_since(name: str) -> list[str]:
@@ -92,21 +122,25 @@ def _is_within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def _repoint_in(name: str, module: Any, wanted: dict[int, Site]) -> Iterator[Copy]:
+def _repoint(outdated: dict[int, Site], modules: Iterable[str], held: Held) -> Iterator[Copy]:
+    for name in modules if outdated else ():
+        if not _is_within(name, held.packages):
+            yield from _repoint_in(name, sys.modules.get(name), outdated, held)
+
+
+def _repoint_in(name: str, module: Any, outdated: dict[int, Site], held: Held) -> Iterator[Copy]:
     values = namespace(module)
     # A class that poses as a module has no dict that one may write to.
-    if not isinstance(values, dict) or wanted.keys().isdisjoint(map(id, tuple(values.values()))):
+    if not isinstance(values, dict) or outdated.keys().isdisjoint(map(id, tuple(values.values()))):
         return
     for key, value in tuple(values.items()):
-        site = wanted.get(id(value))
-        if site is not None and _is_copy(site, module, key, value):
+        site = outdated.get(id(value))
+        if site is not None and not held.place(module, key) and _is_copy(site, key, value):
             site.aliases.append((values, key))
             values[key] = site.current
             yield Copy(name, key, site)
 
 
-def _is_copy(site: Site, module: Any, key: str, value: Any) -> bool:
-    if site.owner is module and site.name == key:
-        return False
+def _is_copy(site: Site, key: str, value: Any) -> bool:
     theirs = any(value is replacement for replacement in site.replacements)
     return not theirs or key == site.name

@@ -176,7 +176,7 @@ def digest(recipe: Recipe, index: int) -> str:
     """What a layer depends on, the checkout's own place included: installs are editable."""
     layer = recipe.layers[index]
     watched = [hashlib.sha256(path.read_bytes()).hexdigest() for path in layer.watched]
-    parts = [str(REPOSITORY), python_request(recipe), layer.arguments, layer.torch]
+    parts = [str(REPOSITORY), python_version(recipe), layer.arguments, layer.torch]
     text = json.dumps([*parts, layer.overrides, watched])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -209,12 +209,20 @@ def python_of(place: Path) -> Path:
     return place / "bin" / "python"
 
 
+def python_version(recipe: Recipe) -> str:
+    """The version of an environment's Python."""
+    return recipe.python or running_version()
+
+
+def running_version() -> str:
+    """The version of the Python that runs this file."""
+    return "{}.{}".format(*sys.version_info[:2])
+
+
 def python_request(recipe: Recipe) -> str:
-    """What to ask uv for: an interpreter's path, or a version that it finds or fetches."""
-    running = "{}.{}".format(*sys.version_info[:2])
-    if recipe.python in (None, running):
-        return sys.executable
-    return str(recipe.python)
+    """What to ask uv for: this interpreter where it will do, else a version to find or fetch."""
+    version = python_version(recipe)
+    return sys.executable if version == running_version() else version
 
 
 def create(place: Path, recipe: Recipe) -> None:
@@ -252,7 +260,7 @@ def torch_requirement(place: Path, version: str) -> str:
 
 
 def index_options() -> list[str]:
-    """pip's find-links and index, which uv does not read."""
+    """What uv does not read of pip's settings: find-links and index."""
     links = pip_setting("PIP_FIND_LINKS", "find-links")
     options = [part for link in links for part in ("--find-links", link)]
     return options + [part for url in pip_index() for part in ("--default-index", url)]
@@ -286,7 +294,10 @@ def program(name: str) -> Path:
     with locked(place):
         if read_stamp(place) != [*TOOLS]:
             python = python_of(place)
-            step("tools: a virtual environment", [sys.executable, "-m", "venv", "--clear", str(place)])
+            step(
+                "tools: a virtual environment",
+                [sys.executable, "-m", "venv", "--clear", str(place)],
+            )
             install = [str(python), "-m", "pip", "install", "--quiet", *TOOLS]
             step(f"tools: installing {', '.join(TOOLS)}", install)
             write_stamp(place, TOOLS)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -62,7 +61,7 @@ def download(requirement: str, directory: Path, *options: str) -> Path:
 
 
 def index_options() -> list[str]:
-    """pip's index, where it is not the usual one."""
+    """The user's index, where it is not the usual one."""
     return [part for url in environments.pip_index() for part in ("--index-url", url)]
 
 

@@ -47,6 +47,7 @@ class Site:
         aliases: copies that go with it: a namespace and a name in it.
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
         replacements: what it held before that is a body's own.
+        rebind: repoint copies in other modules.
 
     """
 
@@ -59,6 +60,7 @@ class Site:
     aliases: list[tuple[dict[str, Any], str]] = field(default_factory=list)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
+    rebind: bool = False
 
     def __post_init__(self) -> None:
         self.current = self.original
@@ -124,3 +126,12 @@ class Sites:
             site = Site(location.owner, location.name, location.value, location.own)
             self._sites[key] = site
         return site
+
+    def holds(self, owner: object, name: str) -> bool:
+        """Whether a patch lies on this very attribute."""
+        site = self._sites.get((id(owner), name))
+        return site is not None and site.owner is owner and bool(site.layers)
+
+    def rebound(self) -> list[Site]:
+        """Every site whose copies are repointed with it."""
+        return [site for site in self._sites.values() if site.rebind]

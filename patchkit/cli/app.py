@@ -15,7 +15,7 @@ from patchkit.errors import PatchkitError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("list", "show", "run", "doctor")
+COMMANDS = ("list", "show", "run", "doctor", "bootstrap")
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
 
 WRONG = 2

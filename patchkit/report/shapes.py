@@ -112,3 +112,25 @@ class DoctorShape(TypedDict):
 
     checks: list[CheckShape]
     findings: int
+
+
+class BootstrapFileShape(TypedDict):
+    """One file of the bootstrap; `state` is `absent`, `installed`, `outdated` or `foreign`."""
+
+    file: str
+    state: str
+
+
+class BootstrapShape(TypedDict):
+    """
+    What `patchkit bootstrap status` answers.
+
+    `state` is that of a file, or `incomplete`; `switch` is what PATCHKIT is set to; `patchkit` is
+    where a process that the bootstrap arms finds it, or null.
+    """
+
+    folder: str
+    state: str
+    files: list[BootstrapFileShape]
+    switch: str | None
+    patchkit: str | None

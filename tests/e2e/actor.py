@@ -18,6 +18,10 @@ import inspect
 import json
 import os
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TARGET, PLACE, BACKEND = sys.argv[1:4]
 
@@ -44,10 +48,10 @@ def creation_arguments(cls: type, config: object) -> dict[str, object]:
     return {name: value for name, value in every.items() if name in taken}
 
 
-def base_init(cls: type) -> object:
+def base_init(cls: type) -> Callable[..., object]:
     """The first `__init__` that names its parameters."""
     for one in cls.__mro__:
-        init = one.__dict__.get("__init__")
+        init: Callable[..., object] | None = one.__dict__.get("__init__")
         if init is not None and "kwargs" not in inspect.signature(init).parameters:
             return init
     raise TypeError(f"{cls} takes nothing by name")

@@ -67,9 +67,7 @@ def test_with_patchkit_it_generates_the_baseline(
 
 
 @pytest.mark.parametrize("name", ["mp-spawn", "ray-v2"])
-def test_as_a_plugin_it_generates_the_baseline(
-    name: str, run: Runner, baseline: list[int]
-) -> None:
+def test_as_a_plugin_it_generates_the_baseline(name: str, run: Runner, baseline: list[int]) -> None:
     """Installed as a vLLM plugin it needs no line in the script."""
     report = scenario.report(run(name, VLLM_PLUGINS="simnpu,patchkit"))
     assert report.tokens == baseline

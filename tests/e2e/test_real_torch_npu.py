@@ -47,7 +47,7 @@ def test_the_real_backend_makes_the_device_travel(
 def test_a_real_actor_accepts_the_device_only_with_patchkit(
     machine: dict[str, str], tmp_path: Path
 ) -> None:
-    """vLLM 0.7.3, whose transformers leaves torch_npu alone: the seed's error, and the cure."""
+    """In vLLM 0.7.3, whose transformers leaves torch_npu alone: the seed's error and its cure."""
     settings = {**machine, "PYTHONPATH": f"{machine['PYTHONPATH']}:{sources.old_vllm('0.7.3')}"}
     case = actors.ActorCase(V0_WRAPPER, "creation", "torch_npu", settings)
     python = environments.ensure("vllm-0.7.3")
@@ -59,7 +59,7 @@ def test_the_actors_of_a_recent_vllm_accept_the_device(
     target: str, place: str, machine: dict[str, str], python: Path, tmp_path: Path
 ) -> None:
     """
-    vLLM 0.32.0: the patched class receives the device.
+    In vLLM 0.32.0 the patched class receives the device.
 
     Its transformers imports torch_npu wherever that is installed, so without patchkit nothing
     fails here; `test_flagship.py` has the failure with a backend that transformers does not know.

@@ -128,6 +128,17 @@ print(json.dumps([before, sorted(patchkit.auto.session.roles), seen()]))
     assert done.stdout.strip() == f'[[], ["{roles[0]}"], ["{kind}", "old"]]'
 
 
+def test_a_process_with_a_role_keeps_it(upstream: World) -> None:
+    """Whoever loads an actor's class without being its process does not become one."""
+    code = """
+import json, patchkit.auto
+from ray._private.function_manager import FunctionActorManager
+FunctionActorManager().load_actor_class("vllm.v1.executor.ray_utils:RayWorkerWrapper")
+print(json.dumps(sorted(patchkit.auto.session.roles)))
+"""
+    assert upstream.answer(code, PATCHKIT_ONLY=ONLY) == ["main"]
+
+
 def test_a_failed_patch_stops_the_engine_that_swallowed_it(upstream: World) -> None:
     """VLLM catches what an import raised; its constructor does not start half patched."""
     upstream.module("pack.patch_core", "def misspelt(): ...")

@@ -45,10 +45,11 @@ first = arm()
 finders = list(sys.meta_path)
 import patchkit.auto, patchkit.plugin
 patchkit.plugin.platform(), patchkit.plugin.general()
+names = [type(finder).__name__ for finder in finders]
 print(json.dumps([before, arm() is first is current() is patchkit.auto.session,
-                  finders == sys.meta_path]))
+                  finders == sys.meta_path, names.count("Finder"), names.count("BodyFinder")]))
 """
-    assert upstream.answer(code) == [None, True, True]
+    assert upstream.answer(code) == [None, True, True, 1, 0]
     assert sum(entry["event"] == "armed" for entry in upstream.entries()) == 1
 
 
@@ -71,6 +72,37 @@ print(json.dumps([len(sessions), len(set(sessions)), up.mod.function()]))
 """
     assert upstream.answer(code) == [6, 1, ["by", "old"]]
     assert sum(entry["event"] == "armed" for entry in upstream.entries()) == 1
+
+
+def test_an_import_that_began_before_the_finder_was_there(upstream: World) -> None:
+    """Another thread is about to load a target when this one arms: it is patched all the same."""
+    code = """
+import json, sys, threading
+from importlib.machinery import PathFinder, SourceFileLoader
+from patchkit import process
+from patchkit.environment import Settings
+begun, armed = threading.Event(), threading.Event()
+class Slow(SourceFileLoader):
+    def create_module(self, spec):
+        begun.set()
+        armed.wait(0.5)  # in vain, as arming waits for this very import
+class Slowing:
+    def find_spec(self, name, path, target=None):
+        spec = PathFinder.find_spec(name, path)
+        if name == "up.mod":
+            spec.loader = Slow(name, spec.origin)
+        return spec
+process._make(Settings.read())  # reads what takes long
+sys.meta_path.insert(0, Slowing())
+thread = threading.Thread(target=__import__, args=("up.mod",), daemon=True)
+thread.start()
+assert begun.wait(10)
+process.arm()
+armed.set()
+thread.join(10)
+print(json.dumps(sys.modules["up.mod"].function()))
+"""
+    assert upstream.answer(code) == ["by", "old"]
 
 
 @pytest.mark.parametrize("way", ["auto", "plugin"])

@@ -29,6 +29,7 @@ class Loaded:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
+        self.sites = Sites()
         self.upstream = self.add("upstream", UPSTREAM)
 
     def add(self, name: str, source: str = "", **values: Any) -> Any:
@@ -38,9 +39,12 @@ class Loaded:
         return module
 
     def changed(self, qualname: str, new: Any) -> Site:
-        site = Sites().at(locate(self.upstream, qualname))
+        site = self.sites.at(locate(self.upstream, qualname))
         site.push(Layer(lambda _: new))
         return site
+
+    def held(self, *packages: str) -> rebind.Held:
+        return rebind.Held(packages, self.sites.holds)
 
 
 @pytest.fixture
@@ -54,7 +58,7 @@ def test_copies_are_repointed_under_whatever_name(loaded: Loaded) -> None:
     one = loaded.add("one", function=function)
     two = loaded.add("two", renamed=function, again=function, other=len)
     site = loaded.changed("function", new := object())
-    found = rebind.repoint([site], ["one", "two", "upstream"], ())
+    found = rebind.repoint([site], ["one", "two", "upstream"], loaded.held())
     assert one.function is two.renamed is two.again is new
     assert two.other is len
     assert sorted(map(str, found)) == ["one:function", "two:again", "two:renamed"]
@@ -64,9 +68,9 @@ def test_undo_carries_the_copies_back(loaded: Loaded) -> None:
     """Copies that were repointed come back with the attribute."""
     function = loaded.upstream.function
     one = loaded.add("one", function=function)
-    site = Sites().at(locate(loaded.upstream, "function"))
+    site = loaded.sites.at(locate(loaded.upstream, "function"))
     undo = site.push(Layer(lambda _: "new"))
-    rebind.repoint([site], ["one"], ())
+    rebind.repoint([site], ["one"], loaded.held())
     undo()
     assert one.function is loaded.upstream.function is function
 
@@ -75,7 +79,7 @@ def test_a_second_name_in_the_targets_own_module_is_a_copy(loaded: Loaded) -> No
     """`alias = function` in the module itself is repointed; the attribute itself is no copy."""
     loaded.upstream.alias = loaded.upstream.function
     site = loaded.changed("function", new := object())
-    found = rebind.repoint([site], ["upstream"], ())
+    found = rebind.repoint([site], ["upstream"], loaded.held())
     assert loaded.upstream.alias is new
     assert list(map(str, found)) == ["upstream:alias"]
 
@@ -86,7 +90,7 @@ def test_packs_keep_the_originals(loaded: Loaded) -> None:
     body = loaded.add("pack.patch_a", function=function)
     namesake = loaded.add("packages_of_others", function=function)
     site = loaded.changed("function", new := object())
-    rebind.repoint([site], ["pack.patch_a", "packages_of_others"], ("pack",))
+    rebind.repoint([site], ["pack.patch_a", "packages_of_others"], loaded.held("pack"))
     assert body.function is function
     assert namesake.function is new
 
@@ -97,7 +101,7 @@ def test_an_equal_constant_is_no_copy(loaded: Loaded, name: str) -> None:
     value = getattr(loaded.upstream, name)
     other = loaded.add("other", its_own=value)
     site = loaded.changed(name, object())
-    assert rebind.repoint([site], ["other"], ()) == []
+    assert rebind.repoint([site], ["other"], loaded.held()) == []
     assert other.its_own is value
 
 
@@ -105,7 +109,7 @@ def test_a_container_is_known_by_identity(loaded: Loaded) -> None:
     """A dict is a copy where it is the very one, not where it is equal."""
     same, equal = loaded.add("same", table=loaded.upstream.TABLE), loaded.add("equal", table={})
     site = loaded.changed("TABLE", {"new": 1})
-    rebind.repoint([site], ["same", "equal"], ())
+    rebind.repoint([site], ["same", "equal"], loaded.held())
     assert (same.table, equal.table) == ({"new": 1}, {})
 
 
@@ -113,7 +117,7 @@ def test_a_method_that_was_copied_out_of_its_class(loaded: Loaded) -> None:
     """A module global that is a class's function is a copy too."""
     other = loaded.add("other", shortcut=loaded.upstream.Thing.method)
     site = loaded.changed("Thing.method", new := object())
-    rebind.repoint([site], ["other"], ())
+    rebind.repoint([site], ["other"], loaded.held())
     assert other.shortcut is new
 
 
@@ -122,7 +126,7 @@ def test_all_sites_in_one_pass(loaded: Loaded) -> None:
     upstream = loaded.upstream
     other = loaded.add("other", function=upstream.function, Thing=upstream.Thing)
     sites = [loaded.changed("function", "new function"), loaded.changed("Thing", "new class")]
-    found = rebind.repoint(sites, ["other"], ())
+    found = rebind.repoint(sites, ["other"], loaded.held())
     assert (other.function, other.Thing) == ("new function", "new class")
     assert {copy.site for copy in found} == set(sites)
 
@@ -133,11 +137,11 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
 
     The first patch was applied at the import, the second when a role was entered.
     """
-    site = Sites().at(locate(loaded.upstream, "function"))
+    site = loaded.sites.at(locate(loaded.upstream, "function"))
     site.push(Layer(lambda below: ["first", below]))
     between = loaded.add("between", function=loaded.upstream.function)
     undo = site.push(Layer(lambda below: ["second", below]))
-    rebind.repoint([site], ["between"], ())
+    rebind.repoint([site], ["between"], loaded.held())
     assert between.function is loaded.upstream.function
     undo()
     assert between.function is loaded.upstream.function
@@ -145,14 +149,36 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
 
 def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
     """Under the target's name it came from the target; under another, maybe from the body."""
-    site = Sites().at(locate(loaded.upstream, "function"))
+    site = loaded.sites.at(locate(loaded.upstream, "function"))
     undo = site.push(Layer(lambda _: rebind, base=True))
     copy = loaded.upstream.function
     between = loaded.add("between", function=copy, from_the_body=copy)
     undo()
-    rebind.repoint([site], ["between"], ())
+    rebind.restore([site], ["between"], loaded.held())
     assert between.function is loaded.upstream.function
     assert between.from_the_body is copy
+
+
+def test_restoring_leaves_originals_alone(loaded: Loaded) -> None:
+    """Who holds an original after an undo is right, although another patch changes its like."""
+    function = loaded.upstream.function
+    twin = loaded.add("twin", function=function)
+    other = loaded.add("other", function=function)
+    still = loaded.sites.at(locate(twin, "function"))
+    still.push(Layer(lambda below: ["still", below]))
+    rebind.restore([still], ["other"], loaded.held())
+    assert other.function is function
+
+
+def test_a_place_with_a_patch_of_its_own_is_no_copy(loaded: Loaded) -> None:
+    """What another patch has put there stays until that one is undone."""
+    first = loaded.sites.at(locate(loaded.upstream, "function"))
+    undo = first.push(Layer(lambda _: rebind, base=True))
+    twin = loaded.add("twin", function=loaded.upstream.function)
+    loaded.sites.at(locate(twin, "function")).push(Layer(lambda below: below))
+    undo()
+    rebind.restore(loaded.sites.rebound() or [first], ["twin"], loaded.held())
+    assert twin.function is rebind
 
 
 def test_a_lazy_module_stays_unloaded(loaded: Loaded, tmp_path: Path) -> None:
@@ -167,7 +193,7 @@ def test_a_lazy_module_stays_unloaded(loaded: Loaded, tmp_path: Path) -> None:
     sys.modules["sleeper"] = module
     try:
         site = loaded.changed("function", object())
-        assert rebind.repoint([site], ["sleeper"], ()) == []
+        assert rebind.repoint([site], ["sleeper"], loaded.held()) == []
     finally:
         del sys.modules["sleeper"]
 
@@ -176,7 +202,7 @@ def test_modules_with_a_dynamic_getattr_are_not_asked(loaded: Loaded) -> None:
     """Looking for copies runs no module's `__getattr__`."""
     loaded.add("asking", "def __getattr__(name): raise AssertionError(name)")
     site = loaded.changed("function", object())
-    assert rebind.repoint([site], ["asking"], ()) == []
+    assert rebind.repoint([site], ["asking"], loaded.held()) == []
 
 
 def test_strange_things_in_sys_modules(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +217,7 @@ def test_strange_things_in_sys_modules(loaded: Loaded, monkeypatch: pytest.Monke
     for name, value in {"none": None, "posing": Posing, "instance": instance}.items():
         monkeypatch.setitem(sys.modules, name, value)
     site = loaded.changed("function", new := object())
-    found = rebind.repoint([site], ["none", "posing", "instance", "gone"], ())
+    found = rebind.repoint([site], ["none", "posing", "instance", "gone"], loaded.held())
     assert instance.copy is new  # type: ignore[attr-defined]
     assert "instance:copy" in map(str, found)
 

@@ -5,12 +5,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import packages
-import pytest
 from packages import World, row
 
 from patchkit import Role
-from patchkit.errors import UndoError
-from patchkit.plan import APPLIED, ARMED, SKIPPED
+from patchkit.plan import APPLIED, ARMED
 
 if TYPE_CHECKING:
     from patchkit.session import Session
@@ -129,6 +127,45 @@ def test_patches_of_one_target_apply_in_order(world: World) -> None:
     )
     world.session().arm(MAIN)
     assert load("up.mod").function() == ("outer", ("inner", "old"))
+
+
+def test_becoming_another_role_and_back(world: World) -> None:
+    """A process that takes on other roles has their patches only, each time."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("main", "patch_a", WRAP),
+        row("both", "patch_b", WRAP, roles="{Role.MAIN, Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('main', w())",
+        patch_b="def by(w, i, a, k): return ('both', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == ("both", ("main", "old"))
+    session.become({Role.WORKER})
+    assert module.function() == ("both", "old")
+    assert session.states["main"].status == ARMED
+    session.become(MAIN)
+    assert module.function() == ("main", ("both", "old"))
+
+
+def test_a_body_that_enters_the_role_again(world: World) -> None:
+    """A role that is being entered is not entered anew: the order of the patches holds."""
+    world.module("up.mod", UPSTREAM)
+    world.module("gate")
+    by = "def by(w, i, a, k): return ({!r}, w())\n"
+    world.pack(
+        row("one", "patch_a", WRAP, roles="{Role.WORKER}"),
+        row("two", "patch_b", WRAP, roles="{Role.WORKER}", after="('one',)"),
+        patch_a=by.format("one") + "import gate\ngate.enter()\n",
+        patch_b=by.format("two"),
+    )
+    session = world.session()
+    load("gate").enter = lambda: session.enter(Role.WORKER)
+    session.arm(MAIN)
+    load("up.mod")
+    session.enter(Role.WORKER)
+    assert load("up.mod").function() == ("two", ("one", "old"))
 
 
 # -- copies ----------------------------------------------------------------------------------------
@@ -272,65 +309,3 @@ def test_reload_of_a_module_that_only_reexports(world: World) -> None:
     assert module.Thing().method() == ("by", "old")
     session.undo()
     assert module.Thing().method() == "old"
-
-
-# -- undo ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
-def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[str, ...]) -> None:
-    """Two patches on one target come off separately."""
-    world.module("up.mod", UPSTREAM)
-    world.module("user", "from up.mod import function")
-    world.pack(
-        row("one", "patch_a", REPLACE),
-        row("two", "patch_b", WRAP),
-        patch_a=BODY,
-        patch_b="def by(w, i, a, k): return ('two', w())",
-    )
-    original = load("user").function
-    session = world.session()
-    session.arm(MAIN)
-    assert load("user").function() == ("two", ("new", "old"))
-    for name in order:
-        session.undo([name])
-        assert session.states[name].status == SKIPPED
-    assert load("up.mod").function is load("user").function is original
-
-
-def test_an_undone_patch_stays_off_until_it_is_applied_again(world: World) -> None:
-    """Neither reload nor a role brings it back; `apply` does."""
-    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
-    session.arm(MAIN)
-    module = load("up.mod")
-    session.undo(["p"])
-    importlib.reload(module)
-    session.enter(Role.WORKER)
-    assert module.function() == "old"
-    session.apply(["p"])
-    assert module.function() == ("by", "old")
-
-
-def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
-    """Somebody overwrote the target: that is left, the rest is taken back."""
-    session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
-    session.arm(MAIN)
-    module = load("up.mod")
-    thing, module.function = module.Thing, "theirs"
-    with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
-        session.undo(["p"])
-    assert module.function == "theirs"
-    assert module.Thing is not thing
-
-
-def test_disarming_leaves_no_trace(world: World) -> None:
-    """Everything is taken back, and imports are watched no more."""
-    finders = list(sys.meta_path)
-    session = a_world(world)
-    session.arm(MAIN)
-    module = load("up.mod")
-    session.disarm()
-    assert module.function() == "old"
-    assert sys.meta_path == finders
-    del sys.modules["up.mod"]
-    assert load("up.mod").function() == "old"

@@ -498,6 +498,13 @@ class TestEditable:
         found = find("vllm", lib, tmp_path / "src")
         assert found == Found("vllm", "0.12.0", "vllm/_version.py")
 
+    def test_package_deep_in_the_tree(self, lib: Path, tmp_path: Path) -> None:
+        """A package that lies deep in an editable project's tree is not that project's."""
+        package(tmp_path / "build/sources/vllm-0.12.0", version="0.12.0")
+        dist_info(lib, "tools", "3.0", [], direct_url__json=editable(tmp_path))
+        found = find("vllm", lib, tmp_path / "build/sources/vllm-0.12.0")
+        assert found == Found("vllm", "0.12.0", "vllm/_version.py")
+
     def test_finder(self, lib: Path, tmp_path: Path, restored_imports: None) -> None:
         """An editable install that brings a finder of its own is found by asking that finder."""
         folder = tmp_path / "src/vllm"

@@ -81,7 +81,9 @@ def started(python: Path, env: Mapping[str, str], npus: int = 2) -> Iterator[Clu
 
 def start(cluster: Cluster, python: Path, env: Mapping[str, str], npus: int) -> None:
     """Run `ray start` and check that it did."""
-    full = processes.environment(env, cluster.environment, {"SIMNPU_CLUSTER": str(cluster.directory)})
+    full = processes.environment(
+        env, cluster.environment, {"SIMNPU_CLUSTER": str(cluster.directory)}
+    )
     # The client's variable; a head that finds it joins that cluster instead of starting its own.
     del full["RAY_ADDRESS"]
     log = cluster.directory / "start.log"

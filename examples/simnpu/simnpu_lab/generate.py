@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def whereabouts(worker: object) -> dict[str, object]:
+def whereabouts(_worker: object) -> dict[str, object]:
     """Run in each worker: which process it is, and whether Ray started it."""
     from ray import worker as ray_worker
 

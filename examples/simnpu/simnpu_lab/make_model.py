@@ -5,10 +5,18 @@ from __future__ import annotations
 import sys
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from tokenizers import (  # type: ignore[import-not-found, unused-ignore]
+    Tokenizer,
+    models,
+    pre_tokenizers,
+)
+from transformers import (  # type: ignore[import-not-found, unused-ignore]
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
-WORDS = "hello world the quick brown fox".split()
+WORDS = ["hello", "world", "the", "quick", "brown", "fox"]
 SPECIAL = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vllm.config import VllmConfig
 
 
-class SimNPUPlatform(CpuPlatform):
+class SimNPUPlatform(CpuPlatform):  # type: ignore[misc, unused-ignore]
     """A CPU that Ray counts as `NPU`, and whose configuration names the device `npu`."""
 
     device_name = "npu"

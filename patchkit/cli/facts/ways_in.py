@@ -9,11 +9,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit.bootstrap import ABSENT, FOREIGN, INSTALLED, look
 from patchkit.cli.facts.child import WAY_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from patchkit.bootstrap import Bootstrap
     from patchkit.report.shapes import CheckShape
 
 _TOPIC = "ways in"
@@ -38,17 +40,18 @@ def ways_in(environ: Mapping[str, str], folders: Iterable[str] | None = None) ->
     ]
 
 
-def find_bootstrap(folders: Iterable[str]) -> Path | None:
-    """Find the file that imports patchkit when Python starts: one with such an `import` line."""
+def find_bootstrap(folders: Iterable[str]) -> tuple[str, Bootstrap] | None:
+    """Find the first folder in which there is anything of the bootstrap, and how it stands."""
     for folder in folders:
-        for pattern in ("*.pth", "*.start"):
-            for file in sorted(Path(folder).glob(pattern)):
-                if _imports_patchkit(file):
-                    return file
+        here = look(Path(folder))
+        if here.state not in {ABSENT, FOREIGN}:
+            return folder, here
     return None
 
 
-def _switch(environ: Mapping[str, str], bootstrap: Path | None) -> Iterator[CheckShape]:
+def _switch(
+    environ: Mapping[str, str], bootstrap: tuple[str, Bootstrap] | None
+) -> Iterator[CheckShape]:
     switch = environ.get("PATCHKIT", "").strip()
     if switch == "0":
         yield _check("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
@@ -75,12 +78,16 @@ def _run(environ: Mapping[str, str]) -> CheckShape:
     return _check("note", "patchkit run", "not active: this process was not started by it")
 
 
-def _bootstrap(environ: Mapping[str, str], file: Path | None) -> CheckShape:
-    if file is None:
+def _bootstrap(environ: Mapping[str, str], found: tuple[str, Bootstrap] | None) -> CheckShape:
+    if found is None:
         return _check("note", "bootstrap", "not installed")
+    folder, here = found
+    if here.state != INSTALLED:
+        message = f"{here.state}: 'patchkit bootstrap install' puts it right, in {folder}"
+        return _check("warn", "bootstrap", message)
     if environ.get("PATCHKIT", "").strip() == "1":
-        return _check("ok", "bootstrap", f"active: {file}")
-    return _check("note", "bootstrap", f"installed, waits for PATCHKIT=1: {file}")
+        return _check("ok", "bootstrap", f"active, in {folder}")
+    return _check("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
 def _is_under_run(environ: Mapping[str, str]) -> bool:
@@ -95,14 +102,6 @@ def _plugin_names() -> set[str]:
 def _site_folders() -> list[str]:
     user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     return [folder for folder in (*site.getsitepackages(), *user) if folder in sys.path]
-
-
-def _imports_patchkit(file: Path) -> bool:
-    try:
-        lines = file.read_text(errors="replace").splitlines()
-    except OSError:
-        return False
-    return any("patchkit" in line and line.startswith(("import ", "patchkit")) for line in lines)
 
 
 def _check(mark: str, subject: str, message: str) -> CheckShape:

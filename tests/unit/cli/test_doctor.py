@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from samples import VOCABULARY, pack_source, row_source
 
+from patchkit.bootstrap import install
 from patchkit.cli import main
 from patchkit.cli.facts.child import WAY_IN
 from patchkit.cli.facts.ways_in import ways_in
@@ -232,29 +233,31 @@ def test_run_is_seen_from_inside() -> None:
     assert way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")["mark"] == "note"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "found"),
-    [
-        ("patchkit.pth", "import os, sys; exec('import patchkit.bootstrap')\n", True),
-        ("patchkit.start", "patchkit.bootstrap:start\n", True),
-        ("_vllm_patchkit.pth", "/home/me/patchkit\n", False),
-        ("other.pth", "import other\n", False),
-    ],
-)
-def test_a_bootstrap_is_a_file_that_imports_patchkit(
-    tmp_path: Path, name: str, text: str, found: bool
-) -> None:
-    """The `.pth` of an editable installation only names a folder; it starts nothing."""
-    (tmp_path / name).write_text(text)
+def test_a_bootstrap_is_active_with_its_variable(tmp_path: Path) -> None:
+    """With PATCHKIT=1 it arms, and waits without, which is as it should be."""
+    install(tmp_path)
+    folders = [str(tmp_path / "none"), str(tmp_path)]
+    active = way(ways_in({"PATCHKIT": "1"}, folders), "bootstrap")
+    assert (active["mark"], active["message"]) == ("ok", f"active, in {tmp_path}")
+    assert way(ways_in({}, folders), "bootstrap")["mark"] == "note"
+
+
+@pytest.mark.parametrize("name", ["_vllm_patchkit.pth", "patchkit-bootstrap.pth"])
+def test_patchkit_1_without_a_bootstrap_is_a_warning(tmp_path: Path, name: str) -> None:
+    """A `.pth` of an editable installation, or somebody else's, is no bootstrap."""
+    (tmp_path / name).write_text("/home/me/patchkit\n")
     checks = ways_in({"PATCHKIT": "1"}, [str(tmp_path)])
-    assert way(checks, "bootstrap")["mark"] == ("ok" if found else "note")
-    assert ("PATCHKIT=1" in {check["subject"] for check in checks}) is not found
+    assert way(checks, "bootstrap")["message"] == "not installed"
+    assert way(checks, "PATCHKIT=1")["mark"] == "warn"
 
 
-def test_a_bootstrap_waits_for_its_variable(tmp_path: Path) -> None:
-    """Without PATCHKIT=1 the bootstrap does nothing, which is as it should be."""
-    (tmp_path / "patchkit.pth").write_text("import patchkit.bootstrap\n")
-    assert way(ways_in({}, [str(tmp_path)]), "bootstrap")["mark"] == "note"
+def test_a_bootstrap_that_is_not_whole_is_a_warning(tmp_path: Path) -> None:
+    """It may arm nothing, and `bootstrap install` puts that right."""
+    install(tmp_path)
+    (tmp_path / "_patchkit_bootstrap.py").unlink()
+    check = way(ways_in({"PATCHKIT": "1"}, [str(tmp_path)]), "bootstrap")
+    assert check["mark"] == "warn"
+    assert check["message"].startswith("incomplete: 'patchkit bootstrap install'")
 
 
 def test_patchkit_0_is_a_warning() -> None:

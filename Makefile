@@ -1,0 +1,42 @@
+# Everything sets itself up: environments are made under .envs/ on first use.
+PYTHON ?= python3
+UNIT = .envs/unit/bin
+VLLM = .envs/vllm-0.32.0/bin
+# What is checked beside the package, with the directories that its modules are found in.
+AROUND = tools examples tests/e2e
+export MYPYPATH = tools:examples/simnpu:tests/e2e
+
+.PHONY: help test test-unit e2e lint demo bench clean env-unit env-vllm
+
+help:            ## What there is
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+
+test: lint test-unit e2e  ## Everything; the last line is pytest's
+
+test-unit: env-unit  ## Seconds, no vLLM
+	$(UNIT)/python -m pytest tests/unit
+
+e2e: env-vllm    ## Real engines on a real Ray, one at a time
+	$(VLLM)/python -m pytest tests/e2e --durations=0 $(E2E)
+
+lint: env-unit   ## Style, types, layers
+	$(UNIT)/ruff check .
+	$(UNIT)/ruff format --check .
+	$(UNIT)/mypy
+	$(UNIT)/mypy --explicit-package-bases $(AROUND)
+	$(UNIT)/lint-imports
+
+demo: env-vllm   ## The failure, the cure, and who was patched: about two minutes
+	$(VLLM)/python examples/demo/run.py
+
+bench: env-vllm  ## Ratios, paired in one run
+	$(VLLM)/python -m benchmarks
+
+clean:           ## Environments, caches and what tools left
+	rm -rf .envs .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+env-unit:
+	@$(PYTHON) tools/environments.py unit > /dev/null
+
+env-vllm:
+	@$(PYTHON) tools/environments.py vllm-0.32.0 > /dev/null

@@ -1,0 +1,73 @@
+"""`patchkit bootstrap`: the `.pth` that arms every process of this Python."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from patchkit.bootstrap import install, location_found_alone, own_location, remove, site_folder
+from patchkit.cli.app import say
+from patchkit.cli.facts.bootstrap import bootstrap_facts, is_in_order
+from patchkit.cli.options import format_option
+
+
+@click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
+def command() -> None:
+    """
+    Arm every process of this Python in whose environment PATCHKIT=1 is.
+
+    \b
+    Examples:
+      patchkit bootstrap install    write it into this Python's site-packages
+      PATCHKIT=1 ray start --head   every worker of this node is armed
+      patchkit bootstrap status     is it there, and in order?
+      patchkit bootstrap remove     leave nothing behind
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+
+
+@command.command("install")
+def install_command() -> int:
+    """
+    Write it into this Python's site-packages.
+
+    What an older patchkit has written is brought up to date. Where the folder cannot be written,
+    nothing is: see `patchkit run`.
+    """
+    folder = site_folder()
+    location = None if location_found_alone() else own_location()
+    if install(folder, location):
+        say(f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1")
+    else:
+        say(f"bootstrap is installed and up to date in {folder}")
+    if location is not None:
+        say(f"patchkit is not installed in this Python: the bootstrap looks for it in {location}")
+    return 0
+
+
+@command.command("remove")
+def remove_command() -> int:
+    """Take away what install wrote, and nothing else."""
+    folder = site_folder()
+    say(f"bootstrap removed from {folder}" if remove(folder) else f"no bootstrap in {folder}")
+    return 0
+
+
+@command.command("status")
+@format_option
+def status_command(form: str) -> int:
+    """
+    Say whether it is there, and in order.
+
+    Exit code 1 means that it is there and not in order.
+    """
+    data = bootstrap_facts(site_folder(), os.environ)
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+    else:
+        from patchkit.report.bootstrap_page import print_bootstrap  # noqa: PLC0415 - as above
+
+        print_bootstrap(data)
+    return 0 if is_in_order(data) else 1

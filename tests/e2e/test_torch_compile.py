@@ -1,0 +1,125 @@
+"""torch.compile sees the patched function, whole; it traces wrapt's proxies as the original."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from patchkit.declaration import Role
+from patchkit.environment import Settings
+from patchkit.journal import Journal
+from patchkit.registry import Registry
+from patchkit.selection import Selection
+from patchkit.session import Session
+from patchkit.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# inductor's own use of torch.jit
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+
+MODEL = """
+import torch
+
+def scale(x):
+    return x * 2
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def shift(self, x):
+        return x - 1
+
+    @staticmethod
+    def half(x):
+        return x / 2
+
+    def forward(self, x):
+        return self.half(self.shift(self.inner(scale(x))))
+"""
+
+ROWS = """
+from patchkit import Patch, Replace, Role, Wrap
+
+TARGETS = ("scale", "Inner.forward", "Model.shift", "Model.half")
+PATCHES = tuple(
+    Patch(
+        name=f"{kind.__name__.lower()}-{number}", body="patch_net", requires=("torch",),
+        roles={Role.MAIN}, env=f"KIND={kind.__name__}",
+        changes=(kind(f"compiled_net:{target}", by=f"{kind.__name__.lower()}_{number}"),),
+    )
+    for kind in (Replace, Wrap)
+    for number, target in enumerate(TARGETS)
+)
+"""
+
+BODY = """
+def replace_0(x):
+    return x * 20
+
+def replace_1(self, x):
+    return x + 10
+
+def replace_2(self, x):
+    return x - 10
+
+def replace_3(x):
+    return x / 20
+
+def wrap_0(wrapped, instance, args, kwargs):
+    return wrapped(*args, **kwargs) * 10
+
+def wrap_1(wrapped, instance, args, kwargs):
+    return wrapped(*args, **kwargs) + 9
+
+def wrap_2(wrapped, instance, args, kwargs):
+    return wrapped(*args, **kwargs) - 9
+
+wrap_3 = lambda wrapped, instance, args, kwargs: wrapped(*args, **kwargs) / 10
+"""
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A model and a pack for it, importable for one test."""
+    (tmp_path / "compiled_net.py").write_text(textwrap.dedent(MODEL))
+    (tmp_path / "net_pack").mkdir()
+    (tmp_path / "net_pack" / "__init__.py").write_text(ROWS)
+    (tmp_path / "net_pack" / "patch_net.py").write_text(BODY)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith(("compiled_net", "net_pack"))]:
+        del sys.modules[name]
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize("kind", ["Replace", "Wrap"])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.usefixtures("places")
+def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
+    """Functions, methods, static methods and submodules are traced patched, in one graph."""
+    settings = Settings(packs=("net_pack",))
+    selection = Selection(settings, Versions.of(settings), {"KIND": kind})
+    session = Session(Registry.collect(settings), selection, Journal())
+    session.arm({Role.MAIN})
+    try:
+        model = importlib.import_module("compiled_net").Model()
+        x = torch.arange(4.0)
+        compiled = torch.compile(model, fullgraph=True, backend=backend)
+        assert torch.equal(compiled(x), (x * 20 + 10 - 10) / 20)
+    finally:
+        session.disarm()
+    assert torch.equal(model(x), (x * 2 + 1 - 1) / 2)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import packages
+import pytest
+from packages import World, row
+
+from patchkit import Role
+from patchkit.errors import UndoError
+from patchkit.plan import SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.session import Session
+
+world = packages.world
+
+MAIN = frozenset({Role.MAIN})
+REPLACE = "Replace('up.mod:function', by='function')"
+WRAP = "Wrap('up.mod:function', by='by')"
+UPSTREAM = "def function(): return 'old'\nclass Thing: ...\n"
+BODY = """
+from up.mod import function as original
+def function(): return ('new', original())
+def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
+"""
+
+
+def a_world(world: World, *changes: str, **fields: str) -> Session:
+    """Upstream, one patch, and a session that is not armed."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(row("p", "patch_a", *(changes or (REPLACE,)), **fields), patch_a=BODY)
+    return world.session()
+
+
+def load(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[str, ...]) -> None:
+    """Two patches on one target come off separately."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "from up.mod import function")
+    world.pack(
+        row("one", "patch_a", REPLACE),
+        row("two", "patch_b", WRAP),
+        patch_a=BODY,
+        patch_b="def by(w, i, a, k): return ('two', w())",
+    )
+    original = load("user").function
+    session = world.session()
+    session.arm(MAIN)
+    assert load("user").function() == ("two", ("new", "old"))
+    for name in order:
+        session.undo([name])
+        assert session.states[name].status == SKIPPED
+    assert load("up.mod").function is load("user").function is original
+
+
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+@pytest.mark.parametrize("late", [True, False])
+def test_two_patches_on_two_names_of_one_class(
+    world: World, order: tuple[str, ...], late: bool
+) -> None:
+    """A class that two modules show is replaced in each; any order of undo restores it."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other", "from up.mod import Thing")
+    body = "from up.mod import Thing\nclass New(Thing): ...\n"
+    world.pack(
+        row("one", "patch_a", "Replace('up.mod:Thing', by='New')"),
+        row("two", "patch_b", "Replace('up.other:Thing', by='New')", after="('one',)"),
+        patch_a=body,
+        patch_b="from pack.patch_a import New",
+    )
+    if late:
+        load("up.other")
+    session = world.session()
+    session.arm(MAIN)
+    other = load("up.other")
+    assert other.Thing is load("up.mod").Thing is load("pack.patch_a").New
+    original = load("pack.patch_a").Thing
+    for name in order:
+        session.undo([name])
+    assert other.Thing is load("up.mod").Thing is original
+
+
+def test_an_undone_patch_stays_off_until_it_is_applied_again(world: World) -> None:
+    """Neither reload nor a role brings it back; `apply` does."""
+    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.undo(["p"])
+    importlib.reload(module)
+    session.enter(Role.WORKER)
+    assert module.function() == "old"
+    session.apply(["p"])
+    assert module.function() == ("by", "old")
+
+
+def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
+    """Somebody overwrote the target: that is left, the rest is taken back."""
+    session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
+    session.arm(MAIN)
+    module = load("up.mod")
+    thing, module.function = module.Thing, "theirs"
+    with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
+        session.undo(["p"])
+    assert module.function == "theirs"
+    assert module.Thing is not thing
+
+
+def test_disarming_leaves_no_trace(world: World) -> None:
+    """Everything is taken back, and imports are watched no more."""
+    finders = list(sys.meta_path)
+    session = a_world(world)
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.disarm()
+    assert module.function() == "old"
+    assert sys.meta_path == finders
+    del sys.modules["up.mod"]
+    assert load("up.mod").function() == "old"
