@@ -11,6 +11,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from patchkit.carrier import Carrier
 from patchkit.declaration import Role, Target
 from patchkit.errors import PatchkitError
 from patchkit.roles import role_of_name, role_of_process
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 _START = Target.parse("multiprocessing.process:BaseProcess.start")
 _BOOTSTRAP = Target.parse("multiprocessing.process:BaseProcess._bootstrap")
 _PREPARE = Target.parse("multiprocessing.spawn:get_preparation_data")
-
-# The child's sys.path is set by multiprocessing only after the data has been unpickled.
-_ARRIVE = """
-import sys
-sys.path[:] = sys_path
-from patchkit.process import arrive
-arrive(role)
-"""
 
 
 def watch_children(session: Session) -> None:
@@ -45,7 +38,7 @@ def watch_children(session: Session) -> None:
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None) or role_of_name(str(data.get("name", "")))
-        data["patchkit"] = Carrier(data.get("sys_path"), role)
+        data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
@@ -71,26 +64,3 @@ def _begin(session: Session, process: Any) -> int:
         traceback.print_exc()
         return 1
     return 0
-
-
-class Carrier:
-    """
-    Unpickling it arms the process.
-
-    Args:
-        sys_path: the child's, as multiprocessing is about to set it.
-        role: what the child is started for, where that is known.
-
-    """
-
-    def __init__(self, sys_path: list[str] | None, role: Role | None) -> None:
-        self._sys_path = sys_path
-        self._role = role
-
-    def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
-        role = self._role.value if self._role else None
-        path = list(self._sys_path or ())
-        return exec, (_ARRIVE if path else _ARRIVE_HERE, {"sys_path": path, "role": role})
-
-
-_ARRIVE_HERE = _ARRIVE.replace("sys.path[:] = sys_path\n", "")

@@ -40,6 +40,10 @@ class DeclarationError(PatchkitError):
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
 
 
+class UnknownPatchError(PatchkitError):
+    """A name that no row has."""
+
+
 class VersionError(PatchkitError):
     """A version that is none, or that says nothing about what runs here."""
 

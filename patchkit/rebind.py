@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import namespace
@@ -93,7 +94,23 @@ def _made(sites: Iterable[Site]) -> dict[int, Site]:
 
 
 def _is_old(site: Site) -> bool:
-    return site.original is not site.current and can_be_traced(site.original)
+    changed = site.original is not site.current
+    return changed and can_be_traced(site.original) and _is_at_home(site)
+
+
+def _is_at_home(site: Site) -> bool:
+    """
+    Whether the target's own package made the original.
+
+    Copies of what the target's module has from elsewhere (`from time import sleep`) come from there
+    as well, and are none of the patch's business.
+    """
+    origin = getattr(site.original, "__module__", None)
+    where = "__name__" if isinstance(site.owner, ModuleType) else "__module__"
+    home = getattr(site.owner, where, None)
+    if not (isinstance(origin, str) and isinstance(home, str)):
+        return True
+    return origin.partition(".")[0] == home.partition(".")[0]
 
 
 def modules_since(name: str) -> list[str]:

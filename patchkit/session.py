@@ -16,7 +16,7 @@ from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
 from patchkit.changes.resolve import locate
 from patchkit.changes.wrap import wrapped_at
-from patchkit.errors import TargetError, UndoError
+from patchkit.errors import TargetError, UndoError, UnknownPatchError
 from patchkit.finder import Finder, is_half_imported
 from patchkit.journal import process_facts
 from patchkit.ledger import Ledger
@@ -180,7 +180,7 @@ class Session:
             UndoError: something could not be taken back; the rest was.
 
         """
-        chosen = [self.states[name] for name in (self.states if names is None else names)]
+        chosen = self._named(self.states if names is None else names)
         errors: list[Exception] = []
         for state in reversed(chosen):
             if state.status in {APPLIED, ARMED}:
@@ -191,12 +191,20 @@ class Session:
 
     def apply(self, names: Iterable[str]) -> None:
         """Arm patches again that were undone, and apply those that are due."""
-        chosen = [self.states[name] for name in names]
+        chosen = self._named(names)
         for state in chosen:
             if state.status == SKIPPED:
                 state.settled = False
                 self._ledger.set(state, ARMED)
         self._apply_late(group for state in chosen for group in state.groups)
+
+    def _named(self, names: Iterable[str]) -> list[State]:
+        names = list(names)
+        for name in names:
+            if name not in self.states:
+                known = ", ".join(self.states) or "none"
+                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {known}")
+        return [self.states[name] for name in names]
 
     # -- fork -----------------------------------------------------------------------------------
 

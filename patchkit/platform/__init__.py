@@ -63,7 +63,7 @@ PATCHES = (
         body="patch_actor",
         requires=("vllm>=0.7,<0.34", "ray"),
         roles=frozenset(Role),
-        changes=(Wrap("ray.actor:ActorClass._remote", by="with_settings"),),
+        changes=(Wrap("ray.actor:ActorClass._remote", by="with_patchkit"),),
         why=(
             "Ray's raylet starts worker processes, so they inherit neither the environment nor "
             "the patches of the process that asked for them. A worker must know its packs and "

@@ -1,7 +1,8 @@
 """
-Upstream: `ActorClass._remote` is where every way to create an actor ends (Ray 2.35 to 2.60). An
-actor's own `runtime_env` may hold environment variables, which its process has from the start;
-its `worker_process_setup_hook` is silently ignored.
+Upstream: `ActorClass._remote` is where every way to create an actor ends (Ray 2.35 to 2.60). Ray
+pickles a subclass of the actor's class by value, attributes and all, and a worker process unpickles
+it before the actor's arguments. An actor's own `runtime_env` may hold environment variables, which
+its process has from the start; its `worker_process_setup_hook` is silently ignored.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
+from patchkit.carrier import Carrier
 from patchkit.environment import VARIABLES
 from patchkit.roles import ROLE_VARIABLE, role_of_actor
 
 
-def with_settings(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Tell vLLM's actors patchkit's settings and their role; leave every other actor alone."""
-    role = role_of_actor(instance.__ray_metadata__.modified_class)
+def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Send patchkit, its settings and the role with vLLM's actors; leave every other one alone."""
+    cls = instance.__ray_metadata__.modified_class
+    role = role_of_actor(cls)
     if role is None:
         return wrapped(*args, **kwargs)
+    cls.__patchkit__ = Carrier(role)
     given = kwargs.get("runtime_env") or {}
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     env_vars = {**settings, **(given.get("env_vars") or {}), ROLE_VARIABLE: str(role)}

@@ -8,7 +8,7 @@ import pytest
 from packages import World, row
 
 from patchkit import Role
-from patchkit.children import Carrier
+from patchkit.carrier import Carrier
 
 world = packages.world
 
@@ -219,7 +219,7 @@ def test_multiprocessing_imported_before_arming(upstream: World) -> None:
 
 def test_a_carrier_leaves_nothing_behind() -> None:
     """What the child gets in place of it is None, and any Python can read it."""
-    carrier = Carrier(["a", "b"], Role.WORKER)
+    carrier = Carrier(Role.WORKER, ["a", "b"])
     function, (code, names) = carrier.__reduce__()
     assert function is exec
     assert names == {"sys_path": ["a", "b"], "role": "worker"}

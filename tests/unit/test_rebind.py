@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,6 +104,15 @@ def test_an_equal_constant_is_no_copy(loaded: Loaded, name: str) -> None:
     site = loaded.changed(name, object())
     assert rebind.repoint([site], ["other"], loaded.held()) == []
     assert other.its_own is value
+
+
+def test_what_the_target_has_from_elsewhere_is_repointed_nowhere_else(loaded: Loaded) -> None:
+    """A patch of `upstream.sleep` leaves the `sleep` of those who have it from `time`."""
+    loaded.upstream.sleep = time.sleep
+    loaded.add("other", sleep=time.sleep)
+    site = loaded.changed("sleep", object())
+    assert rebind.repoint([site], ["other", "time"], loaded.held()) == []
+    assert sys.modules["other"].sleep is time.sleep
 
 
 def test_a_container_is_known_by_identity(loaded: Loaded) -> None:

@@ -9,7 +9,7 @@ import pytest
 from packages import World, row
 
 from patchkit import Role
-from patchkit.errors import UndoError
+from patchkit.errors import UndoError, UnknownPatchError
 from patchkit.plan import SKIPPED
 
 if TYPE_CHECKING:
@@ -123,3 +123,11 @@ def test_disarming_leaves_no_trace(world: World) -> None:
     assert sys.meta_path == finders
     del sys.modules["up.mod"]
     assert load("up.mod").function() == "old"
+
+
+def test_a_name_that_no_patch_has(world: World) -> None:
+    """Undoing or applying what there is not is an error that names what there is."""
+    session = a_world(world)
+    for refused in (session.undo, session.apply):
+        with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
+            refused(["q"])
