@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchmarks import aliases, calls, imports, report, start_up
+from benchmarks import aliases, bootstrap, calls, imports, report, start_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "start-up": start_up.run,
+    "bootstrap": bootstrap.run,
     "imports": imports.run,
     "calls": calls.run,
     "aliases": aliases.run,

@@ -29,11 +29,15 @@ def watch_children(session: Session) -> None:
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        starting.role = role_of_process(process)
+        starting.role = role = role_of_process(process)
         try:
-            return wrapped(*args, **kwargs)
+            result = wrapped(*args, **kwargs)
         finally:
             starting.role = None
+        session.journal.write(
+            "child", child=process.pid, name=process.name, role=role and str(role)
+        )
+        return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)

@@ -8,6 +8,7 @@ from patchkit.declaration import Role, Target
 from patchkit.roles import ENTRIES, role_of_actor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
 
     from patchkit.session import Session
@@ -23,11 +24,32 @@ def watch_entries(session: Session) -> None:
 
 
 def _entry_hook(session: Session, target: Target, role: Role) -> Any:
+    def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        session.enter(role)
+        config = wrapped(*args, **kwargs)
+        session.stamp(config)
+        return config
+
     def enter(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         session.enter(role)
+        if (config := _configuration((*args, *kwargs.values()))) is not None:
+            session.agree(role, config)
         return wrapped(*args, **kwargs)
 
-    return lambda module: session.hook_call(module, target, enter)
+    by = configure if role is Role.MAIN else enter
+    return lambda module: session.hook_call(module, target, by)
+
+
+def _configuration(values: Iterable[Any]) -> Any:
+    """Find the engine's configuration among arguments; `init_worker` has it in a list of dicts."""
+    for value in values:
+        if hasattr(value, "additional_config"):
+            return value
+        inner = value.values() if isinstance(value, dict) else value
+        nested = isinstance(value, (dict, list))
+        if nested and (config := _configuration(inner)) is not None:
+            return config
+    return None
 
 
 def _actor_hook(session: Session) -> Any:

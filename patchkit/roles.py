@@ -40,11 +40,16 @@ ENTRIES: Mapping[Target, Role] = {
         ("vllm.engine.llm_engine:LLMEngine.__init__", Role.ENGINE_CORE),
         ("vllm.v1.worker.worker_base:WorkerWrapperBase.__init__", Role.WORKER),
         ("vllm.worker.worker_base:WorkerWrapperBase.__init__", Role.WORKER),
+        ("vllm.v1.worker.worker_base:WorkerWrapperBase.init_worker", Role.WORKER),
+        ("vllm.worker.worker_base:WorkerWrapperBase.init_worker", Role.WORKER),
         ("vllm.v1.executor.multiproc_executor:WorkerProc.__init__", Role.WORKER),
         ("vllm.v1.executor.ray_executor_v2:RayWorkerProc.__init__", Role.WORKER),
     )
 }
-"""Functions whose first call means that the process has entered the role, if it had not before."""
+"""
+Functions whose call means that the process has entered the role, if it had not before. The one of
+main returns the engine's configuration; those of the others may be given it.
+"""
 
 RAY_ACTORS: Mapping[str, Role] = {
     "vllm.executor.ray_utils:RayWorkerWrapper": Role.WORKER,

@@ -12,11 +12,13 @@ from importlib import _bootstrap
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from patchkit import agreement
 from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
 from patchkit.changes.resolve import locate
 from patchkit.changes.wrap import wrapped_at
-from patchkit.errors import TargetError, UndoError, UnknownPatchError
+from patchkit.declaration import Role
+from patchkit.errors import AgreementError, TargetError, UndoError, UnknownPatchError
 from patchkit.finder import Finder, is_half_imported
 from patchkit.journal import process_facts
 from patchkit.ledger import Ledger
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from patchkit.declaration import Role, Target
+    from patchkit.declaration import Target
     from patchkit.journal import Journal
     from patchkit.plan import Group, State
     from patchkit.registry import Registry
@@ -51,6 +53,7 @@ class Session:
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
         self.registry = registry
         self.settings = selection.settings
+        self._selection = selection
         self.journal = journal
         self.roles: set[Role] = set()
         self._entering: set[tuple[Role, int]] = set()
@@ -169,6 +172,42 @@ class Session:
                 self._ledger.set(state, ARMED, "for another role")
         for role in sorted(roles):
             self.enter(role)
+
+    # -- agree ----------------------------------------------------------------------------------
+
+    def stamp(self, config: Any) -> None:
+        """Write into an engine's configuration which patches are for each role."""
+        if agreement.stamp(config, {role: self._patch_set(role) for role in Role}):
+            self._tell_digest(Role.MAIN)
+        else:
+            self._ledger.say("warning", "the engine's additional_config is no dict: not stamped")
+
+    def agree(self, role: Role, config: Any) -> None:
+        """
+        Compare the patches for a role here with those that the main process selected.
+
+        Raises:
+            AgreementError: they differ.
+
+        """
+        theirs, ours = agreement.stamped(config, role), self._patch_set(role)
+        self._tell_digest(role)
+        if theirs is None:
+            return  # the main process knows no patchkit, and says nothing
+        try:
+            agreement.refuse_difference(theirs, ours, role)
+        except AgreementError as error:
+            self.journal.write("disagreement", role=str(role), reason=str(error))
+            if self.settings.on_failure == "stop":
+                raise
+            self._ledger.say("warning", str(error))
+
+    def _patch_set(self, role: Role) -> dict[str, str]:
+        return agreement.patch_set(self.states.values(), self._selection, role)
+
+    def _tell_digest(self, role: Role) -> None:
+        patches = self._patch_set(role)
+        self.journal.write("digest", role=str(role), digest=agreement.digest(patches))
 
     # -- undo -----------------------------------------------------------------------------------
 
