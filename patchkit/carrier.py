@@ -13,7 +13,7 @@ import sys
 if sys_path:
     sys.path[:] = sys_path
 try:
-    from patchkit.process import arrive
+    from patchkit.process import {arrive}
 except ModuleNotFoundError as error:
     import os
     raise RuntimeError(
@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
         + os.uname().nodename + " " + sys.executable + " has no patchkit: " + str(error)
         + ". Install vllm-patchkit there."
     ) from error
-arrive(role)
+{arrive}(role)
 """
 
 
@@ -35,10 +35,24 @@ class Carrier:
 
     """
 
+    arrive = "arrive"
+
     def __init__(self, role: Role | None, sys_path: list[str] | None = None) -> None:
         self._role = role
         self._sys_path = sys_path
 
     def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
         role = self._role.value if self._role else None
-        return exec, (_ARRIVE, {"sys_path": self._sys_path, "role": role})
+        code = _ARRIVE.replace("{arrive}", self.arrive)
+        return exec, (code, {"sys_path": self._sys_path, "role": role})
+
+
+class ActorCarrier(Carrier):
+    """
+    The same for a Ray actor's class.
+
+    A class may come back to the process that sent it, with an error for example; there it does
+    nothing.
+    """
+
+    arrive = "arrive_in_actor"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit.declaration import Role, Target
+from patchkit.lineage import rank_given
 from patchkit.roles import ENTRIES, role_of_actor
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from patchkit.session import Session
 
 _LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
+_LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")
 
 
 def watch_entries(session: Session) -> None:
@@ -30,8 +32,10 @@ def _entry_hook(session: Session, target: Target, role: Role) -> Any:
         session.stamp(config)
         return config
 
-    def enter(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         session.enter(role)
+        if (rank := rank_given(wrapped, instance, args, kwargs)) is not None:
+            session.journal.write("rank", rank=rank)
         if (config := _configuration((*args, *kwargs.values()))) is not None:
             session.agree(role, config)
         return wrapped(*args, **kwargs)
@@ -54,9 +58,10 @@ def _configuration(values: Iterable[Any]) -> Any:
 
 def _actor_hook(session: Session) -> Any:
     """
-    Let a Ray worker process enter the role of its actor's class.
+    Let a Ray worker process enter the role of its actor's class; one that runs tasks is a main.
 
-    Ray loads the class before it unpickles the arguments, so this is in time for them.
+    Ray loads the class, or the task's function, before it unpickles the arguments, so this is in
+    time for them. An actor's methods are looked up like tasks, after its class was loaded.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -65,7 +70,13 @@ def _actor_hook(session: Session) -> Any:
             session.enter(role_of_actor(cls) or Role.MAIN)
         return cls
 
+    def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if not session.roles:
+            session.enter(Role.MAIN)
+        return wrapped(*args, **kwargs)
+
     def hook(module: ModuleType) -> None:
         session.hook_call(module, _LOAD_ACTOR, load)
+        session.hook_call(module, _LOAD_TASK, load_task)
 
     return hook

@@ -14,9 +14,16 @@ import time
 from typing import Any
 
 from patchkit.log import say
+from patchkit.lineage import asked_by
 
 MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
+
+MAX_ENTRIES = 10_000
+"""In memory the oldest go first; a process may start children all its life."""
+
+_ROOM_FOR_FULL = 100
+"""For the line that says that there is no more."""
 
 
 class Journal:
@@ -24,7 +31,7 @@ class Journal:
     The entries of one process, kept in memory and, where a directory is given, in a file.
 
     A journal that cannot be written never changes what the process does: it says so once on
-    stderr and goes on in memory.
+    stderr and goes on in memory. What can be written again later, after a disk was full, is.
 
     Args:
         directory: where to write `<host>-<pid>-<start>.jsonl`, made if it is not there.
@@ -36,11 +43,13 @@ class Journal:
         self._begin()
 
     def write(self, event: str, **fields: Any) -> None:
-        """Add an entry; `fields` must be what JSON can hold."""
+        """Add an entry; what JSON cannot hold in `fields` is written as text."""
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
-        if self.directory is not None:
-            self._append(self.directory, entry)
+        if len(self.entries) > MAX_ENTRIES:
+            del self.entries[0]
+        if self.directory is not None and not self._is_full:
+            self._append(self.directory, _line(entry))
 
     def after_fork(self) -> None:
         """Start a journal of the child's own."""
@@ -50,37 +59,70 @@ class Journal:
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._size = 0
+        self._is_full = self._is_torn = self._has_told = False
 
-    def _append(self, directory: str, entry: dict[str, Any]) -> None:
-        import json  # noqa: PLC0415 - 4 ms of a start that few processes need
-
-        line = json.dumps(entry, separators=(",", ":"), default=str).encode() + b"\n"
-        is_new, self._size = self._size == 0, self._size + len(line)
-        if self._size > MAX_BYTES:
-            return
+    def _append(self, directory: str, line: bytes) -> None:
+        if self._size + len(line) > MAX_BYTES - _ROOM_FOR_FULL:
+            self._is_full, line = True, _line({"event": "full", "time": time.time()})
+        if self._is_torn:
+            line = b"\n" + line  # what is whole is not glued to what is not
         try:
-            if is_new:
+            if self._size == 0:
                 os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
-            _append_to(f"{directory}/{self._name}", line)
+            written = _append_to(f"{directory}/{self._name}", line)
+            self._size += written
+            self._is_torn = written < len(line)
         except OSError as error:
-            say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
-            self.directory = None
+            self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+
+    def _say_once(self, text: str) -> None:
+        if not self._has_told:
+            self._has_told = True
+            say("warning", text)
 
 
-def _append_to(path: str, line: bytes) -> None:
+def _append_to(path: str, line: bytes) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, line)
+        return os.write(fd, line)
     finally:
         os.close(fd)
 
 
+def _line(entry: dict[str, Any]) -> bytes:
+    import json  # noqa: PLC0415 - 4 ms of a start that few processes need
+
+    try:
+        text = json.dumps(entry, separators=(",", ":"), default=str)
+    except Exception as error:  # noqa: BLE001 - a strange object stops no process
+        kept = {name: entry[name] for name in ("event", "time", "pid")}
+        text = json.dumps({**kept, "unwritten": type(error).__name__})
+    return text.encode() + b"\n"
+
+
 def process_facts() -> dict[str, Any]:
-    """Say who this process is: host, pids and command line."""
+    """
+    Say who this process is: host, pids and command line.
+
+    `began` with the pid tells it from an earlier process of the same number, and is the same after
+    an `exec`; `asked_by` is the process that asked Ray for this one.
+    """
     return {
         "host": os.uname().nodename,
         "ppid": os.getppid(),
-        "argv": list(getattr(sys, "argv", ())),
+        "began": _began(),
+        "asked_by": asked_by(os.environ),
+        # `sys.argv` is not there yet while `site` runs.
+        "argv": list(getattr(sys, "argv", None) or sys.orig_argv[1:]),
         "executable": sys.executable,
         "python": sys.version.split()[0],
     }
+
+
+def _began() -> int | None:
+    """Clock ticks from the start of the machine to that of this process, as /proc tells."""
+    try:
+        with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - every start pays
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None

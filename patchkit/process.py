@@ -11,7 +11,7 @@ from patchkit.entries import watch_entries
 from patchkit.environment import Settings
 from patchkit.journal import Journal
 from patchkit.registry import Registry
-from patchkit.roles import initial_roles
+from patchkit.roles import initial_roles, is_ray_worker
 from patchkit.selection import Selection
 from patchkit.session import Session
 from patchkit.versions import Versions
@@ -64,6 +64,14 @@ def arrive(role: str | None) -> None:
     session = arm(roles)
     if session is not None and session.roles != roles and (role or not session.roles):
         session.become(roles)
+
+
+def arrive_in_actor(role: str) -> None:
+    """Arm a Ray worker process that loads its actor's class; do nothing anywhere else."""
+    if is_ray_worker():
+        session = arm()
+        if session is not None and not session.roles:
+            session.enter(Role(role))
 
 
 def _after_fork() -> None:

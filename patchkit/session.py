@@ -74,7 +74,7 @@ class Session:
 
     def arm(self, roles: Collection[Role]) -> None:
         """Watch imports from now on, and enter the roles that the process has already."""
-        self.journal.write("armed", patches=list(self.states), **process_facts())
+        self._tell_armed()
         watched = self._plan.modules | set(self._hooks)
         self._finder.watch(watched)
         self._finder.install()
@@ -84,6 +84,10 @@ class Session:
                 self._run_hooks(name, sys.modules[name])
         for role in sorted(roles):
             self.enter(role)
+
+    def _tell_armed(self, **facts: Any) -> None:
+        rows = {name: sorted(state.row.roles) for name, state in self.states.items()}
+        self.journal.write("armed", patches=list(rows), roles=rows, **facts, **process_facts())
 
     def disarm(self) -> None:
         """Take everything back, patchkit's own hooks included, and watch no more."""
@@ -252,7 +256,7 @@ class Session:
         self._applier.after_fork()
         self._entering.clear()
         self.journal.after_fork()
-        self.journal.write("armed", patches=list(self.states), forked=True, **process_facts())
+        self._tell_armed(forked=True)
         for role in sorted(self.roles):
             self.journal.write("role", role=str(role), inherited=True)
         for state in self.states.values():

@@ -12,8 +12,9 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
-from patchkit.carrier import Carrier
+from patchkit.carrier import ActorCarrier
 from patchkit.environment import VARIABLES
+from patchkit.lineage import PARENT_VARIABLE, this_process
 from patchkit.roles import ROLE_VARIABLE, role_of_actor
 
 
@@ -23,9 +24,10 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     role = role_of_actor(cls)
     if role is None:
         return wrapped(*args, **kwargs)
-    cls.__patchkit__ = Carrier(role)
+    cls.__patchkit__ = ActorCarrier(role)
     given = kwargs.get("runtime_env") or {}
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    env_vars = {**settings, **(given.get("env_vars") or {}), ROLE_VARIABLE: str(role)}
+    asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
     runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})

@@ -1,0 +1,48 @@
+"""Where a process belongs: who asked Ray for it, and which rank of its engine it is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from patchkit.roles import is_ray_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PARENT_VARIABLE = "PATCHKIT_PARENT"
+"""Tells a Ray worker process who asked for it, `host:pid`; its parent is the raylet."""
+
+
+def this_process() -> str:
+    """Name this process as `PATCHKIT_PARENT` does."""
+    return f"{os.uname().nodename}:{os.getpid()}"
+
+
+def asked_by(environ: Mapping[str, str]) -> str | None:
+    """Name the process that asked for this one; None where Ray did not start it."""
+    # The children of a Ray worker inherit the variable, and have an ordinary parent.
+    return environ.get(PARENT_VARIABLE) if is_ray_worker() else None
+
+
+def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
+    """
+    Find the rank of a worker among the arguments of a call that begins or initialises it.
+
+    Args:
+        call: a constructor with `rank`, or `init_worker`, which is given what every rank gets.
+        instance: what it is bound to.
+        args: the arguments.
+        kwargs: the same.
+
+    """
+    import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
+
+    try:
+        given = inspect.signature(call).bind_partial(*args, **kwargs).arguments
+        if "all_kwargs" in given:
+            given = given["all_kwargs"][instance.rpc_rank]
+        rank = given.get("rank")
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return None  # another release's signature: the call itself will say what is wrong
+    return rank if isinstance(rank, int) else None

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from patchkit.carrier import ActorCarrier, Carrier
+from patchkit.declaration import Role
+
+LOADS = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1])); "
+SESSION = "from patchkit.process import current; print(current())"
+
+
+@pytest.mark.parametrize("kind", [Carrier, ActorCarrier])
+def test_without_patchkit_the_error_names_the_node(kind: type[Carrier]) -> None:
+    """A process that cannot import patchkit stops, and says where it is and what it lacks."""
+    data = pickle.dumps(kind(Role.WORKER, [])).hex()
+    command = [sys.executable, "-I", "-S", "-c", LOADS, data]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    assert "has no patchkit" in done.stderr.splitlines()[-1]
+    assert f"on node {__import__('os').uname().nodename} {sys.executable}" in done.stderr
+
+
+def test_an_actors_class_that_comes_back_does_nothing() -> None:
+    """An error may bring the class to the process that sent it, or to any other."""
+    data = pickle.dumps(ActorCarrier(Role.WORKER)).hex()
+    command = [sys.executable, "-c", LOADS + SESSION, data]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "None\n"
