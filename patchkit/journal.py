@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any
 
-from patchkit.log import say
 from patchkit.lineage import asked_by
+from patchkit.log import say
 
 MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.context import Applied
 from patchkit.changes.resolve import Location, locate
+from patchkit.changes.signature import refused_call
 from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
@@ -50,8 +51,8 @@ def prepare(change: Replace, context: Context) -> PreparedReplace:
     Resolve and check a replacement.
 
     Raises:
-        TargetError: nothing to replace, no object to replace it with, or a class by something
-            that does not derive from it.
+        TargetError: nothing to replace, no object to replace it with, a class by something that
+            does not derive from it, or a function by one that cannot be called like it.
 
     """
     assert context.module is not None
@@ -59,10 +60,15 @@ def prepare(change: Replace, context: Context) -> PreparedReplace:
     new = context.object_named(change.by)
     if not change.unrelated:
         _refuse_unrelated(change, location.value, new)
+    value = _in_kind(location, new)
+    if not change.unrelated and (fault := refused_call(location.value, value)):
+        raise TargetError(
+            f"Replace({change.target!r}): {change.by} {fault} (unrelated=True allows another)"
+        )
     method = isinstance(location.owner, type) and isinstance(new, FunctionType)
     plain = isinstance(location.value, FunctionType)
     name = location.name if method and plain else None
-    return PreparedReplace(context.sites.at(location), _in_kind(location, new), name)
+    return PreparedReplace(context.sites.at(location), value, name)
 
 
 def _refuse_unrelated(change: Replace, old: Any, new: Any) -> None:

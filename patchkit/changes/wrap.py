@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.context import Applied
 from patchkit.changes.resolve import Location, locate
 from patchkit.changes.shapes import around_bound, around_function, around_method
+from patchkit.changes.signature import refused_call
 from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
@@ -39,6 +40,10 @@ class PreparedWrap:
         return Applied(self.site.push(Layer(self.make)), self.site)
 
 
+def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
+    """What a wrapper is called like."""
+
+
 def prepare(change: Wrap, context: Context) -> PreparedWrap:
     """
     Resolve a target and try the wrapper on it.
@@ -52,6 +57,8 @@ def prepare(change: Wrap, context: Context) -> PreparedWrap:
     by = context.object_named(change.by)
     if not callable(by):
         raise TargetError(f"Wrap({change.target!r}): found {by!r}, expected a function")
+    if fault := refused_call(_convention, by):
+        raise TargetError(f"Wrap({change.target!r}): {change.by} {fault}")
     return wrapped_at(context.sites.at(location), location, by, change.target)
 
 

@@ -15,7 +15,7 @@ from patchkit.errors import PatchkitError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("list", "show", "run", "doctor", "bootstrap")
+COMMANDS = ("list", "show", "run", "status", "doctor", "bootstrap")
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
 
 WRONG = 2
@@ -51,6 +51,7 @@ def group(ctx: click.Context) -> None:
       patchkit list                      which patches are for the versions here
       patchkit show NAME                 all about one of them
       patchkit run -- vllm serve MODEL   run it patched, in every process it starts
+      patchkit status DIR                is it applied in every process?
       patchkit doctor                    is anything in the way?
 
     Exit code: 0 fine, 1 findings, 2 wrong use or broken input.

@@ -24,7 +24,7 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     role = role_of_actor(cls)
     if role is None:
         return wrapped(*args, **kwargs)
-    cls.__patchkit__ = ActorCarrier(role)
+    ActorCarrier(role).put_before(cls)
     given = kwargs.get("runtime_env") or {}
     settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}

@@ -134,3 +134,73 @@ class BootstrapShape(TypedDict):
     files: list[BootstrapFileShape]
     switch: str | None
     patchkit: str | None
+
+
+class PatchStatusShape(TypedDict):
+    """How it stands with one patch in one process; `time` is null while nothing has happened."""
+
+    name: str
+    status: str
+    reason: str | None
+    time: float | None
+    roles: list[str]
+
+
+class ParentShape(TypedDict):
+    """The process that another belongs to; `started` tells it from others with its pid."""
+
+    host: str
+    pid: int
+    started: float
+
+
+class ProcessShape(TypedDict):
+    """
+    One process of `patchkit status`.
+
+    `name` is what its parent calls it, or its title; `alive` is null where that is not known;
+    `copy` is a fork in which nothing has happened; `reason` says why it is not `reached`, which it
+    may become while it is `starting`; `digests` are by role, `digest` is of them all.
+    """
+
+    host: str
+    pid: int
+    ppid: int
+    roles: list[str]
+    rank: int | None
+    patches: list[PatchStatusShape]
+    digest: str | None
+    digests: dict[str, str]
+    parent: ParentShape | None
+    name: str
+    argv: list[str]
+    started: float
+    alive: bool | None
+    copy: bool
+    reached: bool
+    starting: bool
+    reason: str | None
+
+
+class FindingShape(TypedDict):
+    """
+    Something to look at in `patchkit status`.
+
+    `kind` is failed, not-reached, disagreement, unreadable, no-answer or empty; host and pid are
+    null where it is not one process's.
+    """
+
+    kind: str
+    host: str | None
+    pid: int | None
+    message: str
+
+
+class StatusShape(TypedDict):
+    """What `patchkit status` answers; `agreement` is by role, `journals` are the directories."""
+
+    processes: list[ProcessShape]
+    agreement: dict[str, bool]
+    findings: list[FindingShape]
+    notes: list[str]
+    journals: list[str]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import types
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +32,25 @@ def test_an_actors_class_that_comes_back_does_nothing() -> None:
     command = [sys.executable, "-c", LOADS + SESSION, data]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout == "None\n"
+
+
+def test_in_a_ray_worker_the_process_ends_with_the_reason(tmp_path: Path) -> None:
+    """Ray goes on after any Exception, with a class that is none; not after a SystemExit."""
+    script = tmp_path / "default_worker.py"
+    script.write_text(f"try: {LOADS}\nexcept SystemExit as end: print('ends:', end)")
+    data = pickle.dumps(ActorCarrier(Role.WORKER, [])).hex()
+    command = [sys.executable, "-I", "-S", str(script), data]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    node = __import__("os").uname().nodename
+    assert done.stdout.startswith(f"ends: (patchkit on node {node}) RuntimeError: ")
+    assert "has no patchkit" in done.stdout
+
+
+def test_a_class_brings_its_carrier_before_its_bases() -> None:
+    """What pickles a class by value pickles its original bases first; the carrier becomes none."""
+    one = type("One", (pickle.Unpickler,), {})
+    ActorCarrier(Role.WORKER).put_before(one)
+    first, *rest = pickle.loads(pickle.dumps(one.__dict__["__orig_bases__"]))
+    assert not isinstance(first, type)
+    assert types.resolve_bases((first, *rest)) == (pickle.Unpickler,)
+    assert types.resolve_bases(one.__dict__["__orig_bases__"]) == (pickle.Unpickler,)

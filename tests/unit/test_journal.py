@@ -6,13 +6,13 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from patchkit import journal as journal_module
 from patchkit.journal import Journal, process_facts
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def lines(directory: Path) -> list[list[dict[str, Any]]]:
@@ -147,14 +147,17 @@ def test_std_descriptors_are_left_free(tmp_path: Path) -> None:
 
 
 def test_it_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the limit the file stays as it is, in whole lines."""
-    monkeypatch.setattr(journal_module, "MAX_BYTES", 200)
+    """At the limit the file says so in its last line, and stays as it is, in whole lines."""
+    monkeypatch.setattr(journal_module, "MAX_BYTES", 400)
     journal = Journal(str(tmp_path))
     for number in range(20):
         journal.write("event", number=number)
     (file,) = tmp_path.iterdir()
-    assert 0 < file.stat().st_size <= 200
-    assert lines(tmp_path)[0] == journal.entries[: len(lines(tmp_path)[0])]
+    assert 0 < file.stat().st_size <= 400
+    (*kept, last) = lines(tmp_path)[0]
+    assert kept == journal.entries[: len(kept)]
+    assert last["event"] == "full"
+    assert len(journal.entries) == 20
 
 
 def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
@@ -179,9 +182,99 @@ def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
         assert numbers == list(range(50))
 
 
+def test_memory_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may start children all its life; the oldest entries go first."""
+    monkeypatch.setattr(journal_module, "MAX_ENTRIES", 3)
+    journal = Journal()
+    for number in range(5):
+        journal.write("event", number=number)
+    assert [entry["number"] for entry in journal.entries] == [2, 3, 4]
+
+
+class Strange:
+    """Nobody can make a text of it."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("thing", [Strange(), {(1, 2): 3}])
+def test_what_cannot_be_written_stops_no_process(tmp_path: Path, thing: object) -> None:
+    """The entry is there, and says that it lacks something."""
+    Journal(str(tmp_path)).write("event", thing=thing)
+    ((entry,),) = lines(tmp_path)
+    assert entry["event"] == "event"
+    assert entry["unwritten"] in ("RuntimeError", "TypeError")
+
+
+def test_a_list_within_itself_stops_no_process(tmp_path: Path) -> None:
+    """JSON has no end for it."""
+    endless: list[Any] = []
+    endless.append(endless)
+    Journal(str(tmp_path)).write("event", thing=endless)
+    assert lines(tmp_path)[0][0]["unwritten"] == "ValueError"
+
+
+def test_what_follows_a_torn_line_is_whole(tmp_path: Path) -> None:
+    """A disk that was full for a moment costs the entries of that moment only."""
+    journal = Journal(str(tmp_path))
+    journal.write("one")
+    write, torn = os.write, iter([True])
+
+    def half(fd: int, line: bytes) -> int:
+        return write(fd, line[: len(line) // 2] if next(torn, False) else line)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", half)
+        journal.write("two")
+        journal.write("three")
+    (file,) = tmp_path.iterdir()
+    one, two, three = file.read_text().splitlines()
+    assert json.loads(one)["event"] == "one"
+    with pytest.raises(ValueError, match="line 1"):
+        json.loads(two)
+    assert json.loads(three)["event"] == "three"
+
+
+def test_a_folder_that_can_be_written_again_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What happens after the trouble is over is there to read."""
+    place = tmp_path / "journal"
+    place.touch()
+    journal = Journal(str(place))
+    journal.write("lost")
+    place.unlink()
+    journal.write("kept")
+    assert [entry["event"] for entry in lines(place)[0]] == ["kept"]
+    assert capsys.readouterr().err.count("PATCHKIT_JOURNAL=") == 1
+
+
 def test_process_facts_tell_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They hold plain values, also where `sys.argv` is not there (an embedded Python)."""
+    """They hold plain values, also where `sys.argv` is not there, as while Python starts."""
     monkeypatch.delattr(sys, "argv")
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "thing"])
     facts = process_facts()
     assert json.loads(json.dumps(facts)) == facts
-    assert (facts["ppid"], facts["argv"]) == (os.getppid(), [])
+    assert (facts["ppid"], facts["argv"]) == (os.getppid(), ["-m", "thing"])
+
+
+def test_a_process_is_told_by_when_it_began() -> None:
+    """The same each time it is asked; a child has its own."""
+    began = process_facts()["began"]
+    assert began == process_facts()["began"] > 0
+    parent = os.getpid()
+
+    def work() -> None:
+        assert process_facts()["began"] >= began
+        assert process_facts()["ppid"] == parent
+
+    in_child(work)
+
+
+def test_ray_says_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a worker process that Ray started has another parent than its own."""
+    monkeypatch.setenv("PATCHKIT_PARENT", "node:7")
+    assert process_facts()["asked_by"] is None
+    monkeypatch.setattr(sys, "orig_argv", ["python", "/ray/default_worker.py"])
+    assert process_facts()["asked_by"] == "node:7"

@@ -28,9 +28,12 @@ class SimNPUPlatform(CpuPlatform):  # type: ignore[misc, unused-ignore]
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
         """The CPU's settings, then what an NPU machine has otherwise."""
         start_method = os.environ.get("VLLM_WORKER_MULTIPROC_METHOD", "fork")
+        executor = vllm_config.parallel_config.distributed_executor_backend
         super().check_and_update_config(vllm_config)
-        # The CPU platform forces spawn; accelerators leave the choice to the user.
+        # The CPU platform forces spawn, and mp in place of uni; accelerators leave the choice to
+        # the user.
         os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = start_method
+        vllm_config.parallel_config.distributed_executor_backend = executor
         cls._name_the_device(vllm_config)
 
     @staticmethod

@@ -10,7 +10,9 @@ from patchkit.cli.facts.rows import distribution, reason_to_skip
 from patchkit.cli.facts.ways_in import ways_in
 from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError, VersionError
+from patchkit.lineage import PARENT_VARIABLE
 from patchkit.packs import OWN_PACKS, installed_packs, packs_for
+from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import Registry, read_pack
 from patchkit.roles import ROLE_VARIABLE
 
@@ -119,7 +121,7 @@ def _selection(registry: Registry, selection: Selection) -> Iterator[CheckShape]
 def _settings(
     environ: Mapping[str, str], settings: Settings, names: Collection[str]
 ) -> Iterator[CheckShape]:
-    known = {*VARIABLES, ROLE_VARIABLE}
+    known = {*VARIABLES, ROLE_VARIABLE, PARENT_VARIABLE, NEXT_VARIABLE}
     for variable in sorted(name for name in environ if name in known):
         yield _check("settings", "note", variable, environ[variable])
     for variable in sorted(environ):

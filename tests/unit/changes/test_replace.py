@@ -18,7 +18,7 @@ UPSTREAM = """
 CONSTANT = 4
 def function(x): return x
 class Base:
-    def inherited(self): return 'inherited'
+    def inherited(self, x): return ('inherited', x)
 class Thing(Base):
     limit = 8
     def method(self, x): return ('old', x)

@@ -1,0 +1,114 @@
+"""`patchkit status`: what is applied in every process, and whether ranks agree."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.facts.status import status_facts
+from patchkit.cli.options import format_option
+from patchkit.environment import Settings
+from patchkit.status.node import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from patchkit.report.shapes import StatusShape
+
+    Look = Callable[[], Sequence[dict[str, Any]]]
+
+_EVERY_SECONDS = 1.0
+_EVERY_SECONDS_ON_RAY = 5.0
+
+
+@click.command("status")
+@click.argument("directory", metavar="[DIR]", required=False)
+@click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
+@click.option("--watch", is_flag=True, help="Go on looking until the main process has ended.")
+@format_option
+def command(directory: str | None, ray: str | None, watch: bool, form: str) -> int:
+    """
+    Say what is applied in every process, and what was not reached.
+
+    DIR is where the processes write their journals; PATCHKIT_JOURNAL by default. ADDRESS is
+    host:port of the head, ray://host:port, or auto. Exit code 1 means that there is something to
+    look at: a patch that failed, a process that was not reached, ranks that do not agree.
+
+    \b
+    Examples:
+      patchkit status /tmp/journal
+      patchkit status --watch
+      patchkit status --ray 10.0.0.1:6379
+      patchkit status --format json | jq '.agreement'
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    if watch and form == "json":
+        raise click.UsageError("--watch is for a person: found --format json with it")
+    with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
+        data = _watch(see, bool(ray)) if watch else status_facts(see())
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+    elif not watch:
+        from patchkit.report.status_page import print_status  # noqa: PLC0415 - as above
+
+        print_status(data)
+    return 1 if data["findings"] else 0
+
+
+@contextmanager
+def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[Look]:
+    """Give what looks at the journals, here or on the nodes of a cluster."""
+    if ray is None:
+        yield partial(_look_here, _checked(directory, must_be=must_be))
+        return
+    from patchkit.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
+
+    with ExitStack() as stack:
+        nodes = stack.enter_context(RayNodes(ray))
+        yield partial(nodes.look, directory)
+
+
+def _look_here(directory: str) -> list[dict[str, Any]]:
+    return [look(directory)]
+
+
+def _checked(directory: str | None, *, must_be: bool) -> str:
+    if directory is None:
+        raise click.UsageError(
+            "PATCHKIT_JOURNAL is not set: expected DIR, the directory of the journals"
+        )
+    if must_be and not Path(directory).is_dir():
+        raise click.UsageError(f"{directory}: found no such directory, expected one with journals")
+    return directory
+
+
+def _watch(see: Look, is_ray: bool) -> StatusShape:
+    """Show what is seen until the main process has ended, or the user has seen enough."""
+    from patchkit.report.status_page import live  # noqa: PLC0415 - only who watches needs it
+
+    data = status_facts(see())
+    pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
+    with live() as show:
+        show(data)
+        try:
+            while not _has_ended(data):
+                time.sleep(pause)
+                data = status_facts(see())
+                show(data)
+        except KeyboardInterrupt:
+            return data
+    say("the main process has ended")
+    return data
+
+
+def _has_ended(data: StatusShape) -> bool:
+    """Whether there was a main process, and it is known to have ended."""
+    roots = [one["alive"] for one in data["processes"] if one["parent"] is None]
+    return bool(roots) and all(alive is False for alive in roots)

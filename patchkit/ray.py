@@ -1,0 +1,109 @@
+"""
+For Ray: a runtime environment that arms every worker process of a job.
+
+Ray has one slot for what a worker process runs when it starts, and takes it from the job's
+environment alone, not from an actor's. So this goes to `ray.init`, to a job's submission, or to
+`serve.run` by way of `ray.init`; what is in the slot already runs too, after patchkit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from patchkit.environment import VARIABLES
+from patchkit.errors import PatchkitError
+from patchkit.lineage import PARENT_VARIABLE, this_process
+from patchkit.process import arm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Hook = Callable[[], object]
+
+NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
+"""Names the setup hook that was there before patchkit's."""
+
+_SLOT = "worker_process_setup_hook"
+_OURS = "patchkit.ray.set_up"
+
+
+class RuntimeEnvError(PatchkitError):
+    """A runtime environment that cannot be what Ray takes."""
+
+
+def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """
+    Make a runtime environment that arms every worker process, with this process's settings.
+
+    `ray.init(runtime_env=patchkit.ray.runtime_env())`. Patchkit and the packs must be installed on
+    every node.
+
+    Args:
+        base: what else the workers need. Its environment variables win over this process's
+            settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
+
+    Raises:
+        RuntimeEnvError: the setup hook or the variables are not what Ray takes.
+
+    """
+    given = dict(base or {})
+    hook, env_vars = given.get(_SLOT), given.get("env_vars") or {}
+    if not isinstance(env_vars, dict):
+        raise RuntimeEnvError(f"env_vars: found {env_vars!r}, expected a dict of texts")
+    env_vars = {**_settings(), **env_vars}
+    if isinstance(hook, str) and hook != _OURS:
+        env_vars[NEXT_VARIABLE] = _checked(hook)
+    return {**given, "env_vars": env_vars, _SLOT: _composed(hook)}
+
+
+def set_up() -> None:
+    """
+    Arm this worker process, then run the setup hook that was there before.
+
+    Raises:
+        PatchkitError: patchkit cannot be armed; the other hook has run all the same.
+
+    """
+    _arm_and(_named_hook)
+
+
+def _settings() -> dict[str, str]:
+    settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    return {"PATCHKIT": "1", **settings, PARENT_VARIABLE: this_process()}
+
+
+def _composed(hook: object) -> object:
+    if hook is None or isinstance(hook, str) or getattr(hook, "_is_patchkits", False):
+        return _OURS if hook is None or isinstance(hook, str) else hook
+    if not callable(hook):
+        raise RuntimeEnvError(f"{_SLOT}: found {hook!r}, expected a function or 'module.attribute'")
+    return _before(hook)
+
+
+def _before(hook: Hook) -> Hook:
+    def set_up_both() -> None:
+        _arm_and(hook)
+
+    set_up_both._is_patchkits = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own
+    return set_up_both
+
+
+def _arm_and(hook: Hook) -> None:
+    try:
+        arm()
+    finally:
+        hook()  # if both raise, the traceback shows both
+
+
+def _named_hook() -> None:
+    if name := os.environ.get(NEXT_VARIABLE):
+        module, _, attribute = name.rpartition(".")
+        getattr(importlib.import_module(module), attribute)()
+
+
+def _checked(name: str) -> str:
+    if not all(part.isidentifier() for part in name.split(".")) or "." not in name:
+        raise RuntimeEnvError(f"{_SLOT}: found {name!r}, expected 'module.attribute'")
+    return name

@@ -1,0 +1,323 @@
+"""`patchkit status` for a person: the tree of processes, who has which patch, what is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report.console import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from patchkit.report.shapes import (
+        FindingShape,
+        ParentShape,
+        PatchStatusShape,
+        ProcessShape,
+        StatusShape,
+    )
+
+    Key = tuple[str, int, float]
+    Children = dict[Key | None, list[ProcessShape]]
+    Found = list[tuple[ProcessShape, PatchStatusShape]]
+    Line = tuple[str, list[ProcessShape]]
+
+_STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
+_ROLES = ("main", "engine-core", "worker")
+_MANY = 4
+"""More of the same under one parent are one line."""
+
+
+def print_status(data: StatusShape) -> None:
+    """Print the whole picture."""
+    console().print(status_page(data))
+
+
+@contextmanager
+def live() -> Iterator[Callable[[StatusShape], None]]:
+    """Give what shows a picture in place of the one before."""
+    out, shown = console(), Group()
+    if not out.is_terminal:
+        yield lambda data: shown.renderables.__setitem__(slice(None), [status_page(data)])
+        out.print(shown)
+        return
+    with Live(console=out, auto_refresh=False) as screen:
+        yield lambda data: screen.update(status_page(data), refresh=True)
+
+
+def status_page(data: StatusShape) -> RenderableType:
+    """Lay the picture out: processes, patches, agreement, findings, notes."""
+    data = _printable(data)
+    parts: list[RenderableType] = [_heading(data)]
+    if data["processes"]:
+        parts += ["", _processes(data["processes"])]
+    if any(one["patches"] for one in data["processes"]):
+        parts += ["", _patches(data["processes"])]
+    if data["agreement"]:
+        parts += ["", _agreement(data["agreement"])]
+    if data["findings"]:
+        parts += ["", _findings(data["findings"])]
+    return Group(*parts, *(Text(note, style="note") for note in data["notes"]))
+
+
+def _heading(data: StatusShape) -> Text:
+    hosts = len({one["host"] for one in data["processes"]})
+    running = sum(bool(one["alive"]) for one in data["processes"])
+    count = _count(len(data["processes"]), "process", "processes")
+    text = f"{count} on {_count(hosts, 'node', 'nodes')}, {running} running"
+    return Text.assemble((text, "heading"), "  ", (", ".join(data["journals"]), "note"))
+
+
+# -- processes --------------------------------------------------------------------------------
+
+
+def _processes(processes: Sequence[ProcessShape]) -> Table:
+    hosts = {one["host"] for one in processes}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("process", no_wrap=True)
+    if len(hosts) > 1:
+        table.add_column("node", no_wrap=True)
+    table.add_column("pid", no_wrap=True, justify="right")
+    table.add_column("started", no_wrap=True, justify="right")
+    table.add_column("state", no_wrap=True)
+    table.add_column("patches", overflow="fold")
+    children = _children(processes)
+    for root in children[None]:
+        for guide, same in _lines(root, children):
+            table.add_row(*_cells(guide, same, root["started"], with_host=len(hosts) > 1))
+    return table
+
+
+def _children(processes: Iterable[ProcessShape]) -> Children:
+    found: Children = {None: []}
+    for one in processes:
+        parent = one["parent"]
+        found.setdefault(parent and _key(parent), []).append(one)
+    return found
+
+
+def _lines(root: ProcessShape, children: Children) -> Iterator[Line]:
+    """Walk down a tree; each line has its guide, and the processes that it stands for."""
+    yield "", [root]
+    yield from _below(root, children, "")
+
+
+def _below(parent: ProcessShape, children: Children, guide: str) -> Iterator[Line]:
+    bundles = list(_bundles(children.get(_key(parent), []), children))
+    for number, same in enumerate(bundles, start=1):
+        is_last = number == len(bundles)
+        yield guide + ("└─ " if is_last else "├─ "), same
+        if len(same) == 1:
+            yield from _below(same[0], children, guide + ("   " if is_last else "│  "))
+
+
+def _bundles(siblings: Sequence[ProcessShape], children: Children) -> Iterator[list[ProcessShape]]:
+    """Put many of the same kind that have no children of their own on one line."""
+    for kind, group in groupby(siblings, lambda one: _kind(one, children)):
+        same = list(group)
+        if kind is not None and (len(same) > _MANY or same[0]["copy"]):
+            yield same
+        else:
+            yield from ([one] for one in same)
+
+
+def _kind(one: ProcessShape, children: Children) -> object:
+    if _key(one) in children:
+        return None
+    statuses = tuple((patch["name"], patch["status"]) for patch in one["patches"])
+    return (one["host"], *one["roles"], one["alive"], one["copy"], one["reason"], statuses)
+
+
+def _cells(
+    guide: str, same: Sequence[ProcessShape], began: float, *, with_host: bool
+) -> Iterator[Text]:
+    one = same[0]
+    yield Text.assemble((guide, "note"), _label(same))
+    if with_host:
+        yield Text(one["host"])
+    yield Text(str(one["pid"]) if len(same) == 1 else f"{one['pid']} …")
+    yield Text(_clock(one["started"]) if not guide else f"+{one['started'] - began:.1f} s", "note")
+    yield _state(one["alive"])
+    yield _summary(one)
+
+
+def _label(same: Sequence[ProcessShape]) -> Text:
+    one = same[0]
+    words = ", ".join(one["roles"]) or "no role yet"
+    if one["copy"]:
+        words = f"fork of {words}"
+    text = Text(words, style="note" if one["copy"] or not one["roles"] else "name")
+    if not one["reached"]:
+        text = Text(
+            ", ".join(one["roles"]) or "process", style="note" if one["starting"] else "bad"
+        )
+    if one["rank"] is not None:
+        ranks = [str(other["rank"]) for other in same]
+        text.append(f" {ranks[0]}" if len(same) == 1 else f" {ranks[0]}-{ranks[-1]}")
+    if len(same) > 1:
+        text.append(f" ×{len(same)}", style="note")  # noqa: RUF001
+    if name := _name(one):
+        text.append(f"  {name}", style="note")
+    return text
+
+
+def _name(one: ProcessShape) -> str:
+    """Say which it is, where the role and the rank do not."""
+    if one["name"].startswith("VllmWorker") or one["copy"]:
+        return ""
+    words = [word.rpartition("/")[2] for word in one["argv"][:3]]
+    return _short(one["name"] or ("" if one["parent"] else " ".join(words)))
+
+
+def _short(text: str, room: int = 28) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _clock(moment: float) -> str:
+    if not moment:
+        return ""
+    local = time.localtime(moment)
+    is_today = local[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", local)
+
+
+def _state(alive: bool | None) -> Text:
+    words = {True: ("running", "ok"), False: ("ended", "note"), None: ("", "note")}
+    return Text(*words[alive])
+
+
+def _summary(one: ProcessShape) -> Text:
+    if not one["reached"]:
+        return Text(one["reason"] or "", style="note" if one["starting"] else "bad")
+    mine = [patch for patch in one["patches"] if _is_due(one, patch)]
+    counted = Counter(patch["status"] for patch in mine)
+    return _joined(
+        Text(f"{counted[status]} {status}", style=style)
+        for status, style in _STYLES.items()
+        if counted[status]
+    )
+
+
+# -- patches ----------------------------------------------------------------------------------
+
+
+def _patches(processes: Iterable[ProcessShape]) -> Table:
+    """Make a row of every patch, a column of every role."""
+    holders = [one for one in processes if one["reached"] and not one["copy"]]
+    roles = [role for role in _ROLES if any(role in one["roles"] for one in holders)]
+    names = dict.fromkeys(patch["name"] for one in holders for patch in one["patches"])
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("patch", no_wrap=True)
+    for role in roles:
+        table.add_column(role, no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    by_name: dict[str, Found] = {name: [] for name in names}
+    for one in holders:
+        for patch in one["patches"]:
+            by_name[patch["name"]].append((one, patch))
+    for name, found in by_name.items():
+        cells = [
+            _stand(patch for one, patch in found if _is_for(one, patch, role)) for role in roles
+        ]
+        table.add_row(Text(name, style="name"), *cells, _reasons(found))
+    return table
+
+
+def _is_due(one: ProcessShape, patch: PatchStatusShape) -> bool:
+    """Whether it is of interest how it stands: not where it waits for another role's process."""
+    return patch["status"] != "armed" or any(_is_for(one, patch, role) for role in one["roles"])
+
+
+def _is_for(one: ProcessShape, patch: PatchStatusShape, role: str) -> bool:
+    return role in one["roles"] and (not patch["roles"] or role in patch["roles"])
+
+
+def _stand(patches: Iterable[PatchStatusShape]) -> Text:
+    counted = Counter(patch["status"] for patch in patches)
+    several = sum(counted.values()) > 1
+    return _joined(
+        Text(f"{status} {number}" if several else status, style=_STYLES.get(status, "warn"))
+        for status, number in counted.items()
+    )
+
+
+def _reasons(found: Found) -> Text:
+    """Why it is not applied; what is armed waits for its target to be imported."""
+    relevant = [
+        patch
+        for one, patch in found
+        if patch["reason"] and patch["status"] != "armed" and _is_due(one, patch)
+    ]
+    return Text("; ".join(dict.fromkeys(str(patch["reason"]) for patch in relevant)), style="note")
+
+
+# -- what is wrong ----------------------------------------------------------------------------
+
+
+def _agreement(agreement: dict[str, bool]) -> Text:
+    words = (
+        Text(f"{role} {'yes' if agree else 'no'}", style="ok" if agree else "bad")
+        for role, agree in agreement.items()
+    )
+    return Text.assemble(("agreement  ", "heading"), _joined(words))
+
+
+def _findings(findings: Iterable[FindingShape]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bad")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    same: dict[tuple[str, str], list[FindingShape]] = {}
+    for finding in findings:
+        same.setdefault((finding["kind"], finding["message"]), []).append(finding)
+    for (kind, message), found in same.items():
+        table.add_row(kind, Text(_where(found)), Text(message))
+    return table
+
+
+def _where(findings: Sequence[FindingShape]) -> str:
+    hosts = dict.fromkeys(finding["host"] for finding in findings if finding["pid"])
+    texts = []
+    for host in hosts:
+        pids = [str(finding["pid"]) for finding in findings if finding["host"] == host]
+        more = f" and {len(pids) - _MANY} more" if len(pids) > _MANY else ""
+        texts.append(f"{', '.join(pids[:_MANY])}{more} on {host}")
+    return "; ".join(texts)
+
+
+def _joined(texts: Iterable[Text]) -> Text:
+    return Text(", ").join(texts)
+
+
+def _key(one: ProcessShape | ParentShape) -> Key:
+    return one["host"], one["pid"], one["started"]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _printable(value: Any) -> Any:
+    """Leave no line ends and no escape sequences in texts that other processes have written."""
+    if isinstance(value, str):
+        return value if value.isprintable() else " ".join(map(_shown, value.split()))
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _printable(item) for name, item in value.items()}
+    return value
+
+
+def _shown(word: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in word)

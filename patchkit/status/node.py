@@ -1,0 +1,153 @@
+"""
+What one node knows: the journals in a directory, and which processes run.
+
+Only the standard library: it travels to nodes of a Ray cluster that may have no patchkit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+_PROC = Path("/proc")
+_VLLM_LIBRARY = re.compile(rb"/vllm/[^\n]*\.so\b")
+_VLLM_TITLE = "VLLM::"
+_TOLD = ("PATCHKIT", "PATCHKIT_JOURNAL")
+_NEWBORN_SECONDS = 2.0
+"""A process that has just been forked has its parent's libraries, and not yet a journal."""
+
+
+def look(directory: str | None) -> dict[str, Any]:
+    """
+    Look at this node, from outside of the processes.
+
+    Args:
+        directory: of the journals; where PATCHKIT_JOURNAL says here, if none is given.
+
+    Returns:
+        `host`, `directory`, `now`; `journals`, their bytes by file name; `unreadable`, the names of
+        those that are not this user's to read; `processes`, by pid, those that have to do with
+        them, or None where the system does not tell; `error`, what stood in the way, or None.
+
+    """
+    directory = directory or os.environ.get("PATCHKIT_JOURNAL")
+    found: dict[str, Any] = {"host": os.uname().nodename, "directory": directory, "error": None}
+    journals, unreadable = _read(directory) if directory else ({}, [])
+    if directory is None:
+        found["error"] = "PATCHKIT_JOURNAL is not set there, and no directory was given"
+    processes = _processes(found["host"], journals, directory)
+    now = time.time()
+    return {
+        **found,
+        "now": now,
+        "journals": journals,
+        "unreadable": unreadable,
+        "processes": processes,
+    }
+
+
+def writer(name: str) -> tuple[str, int]:
+    """Tell host and pid from the name of a journal; the pid is 0 where it is no such name."""
+    host, _, pid = name.rpartition("-")[0].rpartition("-")
+    return host, int(pid) if pid.isdecimal() and len(pid) < 10 else 0
+
+
+def _read(directory: str) -> tuple[dict[str, bytes], list[str]]:
+    journals: dict[str, bytes] = {}
+    unreadable = []
+    for path in sorted(Path(directory).glob("*.jsonl")):
+        try:
+            journals[path.name] = path.read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            unreadable.append(path.name)
+    return journals, unreadable
+
+
+def _processes(
+    host: str, journals: dict[str, bytes], directory: str | None
+) -> dict[int, dict[str, Any]] | None:
+    everything = _everything()
+    if everything is None:
+        return None
+    writers = {pid for name in journals for there, pid in [writer(name)] if there == host}
+    wanted = _family(everything, writers, directory)
+    for pid in wanted:
+        is_mute = pid not in writers and _age(everything[pid]) > _NEWBORN_SECONDS
+        everything[pid].update(_details(pid, is_mute=is_mute))
+    return {pid: everything[pid] for pid in wanted}
+
+
+def _everything() -> dict[int, dict[str, Any]] | None:
+    if not (_PROC / "self" / "stat").exists():
+        return None
+    found = {}
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit() and (fields := _stat(entry)) is not None:
+            found[int(entry.name)] = fields
+    return found
+
+
+def _stat(entry: Path) -> dict[str, Any] | None:
+    try:
+        name, _, rest = (entry / "stat").read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None
+    words = rest.split()
+    if words[0] in "ZX":
+        return None  # ended; its parent has not asked how
+    return {"name": name.partition("(")[2], "ppid": int(words[1]), "began": int(words[19])}
+
+
+def _family(
+    everything: dict[int, dict[str, Any]], writers: set[int], directory: str | None
+) -> set[int]:
+    """Find the writers that run, what they started, and what shares a raylet or the journal."""
+    family = writers & set(everything)
+    parents = {everything[pid]["ppid"] for pid in family}
+    raylets = {pid for pid in parents if everything.get(pid, {}).get("name") == "raylet"}
+    told = {pid for pid in everything if directory and _told(pid, directory)}
+    family |= told | {pid for pid, one in everything.items() if one["ppid"] in raylets}
+    grown = True
+    while grown:
+        more = {pid for pid, one in everything.items() if one["ppid"] in family} - family
+        family |= more
+        grown = bool(more)
+    return family - {os.getpid()}
+
+
+def _told(pid: int, directory: str) -> bool:
+    own = _environ(pid).get("PATCHKIT_JOURNAL")
+    return own is not None and os.path.abspath(own) == os.path.abspath(directory)  # noqa: PTH100
+
+
+def _age(process: dict[str, Any]) -> float:
+    ticks: int = process["began"]
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _details(pid: int, *, is_mute: bool) -> dict[str, Any]:
+    title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+    has_vllm = is_mute and _has_vllm(pid, title)
+    return {"title": title, "vllm": has_vllm, "environ": _environ(pid) if has_vllm else {}}
+
+
+def _has_vllm(pid: int, title: str) -> bool:
+    return title.startswith(_VLLM_TITLE) or bool(_VLLM_LIBRARY.search(_bytes(pid, "maps")))
+
+
+def _environ(pid: int) -> dict[str, str]:
+    pairs = (pair.partition(b"=") for pair in _bytes(pid, "environ").split(b"\0"))
+    found = {name.decode(errors="replace"): text for name, _, text in pairs}
+    return {name: os.fsdecode(found[name]) for name in _TOLD if name in found}
+
+
+def _bytes(pid: int, name: str) -> bytes:
+    try:
+        return (_PROC / str(pid) / name).read_bytes()
+    except OSError:
+        return b""  # gone, or another user's

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.journal import Journal, process_facts
+from patchkit.status import read_directory, read_journal
+from patchkit.status.journals import ProcessStatus, parse_journal
+
+from .told import NOW, PATCHES, armed, child, line, patch, role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "node-7-1800000000000000000.jsonl"
+WHOLE = b"".join(
+    [
+        armed(7, roles={"one": ["main"], "two": ["worker"]}),
+        role("main"),
+        patch("one", "applied"),
+        patch("two", "failed", "ValueError: no"),
+        line("rank", rank=3),
+        line("digest", role="main", digest="abc"),
+        line("disagreement", role="main", reason="other patches"),
+        child(8, "EngineCore", "engine-core", 1),
+        line("full"),
+    ]
+)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+EVENTS = st.sampled_from(
+    ["armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"]
+)
+FIELDS = st.sampled_from(
+    ["host", "pid", "ppid", "argv", "time", "began", "asked_by", "forked", "patches", "roles"]
+    + ["role", "name", "status", "reason", "rank", "digest", "child", "inherited"]
+)
+
+
+def parsed(data: bytes) -> ProcessStatus:
+    """The process of a journal that holds one."""
+    process = parse_journal(NAME, data)
+    assert process is not None
+    return process
+
+
+def told(process: ProcessStatus) -> dict[str, Any]:
+    """All that is known of a process, to compare; a NaN would be no equal of itself."""
+    return json.loads(json.dumps(vars(process), default=vars, allow_nan=False))
+
+
+def test_a_journal_is_read() -> None:
+    """Every entry that the writer makes has its place."""
+    process = parsed(WHOLE)
+    assert (process.host, process.pid, process.ppid, process.began) == ("node", 7, 1, 7)
+    assert (process.argv, process.started, process.rank) == (["script.py"], NOW, 3)
+    assert process.roles == ["main"]
+    one, two = process.patches.values()
+    assert (one.status, one.reason, one.roles) == ("applied", "", ("main",))
+    assert (two.status, two.reason, two.roles) == ("failed", "ValueError: no", ("worker",))
+    assert process.digest == "abc"
+    assert process.disagreements == {"main": "other patches"}
+    assert [(one.pid, one.name, one.role) for one in process.children] == [
+        (8, "EngineCore", "engine-core")
+    ]
+    assert process.is_cut
+
+
+def test_what_the_journal_writes_is_read(tmp_path: Path) -> None:
+    """Writer and reader know the same words."""
+    journal = Journal(str(tmp_path))
+    journal.write("armed", patches=["one"], roles={"one": ["main"]}, **process_facts())
+    journal.write("role", role="main")
+    (found,) = read_directory(tmp_path)
+    facts = process_facts()
+    assert (found.host, found.ppid, found.argv) == (facts["host"], facts["ppid"], facts["argv"])
+    assert (found.began, found.roles) == (facts["began"], ["main"])
+
+
+@given(cut=st.integers(0, len(WHOLE)))
+def test_torn_at_any_byte(cut: int) -> None:
+    """A torn journal says what its whole lines say, and whose it is."""
+    torn = WHOLE[:cut]
+    process = parse_journal(NAME, torn)
+    if not torn:
+        assert process is None
+        return
+    # The last line is whole where only its end is missing.
+    lines = torn.split(b"\n")
+    kept = lines if lines[-1].endswith(b"}") and is_json(lines[-1]) else lines[:-1]
+    assert process is not None
+    assert told(process) == told(parsed(b"\n".join(kept) or b"\n"))
+
+
+def is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+@given(at=st.integers(0, len(WHOLE)), garbage=st.binary(min_size=1, max_size=40))
+def test_garbage_at_any_byte(at: int, garbage: bytes) -> None:
+    """The reader goes on, and what it says can be written as JSON."""
+    told(parsed(WHOLE[:at] + garbage + WHOLE[at:]))
+
+
+@given(st.lists(st.tuples(EVENTS, st.dictionaries(FIELDS, ANY_JSON, max_size=5)), max_size=6))
+def test_entries_of_strangers(entries: list[tuple[str, dict[str, Any]]]) -> None:
+    """Any value may stand in any field."""
+    lines = [json.dumps({**fields, "event": event}).encode() for event, fields in entries]
+    process = parsed(armed(7) + b"\n".join(lines))
+    told(process)
+    assert isinstance(process.digest, (str, type(None)))
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [b"[" * 100_000, b"{" + b'"a":{' * 100_000, b"NaN", b"7" * 5_000, b'{"event": "armed"}'],
+)
+def test_lines_that_are_no_entries(stranger: bytes) -> None:
+    """They are passed over; what follows is read."""
+    assert parsed(armed(7) + stranger + b"\n" + role("main")).roles == ["main"]
+
+
+@pytest.mark.parametrize("moment", ["1e999", "NaN", "1" + "0" * 400, '"soon"', "true", "null"])
+def test_times_that_are_none(moment: str) -> None:
+    """A time that cannot be one is 0: it can be sorted by, and written as JSON."""
+    data = armed(7).replace(str(NOW).encode(), moment.encode())
+    assert parsed(data).started in (0, 1)
+
+
+def test_the_name_of_the_file_says_whose_it_is() -> None:
+    """Where the first line is torn; a host may have dashes in its name."""
+    process = parse_journal("my-node-7-1800000000000000000.jsonl", b'{"event":"arm')
+    assert process is not None
+    assert (process.host, process.pid, process.started) == ("my-node", 7, NOW)
+    assert parse_journal("notes.jsonl", WHOLE[: WHOLE.index(b"\n") - 5]) is None
+
+
+def test_a_fork_takes_roles_anew() -> None:
+    """What it inherited it may keep, until it becomes something else."""
+    inherited = armed(7, forked=True) + role("main", inherited=True)
+    inherited += patch("one", "applied", inherited=True)
+    assert parsed(inherited).is_copy
+    assert parsed(inherited).roles == ["main"]
+    became = parsed(inherited + line("become", roles=["worker"]) + role("worker"))
+    assert became.roles == ["worker"]
+    assert not became.is_copy
+
+
+def test_a_fork_was_not_asked_for_by_ray() -> None:
+    """It inherits the answer of the worker process that it was forked from."""
+    assert parsed(armed(7, asked_by="node:1")).asked_by == "node:1"
+    assert parsed(armed(7, asked_by="node:1", forked=True)).asked_by is None
+
+
+def test_equal_digests_mean_equal_patches() -> None:
+    """Of several roles together, and of what is applied where no engine was configured."""
+    main = line("digest", role="main", digest="abc")
+    worker = line("digest", role="worker", digest="def")
+    assert parsed(armed(7) + main + worker).digest == parsed(armed(8) + worker + main).digest
+    assert parsed(armed(7) + main + worker).digest != parsed(armed(7) + main).digest
+    applied = [parsed(armed(7) + role("main") + patch(name, "applied")) for name in PATCHES]
+    assert applied[0].digest != applied[1].digest
+    assert parsed(armed(7)).digest is None
+
+
+def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    """A folder with the name of a journal is none."""
+    (tmp_path / NAME).mkdir()
+    assert read_journal(tmp_path / NAME) is None
+    assert read_directory(tmp_path) == []

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchkit.status.picture import draw
+
+from .told import NOW, child, engine, journal, line, look, patch, role, running
+
+if TYPE_CHECKING:
+    from patchkit.status import Picture
+
+
+def kinds(picture: Picture) -> list[tuple[str, int | None]]:
+    """The findings: what, and whose."""
+    return [(one.kind, one.process.pid if one.process else None) for one in picture.findings]
+
+
+def test_a_child_without_a_journal_was_not_reached() -> None:
+    """It has the role and the name that its parent knows it by."""
+    picture = draw([look(journal(7, role("main"), child(8, "VllmWorker-3", "worker", 1)))])
+    _, missed = picture.processes
+    assert (missed.pid, missed.ppid, missed.name) == (8, 7, "VllmWorker-3")
+    assert (missed.roles, missed.rank, missed.is_reached) == (["worker"], 3, False)
+    assert kinds(picture) == [("not-reached", 8)]
+
+
+def test_a_child_that_has_just_been_started_has_time() -> None:
+    """It is in the picture, and no finding before it had time to begin its journal."""
+    told = journal(7, role("main"), child(8, at=1))
+    there = {**running(7), **running(8)}
+    soon = draw([look(told, processes=there, now=NOW + 2)])
+    assert soon.processes[1].is_starting
+    assert kinds(soon) == []
+    assert soon.agreement == {"main": True}
+    assert kinds(draw([look(told, processes=there, now=NOW + 60)])) == [("not-reached", 8)]
+    assert kinds(draw([look(told, processes=running(7), now=NOW + 2)])) == [("not-reached", 8)]
+
+
+@pytest.mark.parametrize(
+    ("title", "roles"),
+    [
+        ("VLLM::EngineCore", ["engine-core"]),
+        ("VLLM::Worker_TP0", ["worker"]),
+        ("ray::RayWorkerProc.execute", ["worker"]),
+        ("python serve.py", []),
+    ],
+)
+def test_a_process_with_vllm_and_no_journal_is_found(title: str, roles: list[str]) -> None:
+    """It is named, under its parent if that is known."""
+    there = {**running(7), **running(8, ppid=7, vllm=title)}
+    picture = draw([look(journal(7, role("main")), processes=there)])
+    _, stranger = picture.processes
+    assert (stranger.pid, stranger.name, stranger.roles) == (8, title, roles)
+    assert stranger.parent is picture.processes[0]
+    assert stranger.reason == "has vLLM loaded, without a journal"
+    assert ("not-reached", 8) in kinds(picture)
+
+
+def test_a_process_that_was_told_not_to() -> None:
+    """The finding says why."""
+    there = running(8, vllm="VLLM::Worker", PATCHKIT="0")
+    (stranger,) = draw([look(processes=there)]).processes
+    assert stranger.reason == "has vLLM loaded, PATCHKIT=0 in its environment"
+
+
+def test_a_child_without_a_journal_is_found_once() -> None:
+    """By its parent's journal and by its libraries."""
+    there = {**running(7), **running(8, ppid=7, vllm="VLLM::Worker")}
+    picture = draw([look(journal(7, child(8, at=1)), processes=there)])
+    assert kinds(picture) == [("not-reached", 8)]
+
+
+def test_strangers_of_strangers_are_a_tree() -> None:
+    """Also where nothing is reached."""
+    there = {**running(9, ppid=8, vllm="VLLM::Worker"), **running(8, vllm="VLLM::EngineCore")}
+    picture = draw([look(processes=there)])
+    assert [one.pid for one in picture.processes] in ([8, 9], [9, 8])
+    assert len(picture.findings) >= 2
+
+
+@pytest.mark.parametrize(
+    ("processes", "alive"),
+    [(None, None), ({}, False), (running(7), True), ({7: {**running(7)[7], "began": 1}}, False)],
+)
+def test_who_runs(processes: dict[int, Any] | None, alive: bool | None) -> None:
+    """A process with the number of another is not that one."""
+    (one,) = draw([look(journal(7), processes=processes)]).processes
+    assert one.alive is alive
+    assert draw([look(journal(7), processes=processes)]).is_running is bool(alive)
+
+
+def test_of_another_host_nothing_is_known() -> None:
+    """A shared directory holds the journals of several."""
+    (one,) = draw([look(journal(7, host="far"), processes=running(7))]).processes
+    assert one.alive is None
+
+
+def test_nodes_that_share_a_directory() -> None:
+    """Each shows the same files; every process is there once."""
+    shared = engine()
+    picture = draw([look(*shared), look(*shared, host="far")])
+    assert [one.pid for one in picture.processes] == [10, 20, 30, 31]
+
+
+def test_a_failure_is_a_finding() -> None:
+    """With its cause; a fork of the process that failed is no other."""
+    failed = ("one", "failed", "ValueError: no")
+    fork = journal(8, patch(*failed, inherited=True), at=1, ppid=7, forked=True)
+    picture = draw([look(journal(7, role("main"), patch(*failed)), fork)])
+    assert kinds(picture) == [("failed", 7)]
+    assert picture.findings[0].message == "one: ValueError: no"
+
+
+def test_ranks_are_in_order() -> None:
+    """Whichever started first."""
+    told = [child(30 + rank, f"VllmWorker-{rank}", "worker", 9) for rank in range(12)]
+    core = journal(20, role("engine-core"), *told)
+    workers = [journal(30 + rank, role("worker"), at=20 - rank, ppid=20) for rank in range(12)]
+    picture = draw([look(core, *workers)])
+    assert [one.rank for one in picture.processes] == [None, *range(12)]
+
+
+def test_what_could_not_be_seen_is_said() -> None:
+    """A node that does not answer, journals of another user, a system without /proc."""
+    gone = {"host": "far (10.0.0.2)", "error": "no answer within 30 s"}
+    picture = draw([look(unreadable=["a.jsonl"]), gone])
+    assert [one.message for one in picture.findings] == [
+        "node node: not yours to read: a.jsonl",
+        "node far (10.0.0.2): no answer within 30 s",
+    ]
+    assert "has no /proc" in picture.notes[0]
+    assert len(picture.notes) == 1
+
+
+def test_a_journal_at_its_limit_is_noted() -> None:
+    """What came later is missing, and no finding."""
+    picture = draw([look(journal(7, line("full")), processes={})])
+    assert "reached their limit" in picture.notes[0]
+    assert picture.findings == []
