@@ -3,7 +3,7 @@ PYTHON ?= python3
 UNIT = .envs/unit/bin
 VLLM = .envs/vllm-0.32.0/bin
 # What is checked beside the package, with the directories that its modules are found in.
-AROUND = tools examples tests/e2e
+AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
 .PHONY: help test test-unit e2e lint demo bench clean env-unit env-vllm

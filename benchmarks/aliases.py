@@ -13,7 +13,7 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.changes.resolve import Location, locate
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.rebind import repoint
+from patchkit.rebind import Held, repoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,15 +105,16 @@ class _Pass:
 
     def __call__(self) -> float:
         sites = Sites()
+        held = Held(("patchkit",), sites.holds)
         changed = [sites.at(place) for place in self._places]
         undos = [site.push(Layer(lambda _: object())) for site in changed]
-        cost = cpu_of(lambda: self._repoint(changed))
+        cost = cpu_of(lambda: self._repoint(changed, held))
         for undo in undos:
             undo()
         return cost
 
-    def _repoint(self, changed: list[Site]) -> None:
-        self.found = len(repoint(changed, self._modules, ("patchkit",)))
+    def _repoint(self, changed: list[Site], held: Held) -> None:
+        self.found = len(repoint(changed, self._modules, held))
 
 
 def _scan(modules: list[str]) -> float:

@@ -2,13 +2,16 @@
 Carry patchkit into the processes that `multiprocessing` starts, with the role of each.
 
 A spawned child unpickles its preparation data before anything else; patchkit puts in there what
-arms the child. A forked child has inherited the session, and only has to take on its role.
+arms the child. A forked child has inherited the session, and only has to take on its role. vLLM's
+model registry starts a helper with `subprocess`, which unpickles the function that it is to call.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from patchkit.carrier import Carrier
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 _START = Target.parse("multiprocessing.process:BaseProcess.start")
 _BOOTSTRAP = Target.parse("multiprocessing.process:BaseProcess._bootstrap")
 _PREPARE = Target.parse("multiprocessing.spawn:get_preparation_data")
+_ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
 
 
 def watch_children(session: Session) -> None:
@@ -48,12 +52,21 @@ def watch_children(session: Session) -> None:
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         return _begin(session, process) or wrapped(*args, **kwargs)
 
-    for target, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
+    hooks = (_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare), (_ASK_HELPER, _ask)
+    for target, by in hooks:
         session.when_imported(target.module, _hook(session, target, by))
 
 
 def _hook(session: Session, target: Target, by: Any) -> Any:
     return lambda module: session.hook_call(module, target, by)
+
+
+def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Have the helper of the model registry arm itself before it calls the function."""
+    function, *rest = args
+    carrying = partial(function)
+    carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
+    return wrapped(carrying, *rest, **kwargs)
 
 
 def _begin(session: Session, process: Any) -> int:

@@ -162,18 +162,19 @@ def _strangers(
 ) -> list[ProcessStatus]:
     """Find the processes that have vLLM in them, and no journal."""
     known = by_pid(one for one in processes if one.alive)
-    found = []
-    for host, there in running.items():
-        for pid, seen in there.items():
-            if seen["vllm"] and (host, pid) not in known:
-                found.append(_stranger(host, pid, seen, known))
-                known[host, pid] = [found[-1]]
+    found = [
+        _stranger(host, pid, seen)
+        for host, there in running.items()
+        for pid, seen in there.items()
+        if seen["vllm"] and (host, pid) not in known
+    ]
+    known.update(by_pid(found))
+    for one in found:
+        one.parent = known.get((one.host, one.ppid), [None])[-1]
     return found
 
 
-def _stranger(
-    host: str, pid: int, seen: Mapping[str, Any], known: Mapping[tuple[str, int], Any]
-) -> ProcessStatus:
+def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
     switched_off = seen["environ"].get("PATCHKIT", "").strip() == "0"
     told = "PATCHKIT=0 in its environment" if switched_off else "without a journal"
     title = seen["title"]
@@ -188,7 +189,6 @@ def _stranger(
         name=title,
         reason=f"has vLLM loaded, {told}",
         alive=True,
-        parent=known.get((host, seen["ppid"]), [None])[-1],
     )
 
 

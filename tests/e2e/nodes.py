@@ -30,7 +30,6 @@ CABLE = "eth0"
 PORT = 6379
 # A user who is not root is it in a user namespace, where the kernel allows that.
 _ROOTLESS = os.geteuid() != 0
-_UNSHARE = ("unshare", *(("--map-root-user",) if _ROOTLESS else ()))
 _SPACES = ("--net", "--uts", "--ipc", "--pid", "--mount")
 _ENTER = ("nsenter", *(("--user", "--preserve-credentials") if _ROOTLESS else ()))
 # Nobody waits for Ray's processes once `ray start` has ended: with SIGCHLD ignored none needs to.
@@ -106,7 +105,7 @@ def two() -> Iterator[tuple[Node, Node]]:
     directory = Path(tempfile.mkdtemp(prefix="nodes-", dir="/tmp"))
     (directory / "here").mkdir()
     try:
-        with _held(directory, "node-a") as one, _held(directory, "node-b") as other:
+        with _held(directory, "node-a") as one, _held(directory, "node-b", one) as other:
             pair = _node(directory, "node-a", 1, one), _node(directory, "node-b", 2, other)
             _connect(*pair)
             yield pair
@@ -115,14 +114,14 @@ def two() -> Iterator[tuple[Node, Node]]:
 
 
 @contextlib.contextmanager
-def _held(directory: Path, name: str) -> Iterator[int]:
+def _held(directory: Path, name: str, first: int | None = None) -> Iterator[int]:
     """Hold a node's namespaces with a process that does nothing; yield its pid."""
     own = directory / name
     own.mkdir()
     script = ("sh", "-c", _HOLD, "sh", str(own), str(directory / "here"), name)
-    flags = (*_SPACES, "--fork", "--mount-proc", "--kill-child")
+    unshare = (*_unshare(first), *_SPACES, "--fork", "--mount-proc", "--kill-child")
     with (own / "hold.log").open("wb") as log:
-        holder = subprocess.Popen((*_UNSHARE, *flags, *script), stdout=log, stderr=log)
+        holder = subprocess.Popen((*unshare, *script), stdout=log, stderr=log)
     try:
         _await(own / "up", holder)
         yield int(Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().split()[0])
@@ -130,6 +129,15 @@ def _held(directory: Path, name: str) -> Iterator[int]:
         # The first process of a process namespace takes all others with it.
         holder.kill()
         holder.wait()
+
+
+def _unshare(first: int | None) -> tuple[str, ...]:
+    """Who lays the cable must be root in both nodes, so both share a user namespace."""
+    if not _ROOTLESS:
+        return ("unshare",)
+    if first is None:
+        return ("unshare", "--map-root-user")
+    return (*_ENTER, "--target", str(first), "--", "unshare")
 
 
 def _await(sign: Path, holder: subprocess.Popen[bytes], patience: float = 10.0) -> None:

@@ -59,10 +59,12 @@ class Two:
         self.first = self.environment("first", BODY)
         nodes.install_bootstrap(self.first)
 
-    def environment(self, name: str, body: str, *, has_patchkit: bool = True) -> Path:
+    def environment(
+        self, name: str, body: str, *, has_patchkit: bool = True, pack: str = PACK
+    ) -> Path:
         """Make an environment with the pack in it, and with no bootstrap yet."""
         place = self._directory / name
-        package = place / "packs" / PACK
+        package = place / "packs" / pack
         package.mkdir(parents=True)
         (package / "__init__.py").write_text(ROWS)
         (package / "patch_cpu_communicator.py").write_text(body)
@@ -169,6 +171,16 @@ def test_a_node_without_patchkit_stops_the_run_and_is_named(two: Two) -> None:
     assert outcome.status not in (0, None), outcome.tail()
     assert f"on node node-b {second} has no patchkit" in outcome.output, outcome.tail()
     assert "Install vllm-patchkit there." in outcome.output
+    assert scenario.error_line(outcome) is None, outcome.tail()
+
+
+def test_a_node_without_the_pack_stops_the_run_and_is_named(two: Two) -> None:
+    """What keeps patchkit from arming a worker there is what the driver's output says."""
+    with two.cluster(two.environment("second", BODY, pack="another_pack")) as cluster:
+        outcome = cluster.generate()
+    assert outcome.status not in (0, None), outcome.tail()
+    assert "(patchkit on node node-b) DeclarationError: " in outcome.output, outcome.tail()
+    assert f"pack {PACK}" in outcome.output
     assert scenario.error_line(outcome) is None, outcome.tail()
 
 

@@ -4,12 +4,15 @@ import pickle
 import subprocess
 import sys
 import types
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from patchkit.carrier import ActorCarrier, Carrier
 from patchkit.declaration import Role
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOADS = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1])); "
 SESSION = "from patchkit.process import current; print(current())"

@@ -217,6 +217,34 @@ def test_multiprocessing_imported_before_arming(upstream: World) -> None:
     assert upstream.script(code)[0] == ["engine-core"]
 
 
+REGISTRY = """
+import json, pickle, subprocess, sys
+def _run_in_subprocess(fn):
+    command = [sys.executable, "-m", "vllm.model_executor.models.registry"]
+    done = subprocess.run(command, input=pickle.dumps(fn), capture_output=True, check=True)
+    return json.loads(done.stdout)
+if __name__ == "__main__":
+    print(json.dumps(pickle.load(sys.stdin.buffer)()))
+"""
+
+
+def test_the_helper_of_the_model_registry(upstream: World) -> None:
+    """It gets patchkit with the function that it calls, and a pack that only its parent finds."""
+    upstream.module("vllm.model_executor.models.registry", REGISTRY)
+    upstream.module("asked", "from up.tell import told\ndef asked(): return told(None)\n")
+    (upstream.folder / "hidden").mkdir()
+    (upstream.folder / "pack").rename(upstream.folder / "hidden" / "pack")
+    code = """
+        import json, sys
+        sys.path.insert(0, "hidden")
+        import patchkit.auto
+        from asked import asked
+        from vllm.model_executor.models.registry import _run_in_subprocess
+        print(json.dumps(_run_in_subprocess(asked)))
+    """
+    assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [["main"], ["main", "old"], None]
+
+
 def test_a_carrier_leaves_nothing_behind() -> None:
     """What the child gets in place of it is None, and any Python can read it."""
     carrier = Carrier(Role.WORKER, ["a", "b"])

@@ -38,10 +38,9 @@ ANY_JSON = st.recursive(
 EVENTS = st.sampled_from(
     ["armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"]
 )
-FIELDS = st.sampled_from(
-    ["host", "pid", "ppid", "argv", "time", "began", "asked_by", "forked", "patches", "roles"]
-    + ["role", "name", "status", "reason", "rank", "digest", "child", "inherited"]
-)
+OF_PROCESS = ("host", "pid", "ppid", "argv", "began", "asked_by", "forked", "patches", "roles")
+OF_OTHERS = ("role", "name", "status", "reason", "rank", "digest", "child", "inherited", "time")
+FIELDS = st.sampled_from((*OF_PROCESS, *OF_OTHERS))
 
 
 def parsed(data: bytes) -> ProcessStatus:

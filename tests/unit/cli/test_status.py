@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import packages
+import pytest
+from packages import World, row
+from status.told import engine, journal, patch, role
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+world = packages.world
+
+SCRIPT = """
+import multiprocessing, sys
+import patchkit.auto
+
+def worker():
+    from up.mod import function
+    assert function() == "new"
+
+def core():
+    from up.mod import function
+    assert function() == "new"
+    run(worker, "VllmWorker-0", "VllmWorker-1")
+
+def run(target, *names):
+    context = multiprocessing.get_context(sys.argv[1])
+    processes = [context.Process(target=target, name=name) for name in names]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+
+if __name__ == "__main__":
+    run(core, "EngineCore")
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., Path]:
+    """Write journals into a directory."""
+
+    def write(*journals: dict[str, bytes]) -> Path:
+        place = tmp_path / "journal"
+        place.mkdir(exist_ok=True)
+        for one in journals:
+            for name, data in one.items():
+                (place / name).write_bytes(data)
+        return place
+
+    return write
+
+
+def answered(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, Any]:
+    """What `status --format json` says; checks the exit code on the way."""
+    assert main(["status", "--format", "json", *argv]) == code
+    out: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return out
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method: str) -> None:
+    """The same tree, patches and digests, however the processes were started."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    roles = "{Role.ENGINE_CORE, Role.WORKER}"
+    replace = "Replace('up.mod:function', by='function')"
+    new = "def function(): return 'new'\n"
+    world.pack(row("one", "patch_one", replace, roles=roles), patch_one=new)
+    (world.folder / "script.py").write_text(SCRIPT)
+    done = world.run("script.py", method, PATCHKIT_ONLY="one")
+    assert done.returncode == 0, done.stderr
+    data = answered(capsys, str(world.journal))
+    top, core, *workers = data["processes"]
+    assert [one["roles"] for one in data["processes"]] == [
+        ["main"],
+        ["engine-core"],
+        ["worker"],
+        ["worker"],
+    ]
+    assert [one["rank"] for one in data["processes"]] == [None, None, 0, 1]
+    assert [one["parent"]["pid"] for one in (core, *workers)] == [top["pid"], *[core["pid"]] * 2]
+    own = [
+        [patch for patch in one["patches"] if patch["name"] == "one"] for one in (core, *workers)
+    ]
+    assert [patch["status"] for (patch,) in own] == ["applied"] * 3
+    assert workers[0]["digest"] == workers[1]["digest"]
+    assert data["agreement"] == {"main": True, "engine-core": True, "worker": True}
+    assert data["findings"] == []
+
+
+def test_the_keys_of_the_contract(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Programs rely on them; more may be added."""
+    data = answered(capsys, str(written(*engine())))
+    assert {"processes", "agreement"} <= set(data)
+    keys = {"host", "pid", "ppid", "roles", "rank", "patches", "digest"}
+    assert all(keys <= set(one) for one in data["processes"])
+    worker = data["processes"][-1]
+    assert (worker["host"], worker["pid"], worker["roles"]) == ("node", 31, ["worker"])
+    patches = {one["name"]: (one["status"], one["reason"]) for one in worker["patches"]}
+    assert patches == {
+        "one": ("armed", "its target has not been imported"),
+        "two": ("applied", None),
+    }
+
+
+def test_the_directory_of_the_environment(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """PATCHKIT_JOURNAL, where no directory is named."""
+    monkeypatch.setenv("PATCHKIT_JOURNAL", str(written(*engine())))
+    assert len(answered(capsys)["processes"]) == 4
+
+
+def test_a_finding_is_exit_code_1(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A failure, with process and cause."""
+    place = written(journal(7, role("main"), patch("one", "failed", "ValueError: no")))
+    (finding,) = answered(capsys, str(place), code=1)["findings"]
+    assert finding == {
+        "kind": "failed",
+        "host": "node",
+        "pid": 7,
+        "message": "one: ValueError: no",
+    }
+
+
+def test_nothing_there_is_a_finding(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nobody has written, nothing is patched."""
+    data = answered(capsys, str(written()), code=1)
+    assert [finding["kind"] for finding in data["findings"]] == ["empty"]
+    assert main(["status", str(written())]) == 1
+    assert "nothing is patched there" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ((), "PATCHKIT_JOURNAL is not set"),
+        (("/nowhere",), "found no such directory"),
+        (("/", "--watch", "--format", "json"), "--watch is for a person"),
+        (("--ray", "nonsense"), "--ray"),
+    ],
+)
+def test_wrong_use(argv: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line on stderr, exit code 2."""
+    assert main(["status", *argv]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert (said.err.count("\n"), said.out) == (1, "")
+
+
+def page(capsys: pytest.CaptureFixture[str], place: Path) -> str:
+    """What a person sees, in 80 columns."""
+    main(["status", str(place)])
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    return out
+
+
+def test_the_tree_is_drawn(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Main, engine core, workers with their ranks; the patches by role; agreement."""
+    monkeypatch.setenv("COLUMNS", "80")
+    out = page(capsys, written(*engine()))
+    lines = [line.rstrip() for line in out.splitlines()]
+    begin = next(number for number, line in enumerate(lines) if line.startswith("process"))
+    assert [line[:16].rstrip() for line in lines[begin + 1 : begin + 5]] == [
+        "main  script.py",
+        "└─ engine-core",
+        "   ├─ worker 0",
+        "   └─ worker 1",
+    ]
+    assert "agreement  main yes, engine-core yes, worker yes" in out
+    assert "applied 1, armed 1" not in out
+
+
+def test_many_alike_are_one_line(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand ranks fit on a page, and who is different stands out."""
+    monkeypatch.setenv("COLUMNS", "80")
+    journals = engine(40)
+    spoilt = next(iter(journals[20]))
+    journals[20][spoilt] += patch("two", "failed", "ValueError: no")
+    out = page(capsys, written(*journals))
+    assert "worker 0-17 ×18" in out  # noqa: RUF001
+    assert "worker 18  " in out
+    assert "worker 19-39 ×21" in out  # noqa: RUF001
+    assert "applied 39, failed 1" in out
+    assert "worker no" in out
+
+
+def test_texts_of_others_stay_on_their_line(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error of several lines, and what a terminal would obey."""
+    monkeypatch.setenv("COLUMNS", "80")
+    failed = patch("one", "failed", "Error: a\n  b\x1b[2J")
+    out = page(capsys, written(journal(7, role("main"), failed)))
+    assert "Error: a b\\x1b[2J" in out
+
+
+def test_watch_ends_with_the_main_process(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last picture stays, and the exit code is that of the findings."""
+    host = os.uname().nodename
+    place = written(journal(7, role("main"), host=host, began=1))
+    assert main(["status", "--watch", str(place)]) == 0
+    said = capsys.readouterr()
+    assert "ended" in said.out
+    assert said.err == "patchkit: the main process has ended\n"
+
+
+def test_watch_ends_when_the_user_says_so(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Waits for the first journal, goes on while the process runs, and an interrupt is no error."""
+    place = written()
+    steps = iter([lambda: written(*mine()), lambda: None, interrupt])
+    monkeypatch.setattr("patchkit.cli.status.time.sleep", lambda _: next(steps)())
+    assert main(["status", "--watch", str(place)]) == 0
+    assert "main" in capsys.readouterr().out
+
+
+def mine() -> list[dict[str, bytes]]:
+    """The journal of a process that runs: this one's parent."""
+    pid = os.getppid()
+    return [journal(pid, role("main"), host=os.uname().nodename, began=None)]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_broken_setting_is_wrong_use(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with every command."""
+    monkeypatch.setenv("PATCHKIT", "perhaps")
+    assert main(["status"]) == 2
+    assert "expected one of" in capsys.readouterr().err
+
+
+def test_ray_is_not_imported_without_need(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most have no cluster."""
+    there = "patchkit.status.ray_nodes" in sys.modules
+    answered(capsys, str(written(*engine())))
+    assert there or "patchkit.status.ray_nodes" not in sys.modules
