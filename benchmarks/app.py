@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchmarks import aliases, bootstrap, calls, imports, report, start_up, vllm_start
+from benchmarks import aliases, bootstrap, calls, imports, report, start_up, status, vllm_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +24,7 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "calls": calls.run,
     "aliases": aliases.run,
     "vllm-start": vllm_start.run,
+    "status": status.run,
 }
 
 

@@ -13,6 +13,22 @@ _SUNSET = (
     "every executor"
 )
 
+
+def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
+    """A row for the actor's class of one Ray executor: they differ in where it lives and since when."""
+    return Patch(
+        name=name,
+        body=body,
+        requires=(vllm, "ray"),
+        changes=(change,),
+        when="is_installed",
+        after=("device-backend-after-torch",),
+        why=_WHY_UNPICKLE,
+        upstream=_UPSTREAM,
+        sunset=_SUNSET,
+    )
+
+
 PATCHES = (
     Patch(
         name="device-backend-after-torch",
@@ -25,38 +41,23 @@ PATCHES = (
         upstream=_UPSTREAM,
         sunset=_SUNSET,
     ),
-    Patch(
-        name="ray-worker-torch-npu",
-        body="patch_ray_utils",
-        requires=("vllm>=0.11.1,<0.33", "ray"),
-        changes=(Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),),
-        when="is_installed",
-        after=("device-backend-after-torch",),
-        why=_WHY_UNPICKLE,
-        upstream=_UPSTREAM,
-        sunset=_SUNSET,
+    _ray_worker(
+        "ray-worker-torch-npu",
+        "patch_ray_utils",
+        "vllm>=0.11.1,<0.33",
+        Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
     ),
-    Patch(
-        name="ray-worker-v2-torch-npu",
-        body="patch_ray_executor_v2",
-        requires=("vllm>=0.20,<0.34", "ray"),
-        changes=(Replace("vllm.v1.executor.ray_executor_v2:RayWorkerProc", by="NPURayWorkerProc"),),
-        when="is_installed",
-        after=("device-backend-after-torch",),
-        why=_WHY_UNPICKLE,
-        upstream=_UPSTREAM,
-        sunset=_SUNSET,
+    _ray_worker(
+        "ray-worker-v2-torch-npu",
+        "patch_ray_executor_v2",
+        "vllm>=0.20,<0.34",
+        Replace("vllm.v1.executor.ray_executor_v2:RayWorkerProc", by="NPURayWorkerProc"),
     ),
-    Patch(
-        name="ray-worker-v0-torch-npu",
-        body="patch_executor_ray_utils",
-        requires=("vllm>=0.7,<0.11.1", "ray"),
-        changes=(Replace("vllm.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),),
-        when="is_installed",
-        after=("device-backend-after-torch",),
-        why=_WHY_UNPICKLE,
-        upstream=_UPSTREAM,
-        sunset=_SUNSET,
+    _ray_worker(
+        "ray-worker-v0-torch-npu",
+        "patch_executor_ray_utils",
+        "vllm>=0.7,<0.11.1",
+        Replace("vllm.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
     ),
     Patch(
         name="ray-actors-carry-patchkit",

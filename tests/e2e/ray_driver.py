@@ -1,7 +1,8 @@
 """
 A driver of Ray's that arms its workers by `patchkit.ray.runtime_env()`; prints one JSON object.
 
-Argument: `none`, `name` or `function`: the setup hook that is there before patchkit's.
+Argument: `none`, `name` or `function`: the setup hook that is there before patchkit's; or `job`,
+where the environment came with the job's submission and the driver knows nothing of it.
 """
 
 from __future__ import annotations
@@ -41,11 +42,22 @@ class Actor:
         return seen()
 
 
+def runtime_env(hook: str) -> dict[str, object] | None:
+    """What the driver asks of Ray."""
+    if hook == "job":
+        return None
+    hooks: dict[str, dict[str, object]] = {
+        "none": {},
+        "name": {HOOK: "hooks.begin"},
+        "function": {HOOK: begin},
+    }
+    env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
+    return patchkit.ray.runtime_env({**hooks[hook], "env_vars": env_vars})
+
+
 def main() -> None:
     """Run a task and an actor, and say what they saw."""
-    hook = {"none": {}, "name": {HOOK: "hooks.begin"}, "function": {HOOK: begin}}[sys.argv[1]]
-    base = {**hook, "env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}}
-    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env(base))
+    ray.init(log_to_driver=False, runtime_env=runtime_env(sys.argv[1]))
     task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=60)
     actor = ray.remote(num_cpus=0)(Actor).remote()
     found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=60)}

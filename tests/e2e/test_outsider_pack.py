@@ -2,72 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
+from packs import Pack
 from simnpu_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-ROWS = """
-from patchkit import Patch, Role, Wrap
-
-def row(name, role, target):
-    return Patch(
-        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role},
-        changes=(Wrap(target, by=name.partition("-")[0]),),
-    )
-
-PATCHES = (
-    row("main-seen", Role.MAIN, "vllm.entrypoints.llm:LLM.generate"),
-    row("core-seen", Role.ENGINE_CORE, "vllm.v1.core.sched.scheduler:Scheduler.schedule"),
-    row("worker-seen", Role.WORKER, "vllm.v1.worker.gpu_model_runner:GPUModelRunner.execute_model"),
-)
-"""
-
-BODY = """
-import os
-from pathlib import Path
-
-SEEN = Path(__file__).with_name("seen")
-
-def _seen(name):
-    def by(wrapped, instance, args, kwargs):
-        with SEEN.open("a") as file:
-            file.write(f"{name} {os.getpid()}\\n")
-        return wrapped(*args, **kwargs)
-    return by
-
-main, core, worker = map(_seen, ("main", "core", "worker"))
-"""
-
-
-class Pack:
-    """A package made by the test; its bodies write down who ran them."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._package = directory / "acme_patches"
-        self._package.mkdir()
-        (self._package / "__init__.py").write_text(textwrap.dedent(ROWS))
-        (self._package / "patch_seen.py").write_text(textwrap.dedent(BODY))
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """What makes a process use it."""
-        return {"PATCHKIT_PATCHES": "acme_patches", "PYTHONPATH": str(self.directory)}
-
-    def seen(self) -> dict[str, set[int]]:
-        """The pids in which each body ran."""
-        found: defaultdict[str, set[int]] = defaultdict(set)
-        for line in (self._package / "seen").read_text().splitlines():
-            name, pid = line.split()
-            found[name].add(int(pid))
-        return found
 
 
 @pytest.fixture
@@ -125,4 +68,5 @@ def test_all_patches_run_in_a_single_process(
     """With VLLM_ENABLE_V1_MULTIPROCESSING=0 one process enters all three roles."""
     report = run(python, model, pack, ("--executor", "uni"), scenario.SINGLE)
     assert report.tokens == baseline
-    assert dict(pack.seen()) == {name: {report.main} for name in ("main", "core", "worker")}
+    seen = pack.seen()
+    assert [seen[name] for name in ("main", "core", "worker")] == [{report.main}] * 3

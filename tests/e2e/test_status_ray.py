@@ -11,12 +11,15 @@ import pytest
 from simnpu_lab import cluster as clusters
 from simnpu_lab import processes, scenario
 
+from patchkit.ray import runtime_env
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simnpu_lab.cluster import Cluster
 
 DRIVER = Path(__file__).with_name("ray_driver.py")
+HOOK = "worker_process_setup_hook"
 HOOKS = """
 import os
 from patchkit.process import current
@@ -60,11 +63,11 @@ def status(python: Path, ray: Cluster, log: Path, *words: str) -> tuple[int | No
     return outcome.status, json.loads(outcome.output[outcome.output.index("{\n") :])
 
 
-def driven(python: Path, ray: Cluster, directory: Path, hook: str) -> dict[str, Any]:
+def driven(python: Path, ray: Cluster, directory: Path, hook: str, **more: str) -> dict[str, Any]:
     """Run the driver; what it printed."""
     (directory / "hooks.py").write_text(HOOKS)
     told = {"PATCHKIT_JOURNAL": str(directory / "journal"), "PYTHONPATH": str(directory)}
-    env = processes.environment(scenario.MACHINE, ray.environment, told)
+    env = processes.environment(scenario.MACHINE, ray.environment, told, more)
     log = directory / "driver.log"
     outcome = processes.run([str(python), str(DRIVER), hook], env, 180, log)
     assert outcome.status == 0, outcome.tail()
@@ -86,6 +89,22 @@ def test_a_task_and_an_actor_are_armed(
     parents = {one["pid"]: one["parent"] and one["parent"]["pid"] for one in data["processes"]}
     assert parents[seen["task"]["pid"]] == parents[seen["actor"]["pid"]] == seen["driver"]
     assert parents[seen["driver"]] is None
+
+
+def test_a_job_that_was_submitted(
+    python: Path, ray: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Ray's job server hands the environment of a submission to the driver in this variable.
+
+    The server itself is part of the dashboard, which needs packages that vLLM does without.
+    """
+    monkeypatch.setenv("PATCHKIT_JOURNAL", str(tmp_path / "journal"))
+    base = {HOOK: "hooks.begin", "env_vars": {"PYTHONPATH": str(tmp_path)}}
+    config = json.dumps({"runtime_env": runtime_env(base)})
+    seen = driven(python, ray, tmp_path, "job", RAY_JOB_CONFIG_JSON_ENV_VAR=config)
+    for place in ("task", "actor"):
+        assert (seen[place]["roles"], seen[place]["hook"]) == (["main"], "True")
 
 
 def test_every_node_reads_its_own_directory(

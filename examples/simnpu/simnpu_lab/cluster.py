@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from simnpu_lab import processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 HOST = "127.0.0.1"
 # Ports that Ray would otherwise take from a fixed list, which another Ray may hold already.
@@ -60,9 +60,13 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def started(python: Path, env: Mapping[str, str], npus: int = 2) -> Iterator[Cluster]:
+def started(
+    python: Path, env: Mapping[str, str], npus: int = 2, *, prefix: Sequence[str] = ()
+) -> Iterator[Cluster]:
     """
     Start Ray with an environment's Python; stop its processes, and only those, at the end.
+
+    A prefix goes before the command line of `ray start`.
 
     Raises:
         ClusterError: `ray start` failed.
@@ -72,14 +76,14 @@ def started(python: Path, env: Mapping[str, str], npus: int = 2) -> Iterator[Clu
     directory = Path(tempfile.mkdtemp(prefix="simnpu-", dir="/tmp"))
     cluster = Cluster(f"{HOST}:{free_ports(1)[0]}", directory)
     try:
-        start(cluster, python, env, npus)
+        start(cluster, [*prefix, *command(cluster, python, npus)], env)
         yield cluster
     finally:
         processes.end(cluster.pids())
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def start(cluster: Cluster, python: Path, env: Mapping[str, str], npus: int) -> None:
+def start(cluster: Cluster, words: Sequence[str], env: Mapping[str, str]) -> None:
     """Run `ray start` and check that it did."""
     full = processes.environment(
         env, cluster.environment, {"SIMNPU_CLUSTER": str(cluster.directory)}
@@ -88,7 +92,7 @@ def start(cluster: Cluster, python: Path, env: Mapping[str, str], npus: int) -> 
     del full["RAY_ADDRESS"]
     log = cluster.directory / "start.log"
     # What it starts is meant to stay; `started` ends that.
-    outcome = processes.run(command(cluster, python, npus), full, 120, log, leave=True)
+    outcome = processes.run(words, full, 120, log, leave=True)
     if outcome.status != 0:
         raise ClusterError(f"ray start {outcome.tail()}")
 

@@ -98,3 +98,14 @@ def stop(server: subprocess.Popen[bytes]) -> None:
         pass
     finally:
         processes.end_group(server)
+
+
+def describe(directory: Path, version: str) -> None:
+    """
+    Write metadata of a distribution `vllm` into a folder of the path.
+
+    The command `vllm` asks for its version under that name, which a build for CPU does not have.
+    """
+    place = directory / f"vllm-{version}.dist-info"
+    place.mkdir()
+    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")

@@ -1,0 +1,177 @@
+"""
+The table of ways in: what there is, what cannot be, what is run, and what follows from it.
+
+A cell is a way in, how vLLM is launched, how its processes start, and its executor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+WAYS = {
+    1: "`import patchkit.auto`",
+    2: "`patchkit run --`",
+    3: "vLLM plugin",
+    4: "bootstrap",
+    5: "`patchkit.ray.runtime_env()`",
+    6: "object by pickle",
+}
+LAUNCHERS = ("script", "python -m", "vllm serve", "Ray actor", "Ray Serve")
+STARTS = ("fork", "spawn")
+EXECUTORS = ("uni", "mp", "Ray V1", "Ray V2")
+ONE = "one process"
+"""In place of a start method: VLLM_ENABLE_V1_MULTIPROCESSING=0."""
+
+ON_RAY = ("Ray actor", "Ray Serve")
+ENVIRONMENT = (2, 4)
+"""Arm every process that inherits the environment; the others arm the first process alone."""
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """
+    One cell of the table.
+
+    Args:
+        way: number in `WAYS`.
+        launcher: one of `LAUNCHERS`.
+        start: one of `STARTS`, or `ONE`.
+        executor: one of `EXECUTORS`.
+        helper: also have vLLM start the helper of its model registry.
+        special: what else is asked of `vllm serve`, a key of `SPECIALS`.
+
+    """
+
+    way: int
+    launcher: str
+    start: str
+    executor: str
+    helper: bool = field(default=False, compare=False)
+    special: str = ""
+
+    @property
+    def name(self) -> str:
+        """For test ids and files."""
+        words = [str(self.way), self.launcher, self.start, self.executor, self.special]
+        return "-".join(word.replace(" ", "_") for word in words if word)
+
+    @property
+    def ray(self) -> bool:
+        """Whether it needs a Ray."""
+        return self.launcher in ON_RAY or "Ray" in self.executor or "Ray" in self.special
+
+
+SPECIALS = {
+    "two API servers": ("--api-server-count", "2"),
+    "data parallel": ("--data-parallel-size", "2", "--api-server-count", "1"),
+    "data parallel on Ray": (
+        *("--data-parallel-size", "2", "--api-server-count", "1"),
+        *("--data-parallel-backend", "ray"),
+    ),
+}
+
+RUNS = (
+    Cell(1, "script", ONE, "uni"),
+    Cell(1, "script", "fork", "uni", helper=True),
+    Cell(1, "script", "spawn", "uni"),
+    Cell(1, "script", "fork", "mp"),
+    Cell(1, "script", "spawn", "mp"),
+    Cell(1, "script", "fork", "Ray V1"),
+    Cell(1, "script", "fork", "Ray V2"),
+    Cell(1, "python -m", "spawn", "mp"),
+    Cell(1, "Ray actor", "spawn", "Ray V2"),
+    Cell(1, "Ray Serve", ONE, "uni"),
+    Cell(2, "script", "fork", "mp", helper=True),
+    Cell(2, "script", "spawn", "Ray V1"),
+    Cell(2, "python -m", ONE, "uni"),
+    Cell(2, "vllm serve", "spawn", "mp"),
+    Cell(2, "vllm serve", "fork", "Ray V2"),
+    Cell(2, "Ray actor", "spawn", "uni"),
+    Cell(2, "Ray Serve", "spawn", "mp"),
+    Cell(3, "script", "spawn", "Ray V2"),
+    Cell(3, "script", ONE, "uni"),
+    Cell(3, "python -m", "fork", "mp", helper=True),
+    Cell(3, "vllm serve", "fork", "mp"),
+    Cell(3, "vllm serve", "spawn", "Ray V1"),
+    Cell(3, "Ray actor", "spawn", "Ray V1"),
+    Cell(3, "Ray Serve", "spawn", "uni"),
+    Cell(4, "script", "fork", "uni", helper=True),
+    Cell(4, "script", "spawn", "mp"),
+    Cell(4, "python -m", "fork", "Ray V1"),
+    Cell(4, "vllm serve", "spawn", "Ray V2"),
+    Cell(4, "Ray actor", "spawn", "Ray V2"),
+    Cell(4, "Ray Serve", ONE, "uni"),
+    Cell(5, "Ray actor", ONE, "uni", helper=True),
+    Cell(5, "Ray actor", "spawn", "mp"),
+    Cell(5, "Ray Serve", "spawn", "Ray V1"),
+    Cell(6, "script", "fork", "mp"),
+    Cell(6, "python -m", ONE, "uni", helper=True),
+    Cell(6, "Ray actor", "spawn", "mp"),
+    Cell(6, "Ray Serve", ONE, "uni"),
+)
+"""Every way with every launcher; every start with every executor in either kind of way."""
+
+SPECIAL_RUNS = (
+    Cell(3, "vllm serve", "fork", "mp", special="two API servers"),
+    Cell(2, "vllm serve", "fork", "uni", special="data parallel"),
+    Cell(2, "vllm serve", "spawn", "uni", special="data parallel on Ray"),
+)
+
+CONTROLS = (
+    Cell(0, "script", "fork", "mp"),
+    Cell(0, "vllm serve", "fork", "mp"),
+    Cell(0, "Ray actor", ONE, "uni"),
+)
+"""The same without any way in."""
+
+ENGINES = ((ONE, "uni"), *product(STARTS, EXECUTORS))
+"""Every start with every executor; in one process there is only uni."""
+
+WHY_NOT = {
+    "a": "`vllm serve` is no script of yours: there is no line to write into, and nobody hands it "
+    "an object. 2, 3 and 4 are for that.",
+    "b": "It is Ray that runs the hook, in the workers of a job; the script itself is no worker. "
+    "The Ray executors' own workers get patchkit from whoever asked for them.",
+    "c": "vLLM's server has no engine in its own process (`Running EngineCore in asyncio without "
+    "multiprocessing is not currently supported`).",
+    "d": "In a Ray actor vLLM only ever spawns (`In a Ray actor and can only be spawned`).",
+}
+"""Reasons, by the letter in the table."""
+
+
+def why_not(cell: Cell) -> str | None:
+    """The letter of the reason why a cell cannot be, or None if it can."""
+    if cell.launcher == "vllm serve" and cell.start == ONE:
+        return "c"
+    if cell.launcher in ON_RAY and cell.start == "fork":
+        return "d"
+    if cell.launcher == "vllm serve" and cell.way in {1, 6}:
+        return "a"
+    return "b" if cell.way == 5 and cell.launcher not in ON_RAY else None
+
+
+def all_cells() -> list[Cell]:
+    """Every cell, whether it can be or not."""
+    return [
+        Cell(way, launcher, start, executor)
+        for launcher, (start, executor), way in product(LAUNCHERS, ENGINES, WAYS)
+    ]
+
+
+def shows_arming(cell: Cell) -> Cell | None:
+    """A run that shows how the way arms the first process of the launcher."""
+    same = [run for run in RUNS if (run.way, run.launcher) == (cell.way, cell.launcher)]
+    return same[0] if same else None
+
+
+def shows_carrying(cell: Cell) -> Cell | None:
+    """A run that shows how an armed process reaches the others, by a way of the same kind."""
+    same = [run for run in RUNS if (run.start, run.executor) == (cell.start, cell.executor)]
+    kind = cell.way in ENVIRONMENT
+    return next((run for run in same if (run.way in ENVIRONMENT) == kind), None)
+
+
+def is_run(cell: Cell) -> bool:
+    """Whether a cell of the table is run itself."""
+    return replace(cell, helper=False) in RUNS
