@@ -15,7 +15,7 @@ _SUNSET = (
 
 
 def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
-    """A row for the actor's class of one Ray executor: they differ in where it lives and since when."""
+    """A row for one Ray executor's actor: they differ in where its class lives, and since when."""
     return Patch(
         name=name,
         body=body,

@@ -253,13 +253,9 @@ def _stand(patches: Iterable[PatchStatusShape]) -> Text:
 
 
 def _reasons(found: Found) -> Text:
-    """Why it is not applied; what is armed waits for its target to be imported."""
-    relevant = [
-        patch
-        for one, patch in found
-        if patch["reason"] and patch["status"] != "armed" and _is_due(one, patch)
-    ]
-    return Text("; ".join(dict.fromkeys(str(patch["reason"]) for patch in relevant)), style="note")
+    """Why it was skipped; what is armed waits for its target, and a failure is a finding below."""
+    reasons = [patch["reason"] or "" for _, patch in found if patch["status"] == "skipped"]
+    return Text("; ".join(filter(None, dict.fromkeys(reasons))), style="note")
 
 
 # -- what is wrong ----------------------------------------------------------------------------

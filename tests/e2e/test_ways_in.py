@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 import ways
 import ways_table
-from cells import CONTROLS, RUNS, SPECIAL_RUNS
+from cells import (
+    CONTROLS,
+    RUNS,
+    SPECIAL_RUNS,
+    all_cells,
+    shows_arming,
+    shows_carrying,
+    why_not,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +83,13 @@ def assert_journals(found: ways.Finding) -> None:
         if role != "main":
             assert found.holding(role) == ran
         assert found.holding(role) >= ran
+
+
+def test_what_is_not_run_follows_from_two_runs() -> None:
+    """Every cell that can be has a run with its way and launch, and one with its processes."""
+    possible = [cell for cell in all_cells() if why_not(cell) is None]
+    assert [cell for cell in possible if not (shows_arming(cell) and shows_carrying(cell))] == []
+    assert [run for run in RUNS if why_not(run)] == []
 
 
 def test_the_docs_show_what_was_found(lab: ways.Lab) -> None:
