@@ -6,7 +6,7 @@ VLLM = .envs/vllm-0.32.0/bin
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
-.PHONY: help test test-unit e2e lint demo bench clean env-unit env-vllm
+.PHONY: help test test-unit e2e ways lint demo bench clean env-unit env-vllm
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -17,7 +17,10 @@ test-unit: env-unit  ## Seconds, no vLLM
 	$(UNIT)/python -m pytest tests/unit
 
 e2e: env-vllm    ## Real engines on a real Ray, one at a time
-	$(VLLM)/python -m pytest tests/e2e --durations=0 $(E2E)
+	$(VLLM)/python -m pytest tests/e2e --durations=0 -m "not every_cell" $(E2E)
+
+ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
+	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py
 
 lint: env-unit   ## Style, types, layers
 	$(UNIT)/ruff check .

@@ -118,6 +118,7 @@ RECIPES = {
             ),
             patchkit_layer(),
             simnpu_layer(),
+            Layer("what Ray Serve imports", ("--no-deps", "grpcio-reflection==1.85.1")),
         ),
         python="3.11",
     ),

@@ -2,7 +2,8 @@
 The table of ways in: every cell that differs is run, and read from bodies and journals.
 
 Each way in is the only one there is: VLLM_PLUGINS keeps the plugin out where it is not the way,
-the environment has no bootstrap, PATCHKIT is not set. `WRITE_DOCS=1` writes docs/ways-in.md anew.
+the environment has no bootstrap, PATCHKIT is not set. `make e2e` runs a sample and compares it with
+docs/ways-in.md; `make ways` runs every cell, and with `WRITE_DOCS=1` writes the page anew.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ways_table
 from cells import (
     CONTROLS,
     RUNS,
+    SAMPLE,
     SPECIAL_RUNS,
     all_cells,
     shows_arming,
@@ -25,11 +27,20 @@ from cells import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from _pytest.mark.structures import ParameterSet
     from cells import Cell
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ways-in.md"
+
+
+def chosen(cells: Iterable[Cell]) -> list[ParameterSet]:
+    """The cells as parameters; those that are in no sample bear a mark."""
+    every = pytest.mark.every_cell
+    return [
+        pytest.param(cell, id=cell.name, marks=[] if cell in SAMPLE else [every]) for cell in cells
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +51,7 @@ def lab(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     lab.close()
 
 
-@pytest.mark.parametrize("cell", CONTROLS, ids=lambda cell: cell.name)
+@pytest.mark.parametrize("cell", chosen(CONTROLS))
 def test_without_a_way_in_nothing_is_patched(
     cell: Cell, lab: ways.Lab, baseline: list[int]
 ) -> None:
@@ -51,7 +62,7 @@ def test_without_a_way_in_nothing_is_patched(
     assert found.sights == {}
 
 
-@pytest.mark.parametrize("cell", [*RUNS, *SPECIAL_RUNS], ids=lambda cell: cell.name)
+@pytest.mark.parametrize("cell", chosen([*RUNS, *SPECIAL_RUNS]))
 def test_each_role_has_its_patch_and_nobody_else(
     cell: Cell, lab: ways.Lab, baseline: list[int]
 ) -> None:
@@ -92,6 +103,21 @@ def test_what_is_not_run_follows_from_two_runs() -> None:
     assert [run for run in RUNS if why_not(run)] == []
 
 
+def test_the_docs_show_the_table() -> None:
+    """The page tells of every cell whether it is run, follows, or cannot be."""
+    page = PAGE.read_text()
+    assert "\n".join(ways_table.table()) in page
+    assert "\n".join(ways_table.reasons()) in page
+
+
+@pytest.mark.parametrize("cell", sorted(SAMPLE), ids=lambda cell: cell.name)
+def test_the_docs_show_what_the_sample_found(cell: Cell, lab: ways.Lab) -> None:
+    """The page's line of a run is the one that this run makes."""
+    declared = next(one for one in [*CONTROLS, *RUNS, *SPECIAL_RUNS] if one == cell)
+    assert ways_table.run(declared, lab) in PAGE.read_text().splitlines()
+
+
+@pytest.mark.every_cell
 def test_the_docs_show_what_was_found(lab: ways.Lab) -> None:
     """The page's tables are those that these runs make."""
     made = ways_table.page(PAGE.read_text(), lab)

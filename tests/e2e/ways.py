@@ -245,14 +245,18 @@ def engine_settings(cell: Cell) -> dict[str, str]:
     return settings
 
 
+SPECIAL_SHAPES = {
+    "two API servers": "main (spawn, 2), engine-core (fork), worker (fork)",
+    "data parallel": "main (command), engine-core (fork, 2), worker (fork, 2)",
+    "data parallel on Ray": "main (command), engine-core + worker (ray, 2)",
+}
+
+
 def expected_shape(cell: Cell) -> str:
     """The processes that a cell's engine has, as `Finding.shape` says it."""
     first = "ray" if cell.launcher in ON_RAY else "command"
-    if cell.special == "two API servers":
-        return f"main (spawn, 2), engine-core ({cell.start}), worker ({cell.start})"
     if cell.special:
-        start = "ray" if "Ray" in cell.special else cell.start
-        return f"main (command), engine-core + worker ({start}, 2)"
+        return SPECIAL_SHAPES[cell.special]
     if cell.start == ONE:
         return f"main + engine-core + worker ({first})"
     if cell.executor == "uni":

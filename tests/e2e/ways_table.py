@@ -77,12 +77,17 @@ def runs(lab: Lab) -> Iterator[str]:
     yield row(["way in", "launched as", "start", "executor", "patched, and how it was started"])
     yield row(["---"] * 5)
     for cell in [*CONTROLS, *RUNS, *SPECIAL_RUNS]:
-        found = lab.find(cell)
-        seen = [found.shape() or "nothing"]
-        if found.sights.get("helper") and cell.helper:
-            seen.append("the model registry's helper")
-        launcher = f"{cell.launcher}, {cell.special}" if cell.special else cell.launcher
-        yield row([str(cell.way or "none"), launcher, cell.start, cell.executor, "; ".join(seen)])
+        yield run(cell, lab)
+
+
+def run(cell: Cell, lab: Lab) -> str:
+    """What was seen in one run."""
+    found = lab.find(cell)
+    seen = [found.shape() or "nothing"]
+    if found.sights.get("helper") and cell.helper:
+        seen.append("the model registry's helper")
+    launcher = f"{cell.launcher}, {cell.special}" if cell.special else cell.launcher
+    return row([str(cell.way or "none"), launcher, cell.start, cell.executor, "; ".join(seen)])
 
 
 def row(cells: Iterable[str]) -> str:
