@@ -3,41 +3,17 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
-from typing import TYPE_CHECKING, Any
 
 import packages
 import pytest
+from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 
 from patchkit import Role
 from patchkit.errors import ApplyError
 from patchkit.plan import APPLIED, FAILED, SKIPPED
 
-if TYPE_CHECKING:
-    from patchkit.session import Session
-
 world = packages.world
-
-MAIN = frozenset({Role.MAIN})
-REPLACE = "Replace('up.mod:function', by='function')"
-WRAP = "Wrap('up.mod:function', by='by')"
-UPSTREAM = "def function(): return 'old'\nclass Thing: ...\n"
-BODY = """
-from up.mod import function as original
-def function(): return ('new', original())
-def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
-"""
-
-
-def a_world(world: World, *changes: str, **fields: str) -> Session:
-    """Upstream, one patch, and a session that is not armed."""
-    world.module("up.mod", UPSTREAM)
-    world.pack(row("p", "patch_a", *(changes or (REPLACE,)), **fields), patch_a=BODY)
-    return world.session()
-
-
-def load(name: str) -> Any:
-    return importlib.import_module(name)
 
 
 # -- failure ---------------------------------------------------------------------------------------
