@@ -113,7 +113,7 @@ class Applier:
             if group.thread == me:
                 return False
             if not self._free.wait_for(lambda: group.thread is None, _PATIENCE):
-                raise ApplyError(f"patch {group.row.name}: another thread applies it for ever")
+                raise ApplyError(_stuck(group))
             if group.done == self._execution(group, module):
                 return False
             group.thread = me
@@ -187,6 +187,14 @@ class Applier:
         if state.status == FAILED:
             self.take_back(state)
         return state.status != FAILED
+
+
+def _stuck(group: Group) -> str:
+    return (
+        f"patch {group.row.name}: another thread has been applying it for {_PATIENCE:.0f} s, "
+        f"expected it to end; look at what body {group.row.body} waits for, or leave the patch "
+        f"out with PATCHKIT_DISABLE={group.row.name}"
+    )
 
 
 def _report(group: Group, copies: list[rebind.Copy]) -> dict[str, Any]:
