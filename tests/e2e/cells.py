@@ -1,12 +1,12 @@
 """
-The table of ways in: what there is, what cannot be, what is run, and what follows from it.
+The table of ways in: what there is, what cannot be, and what is run.
 
 A cell is a way in, how vLLM is launched, how its processes start, and its executor.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
 
 WAYS = {
@@ -24,8 +24,6 @@ ONE = "one process"
 """In place of a start method: VLLM_ENABLE_V1_MULTIPROCESSING=0."""
 
 ON_RAY = ("Ray actor", "Ray Serve")
-ENVIRONMENT = (2, 4)
-"""Arm every process that inherits the environment; the others arm the first process alone."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,7 +36,6 @@ class Cell:
         launcher: one of `LAUNCHERS`.
         start: one of `STARTS`, or `ONE`.
         executor: one of `EXECUTORS`.
-        helper: also have vLLM start the helper of its model registry.
         special: what else is asked of `vllm serve`, a key of `SPECIALS`.
 
     """
@@ -47,7 +44,6 @@ class Cell:
     launcher: str
     start: str
     executor: str
-    helper: bool = field(default=False, compare=False)
     special: str = ""
 
     @property
@@ -55,6 +51,11 @@ class Cell:
         """For test ids and files."""
         words = [str(self.way), self.launcher, self.start, self.executor, self.special]
         return "-".join(word.replace(" ", "_") for word in words if word)
+
+    @property
+    def helper(self) -> bool:
+        """Whether vLLM is also to start the helper of its model registry."""
+        return self in HELPED
 
     @property
     def ray(self) -> bool:
@@ -70,47 +71,6 @@ SPECIALS = {
         *("--data-parallel-backend", "ray"),
     ),
 }
-
-RUNS = (
-    Cell(1, "script", ONE, "uni"),
-    Cell(1, "script", "fork", "uni", helper=True),
-    Cell(1, "script", "spawn", "uni"),
-    Cell(1, "script", "fork", "mp"),
-    Cell(1, "script", "spawn", "mp"),
-    Cell(1, "script", "fork", "Ray V1"),
-    Cell(1, "script", "fork", "Ray V2"),
-    Cell(1, "python -m", "spawn", "mp"),
-    Cell(1, "Ray actor", "spawn", "Ray V2"),
-    Cell(1, "Ray Serve", ONE, "uni"),
-    Cell(2, "script", "fork", "mp", helper=True),
-    Cell(2, "script", "spawn", "Ray V1"),
-    Cell(2, "python -m", ONE, "uni"),
-    Cell(2, "vllm serve", "spawn", "mp"),
-    Cell(2, "vllm serve", "fork", "Ray V2"),
-    Cell(2, "Ray actor", "spawn", "uni"),
-    Cell(2, "Ray Serve", "spawn", "mp"),
-    Cell(3, "script", "spawn", "Ray V2"),
-    Cell(3, "script", ONE, "uni"),
-    Cell(3, "python -m", "fork", "mp", helper=True),
-    Cell(3, "vllm serve", "fork", "mp"),
-    Cell(3, "vllm serve", "spawn", "Ray V1"),
-    Cell(3, "Ray actor", "spawn", "Ray V1"),
-    Cell(3, "Ray Serve", "spawn", "uni"),
-    Cell(4, "script", "fork", "uni", helper=True),
-    Cell(4, "script", "spawn", "mp"),
-    Cell(4, "python -m", "fork", "Ray V1"),
-    Cell(4, "vllm serve", "spawn", "Ray V2"),
-    Cell(4, "Ray actor", "spawn", "Ray V2"),
-    Cell(4, "Ray Serve", ONE, "uni"),
-    Cell(5, "Ray actor", ONE, "uni", helper=True),
-    Cell(5, "Ray actor", "spawn", "mp"),
-    Cell(5, "Ray Serve", "spawn", "Ray V1"),
-    Cell(6, "script", "fork", "mp"),
-    Cell(6, "python -m", ONE, "uni", helper=True),
-    Cell(6, "Ray actor", "spawn", "mp"),
-    Cell(6, "Ray Serve", ONE, "uni"),
-)
-"""Every way with every launcher; every start with every executor in either kind of way."""
 
 SPECIAL_RUNS = (
     Cell(3, "vllm serve", "fork", "mp", special="two API servers"),
@@ -136,6 +96,18 @@ SAMPLE = frozenset(
     }
 )
 """What `make e2e` runs; `make ways` runs every cell."""
+
+HELPED = frozenset(
+    {
+        Cell(1, "script", "fork", "uni"),
+        Cell(2, "script", "fork", "mp"),
+        Cell(3, "python -m", "fork", "mp"),
+        Cell(4, "script", "fork", "uni"),
+        Cell(5, "Ray actor", ONE, "uni"),
+        Cell(6, "python -m", ONE, "uni"),
+    }
+)
+"""Where the model registry's helper is looked at too: once for each way in."""
 
 CONTROLS = (
     Cell(0, "script", "fork", "mp"),
@@ -178,19 +150,5 @@ def all_cells() -> list[Cell]:
     ]
 
 
-def shows_arming(cell: Cell) -> Cell | None:
-    """A run that shows how the way arms the first process of the launcher."""
-    same = [run for run in RUNS if (run.way, run.launcher) == (cell.way, cell.launcher)]
-    return same[0] if same else None
-
-
-def shows_carrying(cell: Cell) -> Cell | None:
-    """A run that shows how an armed process reaches the others, by a way of the same kind."""
-    same = [run for run in RUNS if (run.start, run.executor) == (cell.start, cell.executor)]
-    kind = cell.way in ENVIRONMENT
-    return next((run for run in same if (run.way in ENVIRONMENT) == kind), None)
-
-
-def is_run(cell: Cell) -> bool:
-    """Whether a cell of the table is run itself."""
-    return replace(cell, helper=False) in RUNS
+RUNS = tuple(cell for cell in all_cells() if why_not(cell) is None)
+"""Every cell that can be."""

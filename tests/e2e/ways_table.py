@@ -1,35 +1,24 @@
-"""The tables of docs/ways-in.md, made from what runs have found."""
+"""The tables of docs/ways-in.md: what each cell's run is held to."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cells import (
-    CONTROLS,
-    ENGINES,
-    LAUNCHERS,
-    RUNS,
-    SPECIAL_RUNS,
-    WAYS,
-    WHY_NOT,
-    Cell,
-    is_run,
-    why_not,
-)
+from cells import CONTROLS, ENGINES, LAUNCHERS, SPECIAL_RUNS, WAYS, WHY_NOT, Cell, why_not
+from ways import expected_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ways import Lab
-
 BLOCK = "<!-- {name}: made by tests/e2e/test_ways_in.py -->\n"
 END = "<!-- end -->"
+PATCHED = "patched, and how it was started"
 
 
-def page(text: str, lab: Lab) -> str:
+def page(text: str) -> str:
     """Put tables made anew into a page; the rest of it stays."""
-    blocks = {"table": table(), "reasons": reasons(), "runs": runs(lab)}
+    blocks = {"table": table(), "reasons": reasons(), "more": more()}
     for name, lines in blocks.items():
         begin = BLOCK.format(name=name)
         before, found, rest = text.partition(begin)
@@ -41,29 +30,28 @@ def page(text: str, lab: Lab) -> str:
 
 
 def table() -> Iterator[str]:
-    """Every cell: run, implied, or why not."""
-    yield row(["launched as", "start", "executor", *map(str, WAYS)])
-    yield row(["---"] * (3 + len(WAYS)))
+    """Every cell: run, or why not."""
+    yield row(["launched as", "start", "executor", *map(str, WAYS), PATCHED])
+    yield row(["---"] * (4 + len(WAYS)))
     for launcher in LAUNCHERS:
         for start, group in groupby(ENGINES, key=lambda engine: engine[0]):
             yield from rows_of(launcher, start, [executor for _, executor in group])
 
 
 def rows_of(launcher: str, start: str, executors: Sequence[str]) -> Iterator[str]:
-    """The rows of a launcher and a start method; one where all cells say the same."""
-    marks = {
-        executor: [mark(Cell(way, launcher, start, executor)) for way in WAYS]
-        for executor in executors
-    }
-    if len({mark for line in marks.values() for mark in line}) == 1:
-        marks = {"any" if len(executors) > 1 else executors[0]: marks[executors[0]]}
-    for executor, line in marks.items():
-        yield row([launcher, start, executor, *line])
+    """The rows of a launcher and a start method; one where no cell can be."""
+    cells = {one: [Cell(way, launcher, start, one) for way in WAYS] for one in executors}
+    if all(why_not(cell) for line in cells.values() for cell in line):
+        name = "any" if len(executors) > 1 else executors[0]
+        yield row([launcher, start, name, *map(mark, cells[executors[0]]), ""])
+        return
+    for executor, line in cells.items():
+        yield row([launcher, start, executor, *map(mark, line), expected_shape(line[0])])
 
 
 def mark(cell: Cell) -> str:
     """What the table says of a cell."""
-    return why_not(cell) or ("**run**" if is_run(cell) else "yes")
+    return why_not(cell) or "yes"
 
 
 def reasons() -> Iterator[str]:
@@ -72,22 +60,15 @@ def reasons() -> Iterator[str]:
         yield f"- **{letter}**: {reason}"
 
 
-def runs(lab: Lab) -> Iterator[str]:
-    """What was seen in every run."""
-    yield row(["way in", "launched as", "start", "executor", "patched, and how it was started"])
+def more() -> Iterator[str]:
+    """The runs that are no cells: nothing armed, and what else `vllm serve` can be."""
+    yield row(["way in", "launched as", "start", "executor", PATCHED])
     yield row(["---"] * 5)
-    for cell in [*CONTROLS, *RUNS, *SPECIAL_RUNS]:
-        yield run(cell, lab)
-
-
-def run(cell: Cell, lab: Lab) -> str:
-    """What was seen in one run."""
-    found = lab.find(cell)
-    seen = [found.shape() or "nothing"]
-    if found.sights.get("helper") and cell.helper:
-        seen.append("the model registry's helper")
-    launcher = f"{cell.launcher}, {cell.special}" if cell.special else cell.launcher
-    return row([str(cell.way or "none"), launcher, cell.start, cell.executor, "; ".join(seen)])
+    for cell in CONTROLS:
+        yield row(["none", cell.launcher, cell.start, cell.executor, "nothing"])
+    for cell in SPECIAL_RUNS:
+        launcher = f"{cell.launcher}, {cell.special}"
+        yield row([str(cell.way), launcher, cell.start, cell.executor, expected_shape(cell)])
 
 
 def row(cells: Iterable[str]) -> str:
