@@ -107,10 +107,12 @@ class _Pass:
         sites = Sites()
         held = Held(("patchkit",), sites.holds)
         changed = [sites.at(place) for place in self._places]
-        undos = [site.push(Layer(lambda _: object())) for site in changed]
+        layers = [Layer(lambda _: object()) for _ in changed]
+        for site, layer in zip(changed, layers, strict=True):
+            site.put(layer)
         cost = cpu_of(lambda: self._repoint(changed, held))
-        for undo in undos:
-            undo()
+        for site, layer in zip(changed, layers, strict=True):
+            site.take(layer)
         return cost
 
     def _repoint(self, changed: list[Site], held: Held) -> None:

@@ -2,9 +2,13 @@
 
 from patchkit.bodies import watch_bodies
 from patchkit.declaration import (
+    Add,
+    AddField,
     AfterImport,
     BeforeImport,
+    Edit,
     Patch,
+    Provide,
     Replace,
     Role,
     Wrap,
@@ -15,9 +19,13 @@ watch_bodies()
 __version__ = "0.1.0"
 
 __all__ = [
+    "Add",
+    "AddField",
     "AfterImport",
     "BeforeImport",
+    "Edit",
     "Patch",
+    "Provide",
     "Replace",
     "Role",
     "Wrap",

@@ -20,7 +20,7 @@ from patchkit.plan import FAILED, SKIPPED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from patchkit.declaration import Role
+    from patchkit.declaration import Change, Role
     from patchkit.plan import State
     from patchkit.registry import Row
     from patchkit.selection import Selection
@@ -57,11 +57,14 @@ def digest(patches: PatchSet) -> str:
 
 def fingerprint(row: Row) -> str:
     """Hash what a row does: its changes, and the bytes of its body."""
-    changes = [
-        f"{change.kind} {change.place} {change.body_name} {sorted(change.requires)}"
-        for change in row.patch.changes
-    ]
+    changes = [_words(change) for change in row.patch.changes]
     return hashlib.sha256("\n".join(changes).encode() + _body_bytes(row)).hexdigest()[:12]
+
+
+def _words(change: Change) -> str:
+    fields = ((name, value) for name, value in vars(change).items() if name != "rebind")
+    kept = [f"{name}={sorted(v) if name == 'requires' else v!r}" for name, v in fields]
+    return f"{change.kind} {' '.join(kept)}"
 
 
 def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:

@@ -136,7 +136,7 @@ class Applier:
                 self._free.notify_all()
 
     def _make(self, state: State, group: Group, module: ModuleType | None) -> bool:
-        changes = [change for change in group.changes if self._selection.applies(change)]
+        changes = [one for one in group.changes if self._selection.applies(one[1])]
         if not changes or (group.row.body in sys.modules and not self._is_whole(group.row.body)):
             return False  # where somebody else imports the body, its end makes the group due again
         if group.before and module is not None:

@@ -36,7 +36,7 @@ def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
 
     """
     loaded = sys.modules.get(row.body)
-    if afresh and loaded is not None:
+    if afresh and loaded is not None and row.patch.body is not None:
         return importlib.reload(loaded)
     return importlib.import_module(row.body)
 
@@ -90,7 +90,7 @@ def reason_to_skip(row: Row, body: ModuleType) -> str | None:
 
 def apply_group(
     group: Group,
-    changes: Iterable[Change],
+    changes: Iterable[tuple[int, Change]],
     module: ModuleType | None,
     body: ModuleType,
     sites: Sites,
@@ -100,14 +100,17 @@ def apply_group(
 
     Args:
         group: receives the undos and the changed sites.
-        changes: those of the group's that are for the versions here.
+        changes: those of the group's that are for the versions here, with their places in the
+            row.
         module: the group's module; None before it executes.
         body: the loaded body.
         sites: every changed attribute of this process.
 
     """
-    context = Context(module, body, sites)
-    prepared = [(change, prepare(change, context)) for change in changes]
+    prepared = [
+        (change, prepare(change, Context(module, body, sites, group.row.name, (group.rank, place))))
+        for place, change in changes
+    ]
     try:
         for change, ready in prepared:
             _make(group, change, ready)
@@ -117,11 +120,12 @@ def apply_group(
 
 
 def _make(group: Group, change: Change, ready: Prepared) -> None:
-    applied = ready.apply()
-    group.undos.append(applied.undo)  # at once: a child forked now takes back what is half done
-    if applied.site is not None and change.rebind:
-        applied.site.rebind = True
-        group.sites.append(applied.site)
+    group.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
+    ready.apply()
+    if change.rebind:
+        for site in ready.sites:
+            site.rebind = True
+            group.sites.append(site)
 
 
 def unwind(undos: list[Callable[[], None]]) -> list[Exception]:

@@ -15,9 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from patchkit.carrier import Carrier
-from patchkit.declaration import Role, Target
+from patchkit.declaration import Role
 from patchkit.errors import PatchkitError
 from patchkit.roles import role_of_name, role_of_process
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from patchkit.session import Session

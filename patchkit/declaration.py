@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,35 +28,6 @@ class Role(str, enum.Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A place upstream: a module, and in it a dotted name ('' for the module itself)."""
-
-    module: str
-    qualname: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> Target:
-        """
-        Read `module:qualname` or `module`.
-
-        Raises:
-            ValueError: text is neither.
-
-        """
-        module, colon, qualname = text.partition(":")
-        if not _is_dotted(module) or (colon and not _is_dotted(qualname)):
-            raise ValueError(text)
-        return cls(module, qualname)
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.qualname}" if self.qualname else self.module
-
-
-def _is_dotted(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """
@@ -62,18 +35,23 @@ class Change:
 
     Args:
         requires: requirement strings that narrow the patch's own.
-        rebind: repoint copies of the original that `from x import y` left in other modules.
+        rebind: repoint copies of the original that `from x import y` left in other modules and
+            classes. True is for those of the target's own top-level package and of `__main__`;
+            names of further packages (`my_plugin`), and of containers that hold a copy
+            (`pkg.registry:TABLE`), add to that. False leaves all copies.
 
     """
 
     requires: Collection[str] = ()
-    rebind: bool = True
+    rebind: bool | Collection[str] = True
 
     # The field that holds the target, and whether it must name something inside a module.
     target_field: ClassVar[str] = "target"
     inside_module: ClassVar[bool] = True
-    # The field that names an object of the body.
+    # The field that names an object of the body; '' where a kind needs none.
     body_field: ClassVar[str] = "by"
+    # Due just before the target's module executes, not after.
+    before: ClassVar[bool] = False
 
     @property
     def kind(self) -> str:
@@ -87,8 +65,8 @@ class Change:
 
     @property
     def body_name(self) -> str:
-        """The object of the body that this change uses."""
-        return str(getattr(self, self.body_field))
+        """The object of the body that this change uses, or ''."""
+        return str(getattr(self, self.body_field)) if self.body_field else ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +95,79 @@ class Wrap(Change):
 
 
 @dataclass(frozen=True)
+class Edit(Change):
+    """
+    The target's own source with `old` replaced by `new`, recompiled into the same function object.
+
+    Args:
+        target: `module:qualname` of a function, a method of any kind, or a property (its getter;
+            `Class.name.fset` for its setter).
+        old: text of the function. Layout and comments do not count, meaning does.
+        new: what stands there instead.
+        count: how often `old` has to occur.
+
+    """
+
+    target: str
+    old: str
+    new: str
+    count: int = 1
+
+    body_field: ClassVar[str] = ""
+
+
+@dataclass(frozen=True)
+class Add(Change):
+    """A new attribute, or a new item of a mapping; fails if upstream has it by now."""
+
+    target: str
+    by: str
+
+
+@dataclass(frozen=True)
+class AddField(Change):
+    """
+    A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
+
+    Args:
+        target: `module:qualname` of the class.
+        name: the field. It is keyword-only, so that callers by position are not disturbed.
+        type: a type, or the text of an annotation, read with the names of the class's module and
+            of the body.
+        default: a literal; every instance gets its own copy of a list, dict or set.
+
+    """
+
+    target: str
+    name: str
+    type: Any
+    default: Any
+
+    body_field: ClassVar[str] = ""
+
+
+@dataclass(frozen=True)
+class Provide(Change):
+    """
+    A module that upstream lacks here, served by the body; fails if upstream has it by now.
+
+    Args:
+        module: the module's full name. Its parent package must be upstream's, or provided too.
+        by: name of the body's object that serves it: a list of names of the body (`__all__`), a
+            module, a class whose attributes become the module's, or a function that is called
+            with the new module.
+
+    """
+
+    module: str
+    by: str = "__all__"
+
+    target_field: ClassVar[str] = "module"
+    inside_module: ClassVar[bool] = False
+    before: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class _ImportCall(Change):
     module: str
     call: str
@@ -129,6 +180,8 @@ class _ImportCall(Change):
 @dataclass(frozen=True)
 class BeforeImport(_ImportCall):
     """Call a body function just before a module executes."""
+
+    before: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -147,7 +200,8 @@ class Patch:
 
     Args:
         name: unique, kebab-case.
-        body: sibling module of the pack, `patch_<module>`.
+        body: sibling module of the pack, `patch_<module>`; None where no change and no `when`
+            needs one (Edit, AddField).
         requires: requirement strings, all of which must hold.
         changes: what to change.
         roles: which processes; None means the folder's (`platform`: main and engine-core,
@@ -164,7 +218,7 @@ class Patch:
     """
 
     name: str
-    body: str
+    body: str | None = None
     requires: Collection[str]
     changes: Collection[Change]
     roles: Collection[Role] | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchkit.declaration import Role, Target
+from patchkit.declaration import Role
 from patchkit.lineage import rank_given
 from patchkit.roles import ENTRIES, role_of_actor
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

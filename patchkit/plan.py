@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import BeforeImport, Change
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from patchkit.changes.sites import Site
+    from patchkit.declaration import Change
     from patchkit.registry import Registry, Row
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
@@ -25,7 +24,8 @@ class Group:
         row: their row.
         module: name of the module.
         before: due just before the module executes, not after.
-        changes: in declared order, those for other versions included.
+        rank: place of the row among all rows.
+        changes: in declared order with their places in the row, those for other versions included.
         done: which execution of the module they were applied to; None while they are not.
         thread: ident of the thread that is applying them now.
         undos: what takes them back, in the order in which they were made.
@@ -36,7 +36,8 @@ class Group:
     row: Row
     module: str
     before: bool
-    changes: list[Change] = field(default_factory=list)
+    rank: int = 0
+    changes: list[tuple[int, Change]] = field(default_factory=list)
     done: tuple[int, int] | None = None
     thread: int | None = None
     undos: list[Callable[[], None]] = field(default_factory=list)
@@ -72,11 +73,12 @@ class Plan:
     def __init__(self, registry: Registry) -> None:
         self.states: dict[str, State] = {}
         self._groups: dict[tuple[str, bool], list[Group]] = {}
-        for row in registry:
-            self.states[row.name] = State(row, self._group(row))
+        for rank, row in enumerate(registry):
+            self.states[row.name] = State(row, self._group(row, rank))
         self._by_body: dict[str, list[Group]] = {}
         for state in self.states.values():
-            self._by_body.setdefault(state.row.body, []).extend(state.groups)
+            if state.row.patch.body is not None:
+                self._by_body.setdefault(state.row.body, []).extend(state.groups)
         # Bodies call the originals under the names that they imported.
         self.keepers = ("patchkit", *{row.pack for row in registry})
 
@@ -97,13 +99,13 @@ class Plan:
         """Iterate over all groups in the order in which their rows apply."""
         return (group for state in self.states.values() for group in state.groups)
 
-    def _group(self, row: Row) -> list[Group]:
+    def _group(self, row: Row, rank: int) -> list[Group]:
         groups: dict[tuple[str, bool], Group] = {}
-        for change in row.patch.changes:
-            key = (change.place.module, isinstance(change, BeforeImport))
+        for place, change in enumerate(row.patch.changes):
+            key = (change.place.module, change.before)
             group = groups.get(key)
             if group is None:
-                group = groups[key] = Group(row, *key)
+                group = groups[key] = Group(row, *key, rank)
                 self._groups.setdefault(key, []).append(group)
-            group.changes.append(change)
+            group.changes.append((place, change))
         return list(groups.values())

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import namespace
+from patchkit.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -153,7 +154,7 @@ def _repoint_in(name: str, module: Any, outdated: dict[int, Site], held: Held) -
     for key, value in tuple(values.items()):
         site = outdated.get(id(value))
         if site is not None and not held.place(module, key) and _is_copy(site, key, value):
-            site.aliases.append((values, key))
+            site.aliases.append((values, Item(key)))
             values[key] = site.current
             yield Copy(name, key, site)
 

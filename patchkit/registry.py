@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import Patch, Role, Target
+from patchkit.declaration import Patch, Role
 from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.packs import packs_for
 from patchkit.rules import check_pack, check_patch
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from patchkit.environment import Settings
+    from patchkit.target import Target
 
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
@@ -38,8 +39,8 @@ class Row:
 
     @property
     def body(self) -> str:
-        """Full module name of the body."""
-        return f"{self.pack}.{self.patch.body}"
+        """Full module name of the body; the pack itself where there is none."""
+        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack
 
     @property
     def places(self) -> tuple[Target, ...]:

@@ -11,8 +11,9 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.declaration import Role, Target
+from patchkit.declaration import Role
 from patchkit.errors import SettingsError
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

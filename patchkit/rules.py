@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from patchkit.declaration import Change, Patch, Role, Target
+from patchkit.declaration import Change, Patch, Role
 from patchkit.errors import DeclarationError, RequirementError
 from patchkit.requirements import check_requirement
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _BODY = re.compile(r"patch_\w+")
 _ENV = re.compile(r"[A-Za-z_]\w*(=.*)?", re.DOTALL)
+_FIELDS: dict[str, dict[str, type]] = {
+    "Edit": {"old": str, "new": str, "count": int},
+    "AddField": {"name": str},
+}
+_EXPECTED = {str: "a text", int: "a number from 1 on"}
 _TEXTS = ("why", "upstream", "sunset")
 
 
@@ -65,23 +71,30 @@ def check_patch(pack: str, patch: Patch) -> None:
     if patch.env is not None:
         _text(pack, name, "env", patch.env, _ENV, "'NAME' or 'NAME=value'")
     if patch.when is not None:
+        if patch.body is None:
+            _refuse(pack, name, "body", "none", f"the module that holds {patch.when!r}")
         _identifier(pack, name, "when", patch.when)
 
 
 def _match_bodies(pack: str, module: ModuleType, patches: Collection[Patch]) -> None:
     folders = list(getattr(module, "__path__", ()))
-    if patches and not folders:
+    declared = {patch.body for patch in patches if _has_body(pack, patch)}
+    if declared and not folders:
         _refuse(pack, None, "package", "a plain module", "a package, which can hold bodies")
-    for patch in patches:
-        _text(pack, patch.name, "body", patch.body, _BODY, "the name of a module 'patch_<module>'")
-    declared = {patch.body for patch in patches}
     there = _body_files(folders)
     for patch in patches:
-        if patch.body not in there and not _importable(f"{pack}.{patch.body}", folders):
+        if patch.body in declared - there and not _importable(f"{pack}.{patch.body}", folders):
             expected = f"a file {patch.body}.py in the pack"
             _refuse(pack, patch.name, "body", f"{patch.body!r}, which is not there", expected)
     if loose := sorted(there - declared):
         _refuse(pack, None, "PATCHES", f"no row for {loose[0]}.py", "a row for every body")
+
+
+def _has_body(pack: str, patch: Patch) -> bool:
+    if patch.body is None:
+        return False
+    _text(pack, patch.name, "body", patch.body, _BODY, "the name of a module 'patch_<module>'")
+    return True
 
 
 def _body_files(folders: Collection[str]) -> set[str]:
@@ -113,11 +126,11 @@ def _check_changes(pack: str, patch: Patch) -> None:
         field = f"changes[{number}]"
         if type(change) is Change or not isinstance(change, Change):
             _refuse(pack, patch.name, field, _show(change), "a change, such as Replace(…)")
-        _check_change(pack, patch.name, f"{field} {change.kind}", change)
+        _check_change(pack, patch, f"{field} {change.kind}", change)
 
 
-def _check_change(pack: str, patch: str, field: str, change: Change) -> None:
-    text = getattr(change, change.target_field)
+def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
+    patch, text = row.name, getattr(change, change.target_field)
     expected = "'module:qualname'" if change.inside_module else "'module'"
     try:
         target = Target.parse(text)
@@ -125,10 +138,35 @@ def _check_change(pack: str, patch: str, field: str, change: Change) -> None:
         _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
     if bool(target.qualname) is not change.inside_module:
         _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
-    _identifier(pack, patch, f"{field} {change.body_field}", getattr(change, change.body_field))
+    if change.body_field:
+        _check_body_name(pack, row, f"{field} {change.body_field}", change)
+    for name, kind in _FIELDS.get(change.kind, {}).items():
+        _check_plain(pack, patch, f"{field} {name}", getattr(change, name), kind)
     _requirements(pack, patch, f"{field} requires", change.requires)
     if not isinstance(change.rebind, bool):
-        _refuse(pack, patch, f"{field} rebind", _show(change.rebind), "True or False")
+        _check_rebind(pack, patch, f"{field} rebind", change.rebind)
+
+
+def _check_body_name(pack: str, patch: Patch, field: str, change: Change) -> None:
+    if patch.body is None:
+        _refuse(pack, patch.name, "body", "none", f"the module that holds {change.body_name!r}")
+    _identifier(pack, patch.name, field, getattr(change, change.body_field))
+
+
+def _check_plain(pack: str, patch: str, field: str, value: Any, kind: type[object]) -> None:
+    empty = isinstance(value, str) and not value and not field.endswith(" new")
+    if type(value) is not kind or empty or (isinstance(value, int) and value < 1):
+        _refuse(pack, patch, field, _show(value), _EXPECTED[kind])
+
+
+def _check_rebind(pack: str, patch: str, field: str, rebind: object) -> None:
+    if not isinstance(rebind, (tuple, list, set, frozenset)):
+        _refuse(pack, patch, field, _show(rebind), "True, False or a tuple of texts")
+    for name in rebind:
+        try:
+            Target.parse(name)
+        except (ValueError, AttributeError):
+            _refuse(pack, patch, field, repr(name), "'package' or 'module:container'")
 
 
 def _requirements(pack: str, patch: str, field: str, requires: object) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from patchkit import agreement
 from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
+from patchkit.changes.context import Context
 from patchkit.changes.resolve import locate
 from patchkit.changes.wrap import wrapped_at
 from patchkit.declaration import Role
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from patchkit.declaration import Target
     from patchkit.journal import Journal
     from patchkit.plan import Group, State
     from patchkit.registry import Registry
     from patchkit.selection import Selection
+    from patchkit.target import Target
 
     Hook = Callable[[ModuleType], None]
 
@@ -107,10 +108,12 @@ class Session:
             location = locate(module, target.qualname)
             if getattr(location.owner, "__module__", target.module) != target.module:
                 return  # only a name for another module's class
-            ready = wrapped_at(self._applier.sites.at(location), location, by, str(target))
+            context = Context(module, module, self._applier.sites, rank=(-1, 0))
+            ready = wrapped_at(location, by, context, str(target))
         except TargetError:
             return
-        self._own_undos.append(ready.apply().undo)
+        self._own_undos.append(ready.undo)
+        ready.apply()
 
     # -- what the finder tells ------------------------------------------------------------------
 

@@ -2,27 +2,29 @@
 The kinds of change, one module a kind: each prepares (looks and refuses) and then applies.
 
 `prepare` changes nothing upstream. What it returns is applied later in one go with the other
-changes of the patch, and its `apply` returns the undo.
+changes of the patch, and can take back what it has made.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from patchkit.changes import calls, replace, wrap
-from patchkit.declaration import AfterImport, BeforeImport, Change, Replace, Wrap
+import importlib
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from patchkit.changes.context import Context, Prepared
+    from patchkit.declaration import Change
 
-_KINDS: dict[type[Change], Callable[[Any, Context], Prepared]] = {
-    Replace: replace.prepare,
-    Wrap: wrap.prepare,
-    BeforeImport: calls.prepare,
-    AfterImport: calls.prepare,
+_MODULES = {
+    "Replace": "replace",
+    "Wrap": "wrap",
+    "Edit": "edit",
+    "Add": "add",
+    "AddField": "add_field",
+    "Provide": "provide",
+    "BeforeImport": "calls",
+    "AfterImport": "calls",
 }
+"""A kind's module is imported with its first change: some of them need half of the library."""
 
 
 def prepare(change: Change, context: Context) -> Prepared:
@@ -33,4 +35,5 @@ def prepare(change: Change, context: Context) -> Prepared:
         TargetError: the target or the body's object is not there, or not of the right kind.
 
     """
-    return _KINDS[type(change)](change, context)
+    kind = importlib.import_module(f"patchkit.changes.{_MODULES[change.kind]}")
+    return cast("Prepared", kind.prepare(change, context))

@@ -6,13 +6,14 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import Applied
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from patchkit.changes.context import Context
+    from patchkit.changes.sites import Site
     from patchkit.declaration import AfterImport, BeforeImport
 
 
@@ -22,12 +23,20 @@ class PreparedCall:
 
     function: Any
     module: ModuleType | None
+    sites: tuple[Site, ...] = ()
+    _take_back: Callable[[], object] | None = None
 
-    def apply(self) -> Applied:
+    def apply(self) -> None:
         """Call it; what it returns takes the effect back, if it can be called."""
         takes_module = self.module is not None and _required_arguments(self.function) == 1
         result = self.function(self.module) if takes_module else self.function()
-        return Applied(result if callable(result) else lambda: None)
+        self._take_back = result if callable(result) else None
+
+    def undo(self) -> None:
+        """Call what the function returned, once."""
+        take_back, self._take_back = self._take_back, None
+        if take_back is not None:
+            take_back()
 
 
 def prepare(change: BeforeImport | AfterImport, context: Context) -> PreparedCall:

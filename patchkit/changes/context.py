@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
+from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import ModuleType
 
     from patchkit.changes.sites import Site, Sites
-
-Undo = "Callable[[], None]"
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,22 @@ class Context:
 
     Args:
         module: the target's module; None before it has been imported.
-        body: the loaded body.
+        body: the loaded body; the pack itself for a patch without one.
         sites: every changed attribute of this process.
+        patch: name of the patch.
+        rank: place of the row among rows, and of the change in its row.
 
     """
 
     module: ModuleType | None
     body: ModuleType
     sites: Sites
+    patch: str = ""
+    rank: tuple[int, int] = (0, 0)
+
+    def layer(self, make: Callable[[Any], Any], *, base: bool = False) -> Layer:
+        """Make this change's layer."""
+        return Layer(make, base, self.rank, self.patch)
 
     def object_named(self, name: str) -> object:
         """
@@ -52,25 +59,22 @@ class Context:
 class Prepared(Protocol):
     """A change that only has to be made."""
 
-    def apply(self) -> Applied:
+    @property
+    def sites(self) -> Collection[Site]:
+        """The attributes that hold another object then, so that others may hold stale copies."""
+        ...
+
+    def apply(self) -> None:
         """Make the change."""
         ...
 
+    def undo(self) -> None:
+        """
+        Take back what `apply` has made, also where it was torn off in the middle.
 
-@dataclass
-class Applied:
-    """
-    A change that was made.
-
-    Args:
-        undo: takes it back.
-        site: the attribute that holds another object now, where other modules may hold copies
-            of the former one.
-
-    """
-
-    undo: Callable[[], None]
-    site: Site | None = field(default=None)
+        Does nothing where there is nothing to take back: before `apply`, and the second time.
+        """
+        ...
 
 
 def _no_such_object(body: ModuleType, name: str) -> str:

@@ -6,44 +6,42 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import Applied
+from patchkit.changes.layered import PreparedLayer
 from patchkit.changes.resolve import Location, locate
 from patchkit.changes.signature import refused_call
-from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from patchkit.changes.context import Context
-    from patchkit.changes.sites import Site
     from patchkit.declaration import Replace
 
 
 @dataclass
-class PreparedReplace:
-    """A checked replacement."""
+class PreparedReplace(PreparedLayer):
+    """
+    A checked replacement.
 
-    site: Site
-    value: Any
-    function_name: str | None
+    Args:
+        function: becomes a plain method, so it is called like its target: pickling a bound method
+            goes by the function's `__name__`. None where that does not matter.
 
-    def apply(self) -> Applied:
+    """
+
+    function: Any = None
+    _former_name: str | None = None
+
+    def apply(self) -> None:
         """Put the body's object in place."""
-        undo_site = self.site.push(Layer(lambda _: self.value, base=True))
-        undo_rename = self._rename()
+        if self.function is not None:
+            self._former_name = self.function.__name__
+            self.function.__name__ = str(self.site.name)
+        super().apply()
 
-        def undo() -> None:
-            undo_rename()
-            undo_site()
-
-        return Applied(undo, self.site)
-
-    def _rename(self) -> Any:
-        """Pickling a bound method goes by the function's `__name__`, so it must be the target's."""
-        function, name = self.value, self.function_name
-        if name is None or function.__name__ == name:
-            return lambda: None
-        former, function.__name__ = function.__name__, name
-        return lambda: setattr(function, "__name__", former)
+    def undo(self) -> None:
+        """Put back what was there."""
+        if self.function is not None and self._former_name is not None:
+            self.function.__name__ = self._former_name
+        super().undo()
 
 
 def prepare(change: Replace, context: Context) -> PreparedReplace:
@@ -67,8 +65,8 @@ def prepare(change: Replace, context: Context) -> PreparedReplace:
         )
     method = isinstance(location.owner, type) and isinstance(new, FunctionType)
     plain = isinstance(location.value, FunctionType)
-    name = location.name if method and plain else None
-    return PreparedReplace(context.sites.at(location), value, name)
+    layer = context.layer(lambda _: value, base=True)
+    return PreparedReplace(context.sites.at(location), layer, new if method and plain else None)
 
 
 def _refuse_unrelated(change: Replace, old: Any, new: Any) -> None:

@@ -1,4 +1,4 @@
-"""From a qualname to the object that holds the attribute, without running descriptors."""
+"""From a qualname to what holds the attribute or item, without running descriptors."""
 
 from __future__ import annotations
 
@@ -6,42 +6,57 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from patchkit.errors import TargetError
+from patchkit.target import Item, Step, steps_of
 
 
 class Location(NamedTuple):
     """
-    An attribute as it is stored.
+    An attribute, or an item of a container, as it is stored.
 
     Args:
-        owner: module, class or instance that the attribute is set on.
-        name: the attribute.
+        owner: module, class, instance or container that it is set on.
+        name: the attribute, or the item.
         value: the stored value (a staticmethod stays one).
         own: False where the owner only inherits it.
 
     """
 
     owner: Any
-    name: str
+    name: Step
     value: Any
     own: bool
 
 
 def locate(module: ModuleType, qualname: str) -> Location:
     """
-    Walk from a module to the last name of a qualname.
+    Walk from a module to the last step of a qualname.
 
     Raises:
-        TargetError: a name on the way is not there.
+        TargetError: a step on the way is not there.
 
     """
-    *path, name = qualname.split(".")
+    location = locate_free(module, qualname)
+    if location.value is MISSING:
+        raise TargetError(_missing(module, qualname, location.owner, location.name))
+    return location
+
+
+def locate_free(module: ModuleType, qualname: str) -> Location:
+    """
+    Walk to the owner of the last step, which itself may be missing.
+
+    Raises:
+        TargetError: a step before the last is not there.
+
+    """
+    *path, last = steps_of(qualname)
     owner: Any = module
-    for part in path:
-        owner = _step(module, qualname, owner, part)
-    value, own = stored(owner, name)
-    if value is MISSING:
-        raise TargetError(_missing(module, qualname, owner, name))
-    return Location(owner, name, value, own)
+    for step in path:
+        owner = _step(module, qualname, owner, step)
+    if isinstance(last, Item):
+        value = _item(owner, last, MISSING)
+        return Location(owner, last, value, value is not MISSING)
+    return Location(owner, last, *stored(owner, last))
 
 
 class _Missing:
@@ -61,6 +76,11 @@ def stored(owner: Any, name: str) -> tuple[Any, bool]:
         if name in vars(base):
             return vars(base)[name], False
     return _dynamic(owner, name), False
+
+
+def has_own(owner: Any, name: str) -> bool:
+    """Whether an owner itself holds the attribute."""
+    return name in namespace(owner)
 
 
 def namespace(owner: Any) -> dict[str, Any]:
@@ -86,17 +106,28 @@ def _dynamic(owner: Any, name: str) -> Any:
         return MISSING
 
 
-def _step(module: ModuleType, qualname: str, owner: Any, part: str) -> Any:
+def _step(module: ModuleType, qualname: str, owner: Any, step: Step) -> Any:
+    value = _item(owner, step, MISSING) if isinstance(step, Item) else getattr(owner, step, MISSING)
+    if value is MISSING:
+        raise TargetError(_missing(module, qualname, owner, step))
+    return value
+
+
+def _item(owner: Any, item: Item, default: Any) -> Any:
     try:
-        return getattr(owner, part)
-    except AttributeError as error:
-        raise TargetError(_missing(module, qualname, owner, part)) from error
+        return owner[item.key]
+    except (LookupError, TypeError):
+        return default
 
 
-def _missing(module: ModuleType, qualname: str, owner: Any, name: str) -> str:
+def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only on the way to an error
 
     where = owner.__name__ if isinstance(owner, (ModuleType, type)) else type(owner).__name__
-    near = get_close_matches(name, list(namespace(owner)), n=2)
+    known = list(namespace(owner))
+    if isinstance(step, Item):
+        known = [str(key) for key in owner] if isinstance(owner, dict) else []
+    near = get_close_matches(str(step.key if isinstance(step, Item) else step), known, n=2)
     hint = f"; near it: {', '.join(near)}" if near else ""
-    return f"target {module.__name__}:{qualname} is not there: {where} has no {name!r}{hint}"
+    name = f"item {step}" if isinstance(step, Item) else repr(step)
+    return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"

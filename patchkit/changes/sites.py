@@ -1,5 +1,5 @@
 """
-Changed attributes. Several patches may lie on one; any of them can be taken off, in any order.
+Changed attributes and items. Several patches may lie on one; any can be taken off, in any order.
 
 A site remembers the original and the layers on it, so the value is always the original with the
 layers that are left, and the very original once none is left.
@@ -10,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, Location, stored
+from patchkit.changes.places import read, remove, words, write
 from patchkit.errors import UndoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from patchkit.changes.resolve import Location
+    from patchkit.target import Step
 
 
 @dataclass(eq=False)
@@ -25,39 +28,44 @@ class Layer:
     Args:
         make: from the value below to the value with this layer.
         base: takes the place of the original (Replace), so it lies below what wraps.
+        rank: orders layers of the same sort, whenever they came: place of the row among rows, and
+            of the change in its row.
+        patch: its name; '' for patchkit's own.
 
     """
 
     make: Callable[[Any], Any]
     base: bool = False
+    rank: tuple[int, int] = (-1, 0)
+    patch: str = ""
 
 
 @dataclass(eq=False)
 class Site:
     """
-    One attribute of one owner.
+    One attribute of one owner, or one item of one container.
 
     Args:
-        owner: module, class or instance.
-        name: the attribute.
-        original: the stored value before any patch.
-        own: False where the owner inherited it, so that taking all off deletes the attribute.
-        layers: in the order in which they came.
-        current: what the attribute holds.
-        aliases: copies that go with it: a namespace and a name in it.
+        owner: module, class, instance or container.
+        name: the attribute or item.
+        original: the stored value before any patch; MISSING where there was none.
+        own: False where the owner did not hold it, so that taking all off removes it.
+        layers: the innermost first.
+        current: what it holds.
+        aliases: copies that go with it, by their owners and names.
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
         replacements: what it held before that is a body's own.
-        rebind: repoint copies in other modules.
+        rebind: where copies are repointed, as the changes declare it.
 
     """
 
     owner: Any
-    name: str
+    name: Step
     original: Any
     own: bool
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
-    aliases: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    aliases: list[tuple[Any, Step]] = field(default_factory=list)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
     rebind: bool = False
@@ -65,73 +73,108 @@ class Site:
     def __post_init__(self) -> None:
         self.current = self.original
 
-    def push(self, layer: Layer) -> Callable[[], None]:
-        """Put a layer on and return what takes it off."""
-        self._set([*self.layers, layer])
-        return lambda: self._remove(layer)
+    @property
+    def words(self) -> str:
+        """For messages: `module.name`."""
+        return words(self.owner, self.name)
+
+    @property
+    def patches(self) -> list[str]:
+        """Names of the patches that lie on it, the innermost first."""
+        return list(dict.fromkeys(layer.patch for layer in self.layers if layer.patch))
+
+    def put(self, layer: Layer) -> None:
+        """Put a layer on; it finds its place by its rank."""
+        self._set(sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank)))
+
+    def take(self, layer: Layer) -> None:
+        """
+        Take a layer off, if it is on; also one that was put on by half.
+
+        Raises:
+            UndoError: somebody else has overwritten the attribute since; it is left as it is.
+
+        """
+        if layer not in self.layers:
+            return
+        left = [kept for kept in self.layers if kept is not layer]
+        if not self.is_ours():
+            self.layers = left
+            raise UndoError(
+                f"{self.words} was overwritten by somebody else with "
+                f"{read(self.owner, self.name)!r}; it is left as it is"
+            )
+        self._set(left)
 
     def is_intact(self) -> bool:
         """Whether the attribute still holds what was last put there."""
-        return stored(self.owner, self.name)[0] is self.current
+        return read(self.owner, self.name) is self.current
 
-    def _remove(self, layer: Layer) -> None:
-        if not self.is_intact():
-            self.layers.remove(layer)
-            where = getattr(self.owner, "__name__", self.owner)
-            raise UndoError(
-                f"{where}.{self.name} was overwritten by somebody else with "
-                f"{stored(self.owner, self.name)[0]!r}; it is left as it is"
-            )
-        self._set([kept for kept in self.layers if kept is not layer])
+    def is_ours(self) -> bool:
+        """Whether it holds the original, or anything that was ever put there."""
+        return self._knows(read(self.owner, self.name))
+
+    def _knows(self, value: Any) -> bool:
+        return any(value is known for known in self._known())
+
+    def _known(self) -> Iterator[Any]:
+        yield from (self.current, self.original)
+        yield from self.wrappers
+        yield from self.replacements
 
     def _set(self, layers: list[Layer]) -> None:
         value = self.original
-        for layer in sorted(layers, key=lambda one: not one.base):
+        for layer in layers:
             value = layer.make(value)
         self._outdate()
-        former, self.layers, self.current = self.current, layers, value
-        if layers or self.own:
-            setattr(self.owner, self.name, value)
-        else:
-            delattr(self.owner, self.name)
-        self._repoint(former)
+        # Noted first: what is torn off in the middle can be taken back.
+        self.layers, self.current = layers, value
+        if not (layers or self.own):
+            remove(self.owner, self.name)
+        elif not self.is_intact():
+            write(self.owner, self.name, value)
+        self._repoint()
 
     def _outdate(self) -> None:
         if self.layers:
             replaced = all(layer.base for layer in self.layers)
             (self.replacements if replaced else self.wrappers).append(self.current)
 
-    def _repoint(self, former: Any) -> None:
-        for namespace, name in self.aliases:
-            if namespace.get(name, MISSING) is former:
-                namespace[name] = self.current
+    def _repoint(self) -> None:
+        for owner, name in self.aliases:
+            value = read(owner, name)
+            if value is not self.current and self._knows(value):
+                write(owner, name, self.current)
 
 
 class Sites:
     """Every changed attribute of this process, by owner and name."""
 
     def __init__(self) -> None:
-        self._sites: dict[tuple[int, str], Site] = {}
+        self._sites: dict[tuple[int, Step], Site] = {}
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(list(self._sites.values()))
 
     def at(self, location: Location) -> Site:
         """
         Return the site for a location.
 
-        A site that is no longer intact (its module was reloaded, somebody overwrote it) is
+        A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
         forgotten: what stands there now is the original of a new one.
         """
         key = (id(location.owner), location.name)
         site = self._sites.get(key)
-        if site is None or site.owner is not location.owner or not site.is_intact():
+        if site is None or site.owner is not location.owner or not site.is_ours():
             site = Site(location.owner, location.name, location.value, location.own)
             self._sites[key] = site
         return site
 
-    def holds(self, owner: object, name: str) -> bool:
+    def holds(self, owner: object, name: Step) -> bool:
         """Whether a patch lies on this very attribute."""
         site = self._sites.get((id(owner), name))
         return site is not None and site.owner is owner and bool(site.layers)
 
     def rebound(self) -> list[Site]:
         """Every site whose copies are repointed with it."""
-        return [site for site in self._sites.values() if site.rebind]
+        return [site for site in self if site.rebind]

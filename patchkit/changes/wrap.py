@@ -9,42 +9,26 @@ is no Python function (builtins, callable instances).
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import Applied
+from patchkit.changes.layered import PreparedLayer
 from patchkit.changes.resolve import Location, locate
 from patchkit.changes.shapes import around_bound, around_function, around_method
 from patchkit.changes.signature import refused_call
-from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
     from patchkit.declaration import Wrap
-
-
-@dataclass
-class PreparedWrap:
-    """A wrapper that was built once to see that it can be."""
-
-    site: Site
-    make: Callable[[Any], Any]
-
-    def apply(self) -> Applied:
-        """Put the wrapper around what is there."""
-        return Applied(self.site.push(Layer(self.make)), self.site)
 
 
 def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
     """What a wrapper is called like."""
 
 
-def prepare(change: Wrap, context: Context) -> PreparedWrap:
+def prepare(change: Wrap, context: Context) -> PreparedLayer:
     """
     Resolve a target and try the wrapper on it.
 
@@ -59,11 +43,12 @@ def prepare(change: Wrap, context: Context) -> PreparedWrap:
         raise TargetError(f"Wrap({change.target!r}): found {by!r}, expected a function")
     if fault := refused_call(_convention, by):
         raise TargetError(f"Wrap({change.target!r}): {change.by} {fault}")
-    return wrapped_at(context.sites.at(location), location, by, change.target)
+    return wrapped_at(location, by, context, change.target)
 
 
-def wrapped_at(site: Site, location: Location, by: Any, target: str) -> PreparedWrap:
+def wrapped_at(location: Location, by: Any, context: Context, target: str) -> PreparedLayer:
     """Prepare `by` around one location; `target` is for the error message."""
+    site = context.sites.at(location)
     make = functools.partial(_wrapper, by=by, in_class=isinstance(location.owner, type))
     if not isinstance(location.owner, (type, ModuleType)) and not site.own:
         make = functools.partial(_instance_wrapper, by=by, site=site)
@@ -71,7 +56,7 @@ def wrapped_at(site: Site, location: Location, by: Any, target: str) -> Prepared
         make(location.value)
     except TypeError as error:
         raise TargetError(f"Wrap({target!r}): {error}") from error
-    return PreparedWrap(site, make)
+    return PreparedLayer(site, context.layer(make))
 
 
 def _wrapper(value: Any, *, by: Any, in_class: bool) -> Any:

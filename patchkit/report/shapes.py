@@ -29,7 +29,7 @@ class PatchShape(TypedDict):
 
     name: str
     pack: str
-    body: str
+    body: str | None
     roles: list[str]
     requires: list[str]
     changes: list[ChangeShape]
@@ -60,7 +60,7 @@ class FullChangeShape(ChangeShape):
     """One change with all its fields; `reason` says why it is not for here."""
 
     by: str
-    rebind: bool
+    rebind: bool | list[str]
     selected: bool
     reason: str | None
     here: StateShape
@@ -81,7 +81,7 @@ class ShowShape(TypedDict):
 
     name: str
     pack: str
-    body: str
+    body: str | None
     roles: list[str]
     requires: list[str]
     requirements: list[RequirementShape]

@@ -73,13 +73,14 @@ def _change_line(number: int, change: FullChangeShape) -> Text:
 
 def _change_fields(change: FullChangeShape) -> Table:
     table = _grid()
-    table.add_row("by", change["by"])
+    if change["by"]:
+        table.add_row("by", change["by"])
     for text in change["requires"]:
         table.add_row("requires", text)
     if not change["selected"]:
         table.add_row("here", _selected(change["selected"], change["reason"]))
-    if not change["rebind"]:
-        table.add_row("rebind", "no")
+    if change["rebind"] is not True:
+        table.add_row("rebind", ", ".join(change["rebind"] or ["no"]))
     state = change["here"]
     table.add_row("target", Text(state["detail"], style=_STYLES[state["state"]]))
     if state["file"]:

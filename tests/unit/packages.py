@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import patchkit
 from patchkit.environment import VARIABLES, Settings
 from patchkit.journal import Journal
 from patchkit.registry import Registry, read_pack
@@ -80,7 +81,7 @@ class World:
         for body, source in bodies.items():
             self.module(f"{name}.{body}", source)
         lines = [
-            "from patchkit import AfterImport, BeforeImport, Patch, Replace, Role, Wrap",
+            f"from patchkit import {', '.join(patchkit.__all__)}",
             f"PATCHES = ({''.join(f'{text}, ' for text in rows)})",
         ]
         (self.folder / name / "__init__.py").write_text("\n".join(lines) + "\n")

@@ -32,7 +32,7 @@ def interrupted(): raise KeyboardInterrupt
 def applied(*changes: Any) -> tuple[Any, Group]:
     """An upstream module with a group of changes made to it."""
     module = module_of(UPSTREAM)
-    group = Group(row(), "upstream", before=False, changes=list(changes))
+    group = Group(row(), "upstream", before=False, changes=list(enumerate(changes)))
     make(module, group)
     return module, group
 
@@ -57,7 +57,7 @@ def test_a_target_that_is_not_there_changes_nothing() -> None:
     """Everything is looked up before the first change is made."""
     module, before = module_of(UPSTREAM), dict(vars(module_of(UPSTREAM)))
     calls: Any = [Replace("upstream:one", by="new"), Replace("upstream:missing", by="new")]
-    group = Group(row(), "upstream", before=False, changes=calls)
+    group = Group(row(), "upstream", before=False, changes=list(enumerate(calls)))
     one = module.one
     with pytest.raises(TargetError):
         make(module, group)
@@ -80,7 +80,7 @@ def test_an_error_on_the_way_takes_back_what_was_made(
         Wrap("upstream:two", by="by"),
         AfterImport("upstream", call=call),
     ]
-    group = Group(row(), "upstream", before=False, changes=changes)
+    group = Group(row(), "upstream", before=False, changes=list(enumerate(changes)))
     with pytest.raises(error):
         make(module, group)
     assert (module.one, module.two) == (one, two)

@@ -7,7 +7,7 @@ from samples import patch
 
 import patchkit
 from patchkit import AfterImport, BeforeImport, Replace, Role, Wrap
-from patchkit.declaration import Target
+from patchkit.target import Target
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ def test_changes_of_one_module_are_one_group() -> None:
     other = AfterImport("n", call="c")
     plan = plan_of(row(changes=(one, other, two)))
     groups = {group.module: group.changes for group in plan.groups()}
-    assert groups == {"m": [one, two], "n": [other]}
+    assert groups == {"m": [(0, one), (2, two)], "n": [(1, other)]}
 
 
 def test_before_and_after_are_apart() -> None:
     """What runs before a module executes is no part of what is applied after."""
     before, after = BeforeImport("m", call="a"), Replace("m:a", by="a")
     plan = plan_of(row(changes=(after, before)))
-    assert [group.changes for group in plan.due("m", before=True)] == [[before]]
-    assert [group.changes for group in plan.due("m", before=False)] == [[after]]
+    assert [group.changes for group in plan.due("m", before=True)] == [[(1, before)]]
+    assert [group.changes for group in plan.due("m", before=False)] == [[(0, after)]]
 
 
 def test_rows_of_one_module_come_in_the_registrys_order() -> None:

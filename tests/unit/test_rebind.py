@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from layers import push
 from packages import module_of
 
 from patchkit import rebind
@@ -41,7 +42,7 @@ class Loaded:
 
     def changed(self, qualname: str, new: Any) -> Site:
         site = self.sites.at(locate(self.upstream, qualname))
-        site.push(Layer(lambda _: new))
+        push(site, Layer(lambda _: new))
         return site
 
     def held(self, *packages: str) -> rebind.Held:
@@ -70,7 +71,7 @@ def test_undo_carries_the_copies_back(loaded: Loaded) -> None:
     function = loaded.upstream.function
     one = loaded.add("one", function=function)
     site = loaded.sites.at(locate(loaded.upstream, "function"))
-    undo = site.push(Layer(lambda _: "new"))
+    undo = push(site, Layer(lambda _: "new"))
     rebind.repoint([site], ["one"], loaded.held())
     undo()
     assert one.function is loaded.upstream.function is function
@@ -148,9 +149,9 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
     The first patch was applied at the import, the second when a role was entered.
     """
     site = loaded.sites.at(locate(loaded.upstream, "function"))
-    site.push(Layer(lambda below: ["first", below]))
+    push(site, Layer(lambda below: ["first", below]))
     between = loaded.add("between", function=loaded.upstream.function)
-    undo = site.push(Layer(lambda below: ["second", below]))
+    undo = push(site, Layer(lambda below: ["second", below]))
     rebind.repoint([site], ["between"], loaded.held())
     assert between.function is loaded.upstream.function
     undo()
@@ -160,7 +161,7 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
 def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
     """Under the target's name it came from the target; under another, maybe from the body."""
     site = loaded.sites.at(locate(loaded.upstream, "function"))
-    undo = site.push(Layer(lambda _: rebind, base=True))
+    undo = push(site, Layer(lambda _: rebind, base=True))
     copy = loaded.upstream.function
     between = loaded.add("between", function=copy, from_the_body=copy)
     undo()
@@ -175,7 +176,7 @@ def test_restoring_leaves_originals_alone(loaded: Loaded) -> None:
     twin = loaded.add("twin", function=function)
     other = loaded.add("other", function=function)
     still = loaded.sites.at(locate(twin, "function"))
-    still.push(Layer(lambda below: ["still", below]))
+    push(still, Layer(lambda below: ["still", below]))
     rebind.restore([still], ["other"], loaded.held())
     assert other.function is function
 
@@ -183,9 +184,9 @@ def test_restoring_leaves_originals_alone(loaded: Loaded) -> None:
 def test_a_place_with_a_patch_of_its_own_is_no_copy(loaded: Loaded) -> None:
     """What another patch has put there stays until that one is undone."""
     first = loaded.sites.at(locate(loaded.upstream, "function"))
-    undo = first.push(Layer(lambda _: rebind, base=True))
+    undo = push(first, Layer(lambda _: rebind, base=True))
     twin = loaded.add("twin", function=loaded.upstream.function)
-    loaded.sites.at(locate(twin, "function")).push(Layer(lambda below: below))
+    push(loaded.sites.at(locate(twin, "function")), Layer(lambda below: below))
     undo()
     rebind.restore(loaded.sites.rebound() or [first], ["twin"], loaded.held())
     assert twin.function is rebind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from samples import pack_source, patch, row_source
 
-from patchkit import AfterImport, BeforeImport, Replace, Role, Wrap
+from patchkit import Add, AddField, AfterImport, BeforeImport, Edit, Provide, Replace, Role, Wrap
 from patchkit.declaration import Change
 from patchkit.errors import DeclarationError
 from patchkit.registry import read_pack
@@ -84,13 +84,19 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
         (BeforeImport("", call="g"), "changes[1] BeforeImport module", "''", "'module'"),
         (Replace("m:f", by="a b"), "changes[1] Replace by", "'a b'", "an object in the body"),
         (AfterImport("m", call=print), "changes[1] AfterImport call", "print", "an object in"),  # type: ignore[arg-type]
+        (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a text"),
+        (Edit("m:f", old="a", new="b", count=0), "changes[1] Edit count", "int 0", "from 1 on"),
+        (AddField("m:C", "", "int", 0), "changes[1] AddField name", "str ''", "a text"),
+        (Add("m:A['k'", by="g"), "changes[1] Add target", "m:A['k'", "module:qualname"),
+        (Provide("m:f"), "changes[1] Provide module", "'m:f'", "'module'"),
+        (Wrap("m:f", by="g", rebind=("a b",)), "changes[1] Wrap rebind", "'a b'", "'package' or"),
         (Wrap("m:f", by="g", requires="ray"), "changes[1] Wrap requires", "str 'ray'", TEXTS),
         (Wrap("m:f", by="g", requires=("=1",)), "changes[1] Wrap requires", "'=1'", REQUIREMENT),
         (
             Wrap("m:f", by="g", rebind="no"),  # type: ignore[arg-type]
             "changes[1] Wrap rebind",
             "str 'no'",
-            "True or False",
+            "True, False or a tuple",
         ),
     ],
 )
@@ -110,6 +116,9 @@ def test_a_malformed_change_is_named_with_its_number(
         {"roles": None},
         {"roles": ["main", Role.WORKER]},
         {"requires": ["vllm"], "changes": [Replace("m:f", by="Outer.inner")]},
+        {"body": None, "changes": [Edit("m:f", old="a", new=""), AddField("m:C", "n", "int", 0)]},
+        {"changes": [Add("m:A['k']", by="new"), Provide("m.new"), Wrap("m:L[0].x", by="by")]},
+        {"changes": [Replace("m:f", by="g", rebind=("plugin", "m:TABLE"))]},
         {"requires": ("ray[default]>=2.35; python_version >= '3.10'", "vllm==0.*")},
         {"env": "NAME=with = sign", "when": "is_needed"},
         {"after": {"one"}, "conflicts": frozenset({"two"}), "required": False},
@@ -170,7 +179,7 @@ def test_a_row_without_a_body_is_refused(write_pack: Callable[..., Path]) -> Non
     )
 
 
-@pytest.mark.parametrize("body", ["'a'", "'patch_'", "'sub.patch_a'", "'patch_a.py'", "None"])
+@pytest.mark.parametrize("body", ["'a'", "'patch_'", "'sub.patch_a'", "'patch_a.py'", "3"])
 def test_a_body_is_called_patch_something(write_pack: Callable[..., Path], body: str) -> None:
     """A body is a sibling module whose name starts with `patch_`."""
     write_pack("my_pack", pack_source(row_source(body=body)))

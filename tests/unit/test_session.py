@@ -122,7 +122,7 @@ def test_becoming_another_role_and_back(world: World) -> None:
     assert module.function() == ("both", "old")
     assert session.states["main"].status == ARMED
     session.become(MAIN)
-    assert module.function() == ("main", ("both", "old"))
+    assert module.function() == ("both", ("main", "old"))
 
 
 def test_a_body_that_enters_the_role_again(world: World) -> None:

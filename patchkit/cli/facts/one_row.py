@@ -43,7 +43,7 @@ def _full_change(change: Change, versions: Versions) -> FullChangeShape:
     return {
         **change_facts(change),
         "by": change.body_name,
-        "rebind": change.rebind,
+        "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
         "selected": reason is None,
         "reason": reason,
         "here": state_of(change.place),

@@ -48,7 +48,7 @@ def patch_facts(row: Row, selection: Selection) -> PatchShape:
     return {
         "name": row.name,
         "pack": row.pack,
-        "body": row.body,
+        "body": row.body if row.patch.body is not None else None,
         "roles": [str(role) for role in Role if role in row.roles],
         "requires": list(row.patch.requires),
         "changes": [change_facts(change) for change in row.patch.changes],

@@ -15,8 +15,8 @@ from patchkit.cli.facts.module_source import file_of, find_module, tree_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.declaration import Target
     from patchkit.report.shapes import StateShape
+    from patchkit.target import Target
 
     _Scope = ast.Module | ast.ClassDef
 
@@ -35,6 +35,8 @@ def state_of(target: Target) -> StateShape:
     tree = tree_of(spec)
     if tree is None:
         return _undecided(f"{target.module} has no source that can be read", file)
+    if "[" in target.qualname:
+        return _undecided("items of containers are made at run time", file)
     first = target.qualname.partition(".")[0]
     if spec.submodule_search_locations is not None and find_module(f"{target.module}.{first}"):
         return _undecided(f"{first} is also a submodule of {target.module}", file)

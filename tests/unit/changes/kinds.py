@@ -45,4 +45,11 @@ class Bench:
         """Prepare all, then apply all; returns what takes the last one back."""
         context = Context(self.upstream, self.body, self.sites)
         ready = [prepare(change, context) for change in changes]
-        return [one.apply() for one in ready][-1].undo
+        try:
+            for one in ready:
+                one.apply()
+        except BaseException:
+            for one in reversed(ready):
+                one.undo()
+            raise
+        return ready[-1].undo

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import push
 
 from patchkit.changes.resolve import MISSING, Location, stored
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import UndoError
+from patchkit.target import Item
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def test_any_order_of_pushes_and_removals(steps: list[tuple[str, Any]]) -> None:
     for label, (step, detail) in enumerate(steps):
         if step == "push":
             layer = replacing(("replacement", label)) if detail else wrapping(label)
-            undos.append(site.push(layer))
+            undos.append(push(site, layer))
             alive.append((label, detail))
         elif undos:
             at = detail % len(undos)
@@ -88,11 +90,11 @@ def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
     """A copy that a site remembers holds what the attribute holds, after every step."""
     module, other = upstream(), {"copy": "original", "theirs": "other"}
     site = site_on(module)
-    site.aliases.append((other, "copy"))
+    site.aliases.append((other, Item("copy")))
     undos: list[Any] = []
     for label, (step, detail) in enumerate(steps):
         if step == "push":
-            undos.append(site.push(wrapping(label)))
+            undos.append(push(site, wrapping(label)))
         elif undos:
             undos.pop(detail % len(undos))()
         assert other == {"copy": module.name, "theirs": "other"}
@@ -102,8 +104,8 @@ def test_a_copy_that_was_overwritten_is_left_alone() -> None:
     """Who assigned something else to the copied name keeps it."""
     module, other = upstream(), {"copy": "original"}
     site = site_on(module)
-    site.aliases.append((other, "copy"))
-    undo = site.push(wrapping(1))
+    site.aliases.append((other, Item("copy")))
+    undo = push(site, wrapping(1))
     other["copy"] = "theirs"
     undo()
     assert other == {"copy": "theirs"}
@@ -118,7 +120,7 @@ def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
     class Child(Base):
         pass
 
-    undo = site_on(Child).push(wrapping(1))
+    undo = push(site_on(Child), wrapping(1))
     assert vars(Child)["name"] == Around(1, "original")
     assert Base.name == "original"
     undo()
@@ -128,7 +130,7 @@ def test_an_inherited_attribute_is_deleted_at_the_end() -> None:
 def test_an_overwritten_attribute_is_not_touched() -> None:
     """Undo over somebody else's value is an error that names both, and leaves the value."""
     module = upstream()
-    undo = site_on(module).push(wrapping(1))
+    undo = push(site_on(module), wrapping(1))
     module.name = "theirs"
     with pytest.raises(UndoError, match=r"upstream\.name was overwritten .* 'theirs'"):
         undo()
@@ -139,7 +141,7 @@ def test_one_site_for_an_attribute() -> None:
     """Two patches on one attribute share its site, so that each can be taken off alone."""
     module, sites = upstream(), Sites()
     first = sites.at(Location(module, "name", "original", True))
-    first.push(wrapping(1))
+    push(first, wrapping(1))
     assert sites.at(Location(module, "name", module.name, True)) is first
 
 
@@ -147,11 +149,11 @@ def test_a_new_execution_makes_a_new_site() -> None:
     """What a reload has put there is the original from then on."""
     module, sites = upstream(), Sites()
     first = sites.at(Location(module, "name", "original", True))
-    first.push(wrapping(1))
+    push(first, wrapping(1))
     module.name = "reloaded"
     second = sites.at(Location(module, "name", "reloaded", True))
     assert second is not first
-    second.push(wrapping(2))()
+    push(second, wrapping(2))()
     assert module.name == "reloaded"
 
 
@@ -170,10 +172,12 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     owner: Any = Stubborn()
     sites = Sites()
     location = Location(owner, "name", "original", False)
+    refused = wrapping(1)
     with pytest.raises(AttributeError, match="cannot be set"):
-        sites.at(location).push(wrapping(1))
+        push(sites.at(location), refused)
+    sites.at(location).take(refused)
     Stubborn.stubborn = False
-    undo = sites.at(location).push(wrapping(2))
+    undo = push(sites.at(location), wrapping(2))
     assert owner.name == Around(2, "original")
     undo()
     assert stored(owner, "name") == ("original", False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.cli.facts.target_state import state_of
-from patchkit.declaration import Target
+from patchkit.target import Target
 
 if TYPE_CHECKING:
     from pathlib import Path

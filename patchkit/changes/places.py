@@ -1,0 +1,41 @@
+"""Read, write and remove an attribute of an object or an item of a container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patchkit.changes.resolve import MISSING, has_own, stored
+from patchkit.target import Item, Step
+
+
+def read(owner: Any, step: Step) -> Any:
+    """Return what is stored, inherited things included; MISSING if nothing is."""
+    if not isinstance(step, Item):
+        return stored(owner, step)[0]
+    try:
+        return owner[step.key]
+    except (LookupError, TypeError):
+        return MISSING
+
+
+def write(owner: Any, step: Step, value: Any) -> None:
+    """Store a value."""
+    if isinstance(step, Item):
+        owner[step.key] = value
+    else:
+        setattr(owner, step, value)
+
+
+def remove(owner: Any, step: Step) -> None:
+    """Remove what the owner itself holds, if it does."""
+    if isinstance(step, Item):
+        if read(owner, step) is not MISSING:
+            del owner[step.key]
+    elif has_own(owner, step):
+        delattr(owner, step)
+
+
+def words(owner: Any, step: Step) -> str:
+    """For messages: `module.name`, `Class.name`, `dict['key']`."""
+    where = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
+    return f"{where}{step}" if isinstance(step, Item) else f"{where}.{step}"
