@@ -8,16 +8,18 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from simnpu_lab import cluster, processes
 from simnpu_lab.generate import PROMPT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 STOP_SECONDS = 20.0
+AT_A_TIME = 8
 
 
 def ask(
@@ -26,11 +28,20 @@ def ask(
     env: Mapping[str, str],
     log: Path,
     *,
-    requests: int = 1,
+    enough: Callable[[], bool] = lambda: True,
     timeout: float = 240,
 ) -> list[list[int]]:
     """
     Run a command line that serves the model; return the tokens of every answer.
+
+    Args:
+        command: without the address, which is added.
+        model: to ask for.
+        env: of the server.
+        log: what the server says.
+        enough: asked after every round of requests; where several processes serve, nobody knows
+            which of them answers.
+        timeout: seconds to wait for the server, and then until it is enough.
 
     Raises:
         RuntimeError: it ended, or did not answer in time; the message holds the end of its log.
@@ -50,7 +61,7 @@ def ask(
         )
     try:
         await_health(server, address, timeout)
-        return [complete(address, model) for _ in range(requests)]
+        return list(_answers(address, model, enough, timeout))
     except (OSError, TimeoutError) as error:
         raise RuntimeError(f"{error}\n{processes.last_lines(log.read_text(), 40)}") from error
     finally:
@@ -69,6 +80,19 @@ def await_health(server: subprocess.Popen[bytes], address: str, timeout: float) 
         except OSError:
             time.sleep(0.2)
     raise TimeoutError(f"the server did not answer in {timeout:.0f} s")
+
+
+def _answers(
+    address: str, model: Path, enough: Callable[[], bool], timeout: float
+) -> Iterator[list[int]]:
+    """One request, then as many at a time as keep several servers busy."""
+    yield complete(address, model)
+    deadline = time.monotonic() + timeout
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        while not enough():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the requests were not enough in {timeout:.0f} s")
+            yield from pool.map(complete, [address] * AT_A_TIME, [model] * AT_A_TIME)
 
 
 def complete(address: str, model: Path) -> list[int]:
