@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchmarks import aliases, bootstrap, calls, imports, report, start_up, status, vllm_start
+from benchmarks import (
+    aliases,
+    bootstrap,
+    calls,
+    imports,
+    pile,
+    report,
+    start_up,
+    status,
+    vllm_start,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +33,7 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "imports": imports.run,
     "calls": calls.run,
     "aliases": aliases.run,
+    "pile": pile.run,
     "vllm-start": vllm_start.run,
     "status": status.run,
 }

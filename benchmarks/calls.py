@@ -1,4 +1,4 @@
-"""CPU time of one call of a replaced or wrapped function and method."""
+"""CPU time of one call of a replaced, edited or wrapped function and method."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ CLOSURE = "closure, *args, **kwargs"
 _EXACT = "closure, same signature"
 _BINDING = "closure, self bound"
 _REPLACE = "Replace"
+_EDIT = "Edit"
 _WRAP = "Wrap"
 _WRAPT = "wrapt.FunctionWrapper"
 _LOOP = "empty loop"
@@ -37,6 +38,7 @@ _CALLS = 20_000
 _NAMES = {
     PLAIN: "plain",
     _REPLACE: "replaced",
+    _EDIT: "edited",
     _EXACT: "exact",
     CLOSURE: "closure",
     _BINDING: "binding",
@@ -61,7 +63,7 @@ def around(wrapped, instance, args, kwargs):
     return wrapped(*args, **kwargs)
 """
 _PACK = """
-from patchkit import Patch, Replace, Role, Wrap
+from patchkit import Edit, Patch, Replace, Role, Wrap
 
 PATCHES = (
     Patch(
@@ -72,6 +74,8 @@ PATCHES = (
         changes=(
             Replace("sample_upstream:replaced", by="replacement"),
             Replace("sample_upstream:Sample.replaced", by="method"),
+            Edit("sample_upstream:edited", old="return one", new="return (one)"),
+            Edit("sample_upstream:Sample.edited", old="return one", new="return (one)"),
             Wrap("sample_upstream:wrapped", by="around"),
             Wrap("sample_upstream:Sample.wrapped", by="around"),
         ),
@@ -152,8 +156,10 @@ def _lines(kind: str, samples: Samples, against: list[str]) -> list[Line]:
 
 def _aims(kind: str, samples: Samples) -> list[Aim]:
     replaced = samples.ratio(_REPLACE, PLAIN).median
+    edited = samples.ratio(_EDIT, PLAIN).median
     wrapped = samples.ratio(_WRAP, CLOSURE).median
     return [
+        Aim(f"an edited {kind} costs what a plain one does", edited, 1.05),
         Aim(f"a replaced {kind} costs what a plain one does", replaced, 1.05),
         Aim(f"a wrapped {kind} costs 4/3 of a `*args, **kwargs` closure at most", wrapped, 4 / 3),
     ]

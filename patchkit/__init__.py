@@ -1,4 +1,12 @@
-"""patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author."""
+"""
+patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author.
+
+PYTEST_DONT_REWRITE: pytest would warn where patchkit armed the process before pytest came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from patchkit.bodies import watch_bodies
 from patchkit.declaration import (
@@ -13,6 +21,11 @@ from patchkit.declaration import (
     Role,
     Wrap,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from patchkit.block import applied
 
 watch_bodies()
 
@@ -29,4 +42,14 @@ __all__ = [
     "Replace",
     "Role",
     "Wrap",
+    "applied",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # For tests: no process that is patched has a use for it.
+    if name == "applied":
+        from patchkit.block import applied  # noqa: PLC0415
+
+        return applied
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

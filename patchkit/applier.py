@@ -6,6 +6,7 @@ The lock guards the bookkeeping only. It is never held while a body or upstream 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,22 @@ from typing import TYPE_CHECKING, Any
 from patchkit import rebind
 from patchkit.apply import apply_group, load_body, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
-from patchkit.errors import ApplyError
+from patchkit.errors import ApplyError, OverwrittenError
+from patchkit.overwrites import copies_that_came_back, stranger_at
 from patchkit.plan import APPLIED, FAILED, SKIPPED
+from patchkit.remarks import remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
+    from patchkit.changes.sites import Site
+    from patchkit.declaration import Change
     from patchkit.ledger import Ledger
     from patchkit.plan import Group, Plan, State
     from patchkit.selection import Selection
 
-    Scope = Callable[[], list[str]]
+    Scope = Callable[[], rebind.Where]
 
 _PATIENCE = 60.0
 """Seconds to wait for a patch that another thread is applying, before that is called an error."""
@@ -50,17 +55,28 @@ class Applier:
         self._selection = selection
         self._ledger = ledger
         self._is_whole = is_whole
-        self._held = rebind.Held(plan.keepers, self.sites.holds)
         self._executions: dict[str, int] = {}
+        self._told: set[tuple[str, str]] = set()
         self._free = threading.Condition(threading.Lock())
 
     def note_execution(self, module: str) -> None:
-        """A module is about to execute once more, and to overwrite what was applied to it."""
+        """
+        A module is about to execute once more, and to overwrite what was applied to it.
+
+        What an AfterImport has done is taken back before: its undo knows the module as it is now.
+        """
+        for group in reversed(self._plan.due(module, before=False)):
+            self._ledger.say_undo_errors(unwind(group.calls))
         with self._free:
             self._executions[module] = self._executions.get(module, 0) + 1
 
     def apply(
-        self, groups: Iterable[Group], modules: Mapping[str, ModuleType], scope: Scope
+        self,
+        groups: Iterable[Group],
+        modules: Mapping[str, ModuleType],
+        scope: Scope,
+        *,
+        from_body: bool = False,
     ) -> None:
         """
         Apply the groups that are not applied yet, then repoint copies in one pass.
@@ -68,7 +84,9 @@ class Applier:
         Args:
             groups: in the order in which they apply.
             modules: the groups' modules by name.
-            scope: names the modules that may hold copies of the originals.
+            scope: tells the modules that may hold copies of the originals.
+            from_body: this thread is at the end of importing their body. Another thread that is
+                applying one of them may be waiting for just that, and is not waited for.
 
         Raises:
             ApplyError: a required patch failed; the groups before it are applied.
@@ -77,21 +95,63 @@ class Applier:
         made: list[Group] = []
         try:
             for group in groups:
-                if self._claim(group, modules.get(group.module)):
+                if self._claim(group, modules.get(group.module), from_body=from_body):
                     self._apply_one(group, modules.get(group.module), made)
         finally:
             self._finish(made, scope)
 
-    def take_back(self, state: State) -> list[Exception]:
-        """Undo all changes of a row; return what went wrong on the way."""
+    def settle(self, state: State) -> None:
+        """
+        Ask whether a row is for here, before it is due.
+
+        Raises:
+            ApplyError: nobody can tell, and the patch is required.
+
+        """
+        try:
+            self._is_for_here(state)
+        except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
+            self._ledger.fail(state, error)
+
+    def changes_here(self, group: Group) -> list[tuple[int, Change]]:
+        """The changes of a group that are for the versions here."""
+        return [one for one in group.changes if self._selection.applies(one[1])]
+
+    def take_back(self, *states: State) -> list[Exception]:
+        """Undo all changes of rows; return what went wrong on the way."""
+        errors = [error for state in states for error in self._unwind(state)] + self._restore()
+        self._ledger.say_undo_errors(errors)
+        return errors
+
+    def _unwind(self, state: State) -> list[Exception]:
         errors: list[Exception] = []
         for group in reversed(state.groups):
             errors += unwind(group.undos)
+            group.calls.clear()
             group.sites.clear()
             group.done = None
-        rebind.restore(self.sites.rebound(), list(sys.modules), self._held)
-        self._ledger.say_undo_errors(errors)
         return errors
+
+    def _restore(self) -> list[Exception]:
+        try:
+            found = rebind.restore(self.sites.rebound(), rebind.everywhere(), self._held)
+        except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
+            return [error]
+        for copy in found.left:
+            self._ledger.say("info", f"undo: out of reach: {copy}")
+        return []
+
+    def inspect(self) -> None:
+        """
+        Look whether somebody else has overwritten what is applied here.
+
+        Raises:
+            ApplyError: yes, and the patch is required.
+
+        """
+        for state in list(self._plan.states.values()):
+            if state.status == APPLIED:
+                self._inspect(state)
 
     def after_fork(self) -> None:
         """Forget other threads, which are gone, and what they had half done."""
@@ -101,10 +161,11 @@ class Applier:
             if group.thread not in {None, me}:
                 unwind(group.undos)
                 group.thread = group.done = None
+                group.loads = False
 
     # -- one group ------------------------------------------------------------------------------
 
-    def _claim(self, group: Group, module: ModuleType | None) -> bool:
+    def _claim(self, group: Group, module: ModuleType | None, *, from_body: bool) -> bool:
         """Decide whether this thread applies the group now; waits for one that is at it."""
         if self._plan.states[group.row.name].status in {SKIPPED, FAILED}:
             return False
@@ -112,8 +173,13 @@ class Applier:
         with self._free:
             if group.thread == me:
                 return False
-            if not self._free.wait_for(lambda: group.thread is None, _PATIENCE):
+            free = self._free.wait_for(
+                lambda: group.thread is None or (from_body and group.loads), _PATIENCE
+            )
+            if not free:
                 raise ApplyError(_stuck(group))
+            if group.thread is not None:
+                return False
             if group.done == self._execution(group, module):
                 return False
             group.thread = me
@@ -136,20 +202,35 @@ class Applier:
                 self._free.notify_all()
 
     def _make(self, state: State, group: Group, module: ModuleType | None) -> bool:
-        changes = [one for one in group.changes if self._selection.applies(one[1])]
-        if not changes or (group.row.body in sys.modules and not self._is_whole(group.row.body)):
+        changes = self.changes_here(group)
+        if not changes or not (group.provides or self._has_no_half_body(group)):
             return False  # where somebody else imports the body, its end makes the group due again
-        if group.before and module is not None:
+        if group.before and not group.provides and module is not None:
             raise ApplyError(f"{group.module} was imported before patchkit could run before it")
-        body = load_body(group.row, afresh=group.done is not None)
+        body = self._load(group)
+        if not self._has_no_half_body(group):
+            return False  # the body itself asks for the module that it provides
         if (reason := reason_to_skip(group.row, body)) is not None:
             self._ledger.set(state, SKIPPED, reason)
             return False
         unwind(group.undos)  # what the module's last execution left of them
+        group.calls.clear()
         group.sites.clear()
         apply_group(group, changes, module, body, self.sites)
         group.done = self._execution(group, module)
         return True
+
+    def _load(self, group: Group) -> ModuleType:
+        with self._free:
+            group.loads = True
+            self._free.notify_all()
+        try:
+            return load_body(group.row, afresh=group.done is not None)
+        finally:
+            group.loads = False
+
+    def _has_no_half_body(self, group: Group) -> bool:
+        return group.row.body not in sys.modules or self._is_whole(group.row.body)
 
     def _is_for_here(self, state: State) -> bool:
         if not state.settled:
@@ -162,31 +243,94 @@ class Applier:
         return state.status not in {SKIPPED, FAILED}
 
     def _refuse_conflict(self, state: State) -> None:
-        for other in self._plan.states.values():
+        for other in list(self._plan.states.values()):
             named = other.row.name in state.row.patch.conflicts
             named = named or state.row.name in other.row.patch.conflicts
-            if named and self._selection.reason_to_skip(other.row) is None:
+            if named and self._is_selected(other, beside=state):
                 raise ApplyError(
                     f"it conflicts with {other.row.name}, which is selected too; leave one out "
                     "with PATCHKIT_DISABLE"
                 )
 
+    def _is_selected(self, other: State, beside: State) -> bool:
+        """Whether a row is there too; beside one that was asked for, whatever else is for here."""
+        if beside.forced:
+            return other.forced > 0 or other.status == APPLIED
+        return self._selection.reason_to_skip(other.row) is None
+
     # -- copies ---------------------------------------------------------------------------------
+
+    @property
+    def _held(self) -> rebind.Held:
+        return rebind.Held(self._plan.keepers, self.sites.holds)
 
     def _finish(self, made: list[Group], scope: Scope) -> None:
         groups = [group for group in made if self._still_wanted(group)]
-        sites = [site for group in groups for site in group.sites]
-        copies = rebind.repoint(sites, scope(), self._held) if sites else []
-        for group in groups:
-            state = self._plan.states[group.row.name]
-            self._ledger.set(state, APPLIED, **_report(group, copies))
+        try:
+            found = self._repoint(groups, scope)
+        except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
+            self._fail_together(groups, error)
+            return
+        for group, told in zip(groups, found, strict=True):
+            self._ledger.set(self._plan.states[group.row.name], APPLIED, **told)
+            for target, hidden in told.get("hidden", {}).items():
+                for name, top in hidden.items():
+                    text = f"{target}: the replacement of {name} is hidden by that of {top}"
+                    self._ledger.say("info", text)
+
+    def _repoint(self, groups: list[Group], scope: Scope) -> list[dict[str, Any]]:
+        """Repoint the copies of what the groups have changed; return what is to be told of each."""
+        sites = [site for group in groups for _, site in group.sites if site.rebind]
+        where = scope() if sites else rebind.nowhere()
+        outcome = rebind.repoint(sites, where, self._held)
+        return [remarks(group, outcome, late=where.late) for group in groups]
+
+    def _fail_together(self, groups: Iterable[Group], error: Exception) -> None:
+        states = list(dict.fromkeys(self._plan.states[group.row.name] for group in groups))
+        self.take_back(*reversed(states))
+        with contextlib.ExitStack() as stack:  # all are failed before one stops the process
+            for state in reversed(states):
+                stack.callback(self._ledger.fail, state, error)
 
     def _still_wanted(self, group: Group) -> bool:
-        """Another group of the same row may have failed meanwhile, in another thread."""
+        """Whether nobody has failed or undone its row meanwhile, in another thread."""
         state = self._plan.states[group.row.name]
-        if state.status == FAILED:
+        if state.status in {FAILED, SKIPPED}:
             self.take_back(state)
-        return state.status != FAILED
+        return state.status not in {FAILED, SKIPPED}
+
+    # -- strangers ------------------------------------------------------------------------------
+
+    def _inspect(self, state: State) -> None:
+        for group in state.groups:
+            for target, site in tuple(group.sites) if self._is_settled(group) else ():
+                if (error := self._look_at(state, target, site)) is not None:
+                    self._unwind(state)  # all its changes or none
+                    self._restore()
+                    self._ledger.fail(state, error, module=group.module)
+                    return
+
+    def _is_settled(self, group: Group) -> bool:
+        """Whether a group is applied to the module as it is now, and not about to be anew."""
+        executions = self._executions.get(group.module, 0)
+        return group.thread is None and group.done is not None and group.done[0] == executions
+
+    def _look_at(self, state: State, target: str, site: Site) -> OverwrittenError | None:
+        name = state.row.name
+        if (stranger := stranger_at(site, self.sites)) is not None:
+            event = "wrapped" if stranger.wraps else "overwritten"
+            self._tell_once(event, "info", name, target, stranger.by)
+            if not stranger.wraps:
+                return OverwrittenError(f"{target} was overwritten by {stranger.by}")
+        for words in copies_that_came_back(site):
+            self._tell_once("overwritten", "warning", name, words, "what it copied before")
+        return None
+
+    def _tell_once(self, event: str, level: str, name: str, target: str, by: str) -> None:
+        if (name, text := f"{target} was {event} by {by}") not in self._told:
+            self._told.add((name, text))
+            self._ledger.note(event, name=name, target=target, by=by)
+            self._ledger.say(level, f"{name}: {text}")
 
 
 def _stuck(group: Group) -> str:
@@ -195,11 +339,3 @@ def _stuck(group: Group) -> str:
         f"expected it to end; look at what body {group.row.body} waits for, or leave the patch "
         f"out with PATCHKIT_DISABLE={group.row.name}"
     )
-
-
-def _report(group: Group, copies: list[rebind.Copy]) -> dict[str, Any]:
-    rebound = [str(copy) for copy in copies if copy.site in group.sites]
-    left = [
-        name for site in group.sites for name in rebind.subclasses_left(site.original, site.current)
-    ]
-    return {"module": group.module, "rebound": rebound, "out_of_reach": left}

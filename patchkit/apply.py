@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
+from patchkit.changes.rebuilding import rebuild_after
 from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.waves import in_waves
 from patchkit.errors import TargetError
+from patchkit.rebind.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +61,7 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        outer.pop(child)
+        outer.pop(child, None)  # an undo may have done it
         if former is not MISSING:
             outer[child] = former
         raise
@@ -107,25 +110,44 @@ def apply_group(
         sites: every changed attribute of this process.
 
     """
-    prepared = [
-        (change, prepare(change, Context(module, body, sites, group.row.name, (group.rank, place))))
-        for place, change in changes
-    ]
     try:
-        for change, ready in prepared:
-            _make(group, change, ready)
+        for wave in in_waves(changes):
+            _apply_wave(group, wave, module, body, sites)
     except BaseException:
         unwind(group.undos)
         raise
 
 
+def _apply_wave(
+    group: Group,
+    wave: Iterable[tuple[int, Change]],
+    module: ModuleType | None,
+    body: ModuleType,
+    sites: Sites,
+) -> None:
+    """Resolve all changes of a wave, then make them."""
+    prepared = [
+        (change, prepare(change, Context(module, body, sites, group.row.name, (group.rank, place))))
+        for place, change in wave
+    ]
+    rebuild = rebuild_after([ready for _, ready in prepared], sites)
+    if rebuild is not None:
+        group.undos.append(rebuild.undo)  # first, so that it runs once the changes are taken back
+    for change, ready in prepared:
+        _make(group, change, ready)
+    if rebuild is not None:
+        rebuild.apply()
+
+
 def _make(group: Group, change: Change, ready: Prepared) -> None:
     group.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
+    if change.kind == "AfterImport":
+        group.calls.append(ready.undo)
     ready.apply()
-    if change.rebind:
-        for site in ready.sites:
-            site.rebind = True
-            group.sites.append(site)
+    scope = scope_of(change.place.module, change.rebind)
+    for site in ready.sites:
+        site.rebind |= scope
+        group.sites.append((str(change.place), site))
 
 
 def unwind(undos: list[Callable[[], None]]) -> list[Exception]:

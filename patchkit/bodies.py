@@ -25,6 +25,7 @@ class BodyFinder(Finder):
 
     def __init__(self) -> None:
         super().__init__(self)
+        self.is_resting = False
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -36,6 +37,8 @@ class BodyFinder(Finder):
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
         """Arm, before the body executes and imports what it patches."""
+        if self.is_resting:
+            return
         self.uninstall()
         importlib.import_module("patchkit.auto")  # by name: the session is a layer above
 
@@ -54,6 +57,13 @@ def stop_watching_bodies() -> None:
     for finder in list(sys.meta_path):
         if isinstance(finder, BodyFinder):
             finder.uninstall()
+
+
+def rest_from_bodies(*, resting: bool) -> None:
+    """Have it do nothing for a while: a session that does not arm the process loads bodies."""
+    for finder in list(sys.meta_path):
+        if isinstance(finder, BodyFinder):
+            finder.is_resting = resting
 
 
 def _is_body(name: str) -> bool:

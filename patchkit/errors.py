@@ -64,5 +64,21 @@ class TargetError(PatchkitError):
     """A target that is not there, or is not of the kind that the change needs."""
 
 
+class OverwrittenError(PatchkitError):
+    """Somebody else has overwritten what a patch had changed."""
+
+
 class UndoError(PatchkitError):
     """A change could not be taken back; what could be was."""
+
+
+class UpstreamError(PatchkitError):
+    """A release of upstream, or what lists its releases, cannot be read."""
+
+
+class UnreachableError(UpstreamError):
+    """A server that does not answer, or that must not be asked."""
+
+
+class LockError(PatchkitError):
+    """A `patchkit.lock` that cannot be read or written."""

@@ -28,7 +28,7 @@ from patchkit.initializing import (
 from patchkit.loaders import Notifier, Watcher, has_executed, instrument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
@@ -44,11 +44,15 @@ class Finder:
 
     Args:
         watcher: told of every execution of a watched module.
+        provide: asked for the spec of a watched module that no other finder finds.
 
     """
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(
+        self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
+    ) -> None:
         self._notifier = Notifier(watcher)
+        self._provide = provide
         self._notifier.own[_UTIL] = _hook
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
@@ -84,7 +88,7 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find what the finders behind this one find, and instrument its loader."""
+        """Find what the finders behind this one find, or what is provided; instrument it."""
         if sys.meta_path[0] is not self:
             self._come_first()
         if name not in self._notifier.names and name not in self._notifier.own:
@@ -94,7 +98,7 @@ class Finder:
             return None  # a finder that we ask asks all others in turn, and means those behind us
         self._asking.add(key)
         try:
-            spec = _first_spec(self._behind(), name, path, target)
+            spec = _first_spec(self._behind(), name, path, target) or self._provided(name)
         finally:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
@@ -127,6 +131,11 @@ class Finder:
         if not is_initializing(spec) or has_executed(spec):
             return False
         return when_initialized(spec, self._notifier.completed, name)
+
+    def _provided(self, name: str) -> ModuleSpec | None:
+        if self._provide is None or not self._notifier.active or name not in self._notifier.names:
+            return None
+        return self._provide(name)
 
     def _come_first(self) -> None:
         """

@@ -44,6 +44,10 @@ class Ledger:
         self.journal.write("patch", name=name, status=status, reason=reason, **facts)
         self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
 
+    def note(self, event: str, **facts: Any) -> None:
+        """Write to the journal what is no change of status."""
+        self.journal.write(event, **facts)
+
     def say(self, level: str, text: str) -> None:
         """Write to stderr what is loud enough."""
         say(level, text, self._settings.log)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from patchkit.declaration import Role
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from patchkit.changes.sites import Site
     from patchkit.declaration import Change
     from patchkit.registry import Registry, Row
+
+    # Module, before it executes, serves it.
+    _Key = tuple[str, bool, bool]
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 
@@ -24,24 +29,31 @@ class Group:
         row: their row.
         module: name of the module.
         before: due just before the module executes, not after.
+        provides: it serves the module itself, where nobody else does.
         rank: place of the row among all rows.
         changes: in declared order with their places in the row, those for other versions included.
         done: which execution of the module they were applied to; None while they are not.
         thread: ident of the thread that is applying them now.
+        loads: whether that thread is importing the body, or waits for who does.
         undos: what takes them back, in the order in which they were made.
-        sites: changed attributes whose copies may have to be repointed.
+        calls: those of the undos that belong to one execution of the module, and run before the
+            next.
+        sites: changed attributes, each with the target that led to it.
 
     """
 
     row: Row
     module: str
     before: bool
+    provides: bool = False
     rank: int = 0
     changes: list[tuple[int, Change]] = field(default_factory=list)
     done: tuple[int, int] | None = None
     thread: int | None = None
+    loads: bool = False
     undos: list[Callable[[], None]] = field(default_factory=list)
-    sites: list[Site] = field(default_factory=list)
+    calls: list[Callable[[], None]] = field(default_factory=list)
+    sites: list[tuple[str, Site]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -56,6 +68,7 @@ class State:
         reason: of skipped and failed, in words.
         error: of failed.
         settled: whether it has been asked if the row is for here.
+        forced: how many ask for it in this process, whatever its roles.
 
     """
 
@@ -65,6 +78,16 @@ class State:
     reason: str = ""
     error: BaseException | None = None
     settled: bool = False
+    forced: int = 0
+
+    @property
+    def is_for_every_role(self) -> bool:
+        """Whether every process is to have it."""
+        return self.row.roles.issuperset(Role)
+
+    def is_for(self, roles: Collection[Role]) -> bool:
+        """Whether a process with these roles is to have it."""
+        return self.forced > 0 or not self.row.roles.isdisjoint(roles)
 
 
 class Plan:
@@ -72,20 +95,35 @@ class Plan:
 
     def __init__(self, registry: Registry) -> None:
         self.states: dict[str, State] = {}
-        self._groups: dict[tuple[str, bool], list[Group]] = {}
-        for rank, row in enumerate(registry):
-            self.states[row.name] = State(row, self._group(row, rank))
+        self._groups: dict[_Key, list[Group]] = {}
         self._by_body: dict[str, list[Group]] = {}
-        for state in self.states.values():
-            if state.row.patch.body is not None:
-                self._by_body.setdefault(state.row.body, []).extend(state.groups)
-        # Bodies call the originals under the names that they imported.
-        self.keepers = ("patchkit", *{row.pack for row in registry})
+        self._next_rank = 0
+        for row in registry:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Take in a row, to apply after those that are here."""
+        state = State(row, self._group(row, self._next_rank))
+        self._next_rank += 1
+        if row.patch.body is not None:
+            self._by_body.setdefault(row.body, []).extend(state.groups)
+        self.states[row.name] = state
+
+    def remove(self, name: str) -> None:
+        """Leave a row out again."""
+        state = self.states.pop(name)
+        for groups in (*self._groups.values(), *self._by_body.values()):
+            groups[:] = [group for group in groups if group not in state.groups]
+
+    @property
+    def keepers(self) -> tuple[str, ...]:
+        """Packages that keep originals: bodies call them under the names that they imported."""
+        return ("patchkit", *{state.row.pack for state in self.states.values()})
 
     @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
-        return {module for module, _ in self._groups} | set(self._by_body)
+        return {module for module, *_ in self._groups} | set(self._by_body)
 
     def of_body(self, module: str) -> list[Group]:
         """Return the groups whose body is this module."""
@@ -93,19 +131,28 @@ class Plan:
 
     def due(self, module: str, *, before: bool) -> list[Group]:
         """Return the groups of a module in the order in which they apply."""
-        return self._groups.get((module, before), [])
+        return list(self._groups.get((module, before, False), ()))
+
+    def providing(self, module: str) -> list[Group]:
+        """Return the groups that serve a module, should nobody else."""
+        return list(self._groups.get((module, True, True), ()))
+
+    def provides_beneath(self, module: str) -> bool:
+        """Whether a module is served whose name makes this one a package."""
+        served = (key[0] for key, groups in list(self._groups.items()) if key[2] and groups)
+        return any(name.startswith(f"{module}.") for name in served)
 
     def groups(self) -> Iterator[Group]:
         """Iterate over all groups in the order in which their rows apply."""
-        return (group for state in self.states.values() for group in state.groups)
+        return (group for state in list(self.states.values()) for group in state.groups)
 
     def _group(self, row: Row, rank: int) -> list[Group]:
-        groups: dict[tuple[str, bool], Group] = {}
+        groups: dict[_Key, Group] = {}
         for place, change in enumerate(row.patch.changes):
-            key = (change.place.module, change.before)
+            key = (change.place.module, change.before, change.kind == "Provide")
             group = groups.get(key)
             if group is None:
-                group = groups[key] = Group(row, *key, rank)
+                group = groups[key] = Group(row, *key, rank=rank)
                 self._groups.setdefault(key, []).append(group)
             group.changes.append((place, change))
         return list(groups.values())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from patchkit.bodies import stop_watching_bodies
+from patchkit.bodies import rest_from_bodies, stop_watching_bodies
 from patchkit.children import watch_children
 from patchkit.declaration import Role
 from patchkit.entries import watch_entries
 from patchkit.environment import Settings
+from patchkit.errors import SettingsError
 from patchkit.journal import Journal
 from patchkit.registry import Registry
 from patchkit.roles import initial_roles, is_ray_worker
@@ -16,13 +20,39 @@ from patchkit.selection import Selection
 from patchkit.session import Session
 from patchkit.versions import Versions
 
-_here: dict[str, Session] = {}
-"""Holds the one session; `setdefault` says which of two threads has made it."""
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+@dataclass
+class _Here:
+    """
+    The one session of this process.
+
+    Args:
+        session: it, armed or lent.
+        is_armed: it is there for the process, not only for those who borrow it.
+        borrowers: how many do.
+        hears_of_forks: it is told of them.
+        guard: held while these are read and written together, and never longer.
+        turn: of a borrower that comes or goes; rows are read meanwhile, but no body is loaded.
+
+    """
+
+    session: Session | None = None
+    is_armed: bool = False
+    borrowers: int = 0
+    hears_of_forks: bool = False
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    turn: threading.RLock = field(default_factory=threading.RLock)
+
+
+_here = _Here()
 
 
 def current() -> Session | None:
     """Return this process's session, or None where patchkit is not armed."""
-    return _here.get("session")
+    return _here.session if _here.is_armed else None
 
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
@@ -41,21 +71,80 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     settings = Settings.read()
     if not settings.enabled:
         return None
-    made = _make(settings)
-    session = _here.setdefault("session", made)
-    if session is made:
-        os.register_at_fork(after_in_child=_after_fork)
+    session, is_first = _take(_here.session or _make(settings), arming=True)
+    if is_first:
         stop_watching_bodies()
+        watch_entries(session)
+        watch_children(session)
         session.arm(initial_roles(os.environ) if roles is None else roles)
     return session
 
 
+def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
+    """
+    Return this process's session; one that is in no role where the process is not armed.
+
+    Args:
+        names: of patches that it should know; none means all.
+        packs: modules with further rows, which are for no role.
+
+    Raises:
+        PatchkitError: a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
+
+    """
+    settings = Settings.read()
+    if not settings.enabled:
+        raise SettingsError("PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1")
+    with _here.turn:
+        return _lend(settings, names, packs)
+
+
+def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) -> Session:
+    present = _here.session
+    session, is_first = _take(present or _make(settings), arming=False)
+    try:
+        if is_first:
+            rest_from_bodies(resting=True)
+            session.arm(frozenset(), lent=True)
+        if packs or (present and not (names and session.states.keys() >= set(names))):
+            session.meet(Registry.collect(settings, packs))
+    except BaseException:
+        give_back(session)
+        raise
+    return session
+
+
+def give_back(session: Session) -> None:
+    """Return a session that was lent; the last one does away with it, unless it was armed since."""
+    with _here.turn:
+        with _here.guard:
+            _here.borrowers -= 1
+            is_over = not (_here.borrowers or _here.is_armed)
+            if is_over:
+                _here.session = None
+        if is_over:
+            session.stand_down()
+            rest_from_bodies(resting=False)
+
+
+def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
+    """The one session, this one if there is none, and whether it is yet to be armed, or lent."""
+    with _here.guard:
+        session = _here.session = _here.session or session
+        if arming:
+            is_first, _here.is_armed = not _here.is_armed, True
+        else:
+            is_first = not (_here.is_armed or _here.borrowers)
+            _here.borrowers += 1
+        hears, _here.hears_of_forks = _here.hears_of_forks, True
+    if not hears:
+        os.register_at_fork(after_in_child=_after_fork)
+    return session, is_first
+
+
 def _make(settings: Settings) -> Session:
     selection = Selection(settings, Versions.of(settings))
-    session = Session(Registry.collect(settings), selection, Journal(settings.journal))
-    watch_entries(session)
-    watch_children(session)
-    return session
+    return Session(Registry.collect(settings), selection, Journal(settings.journal))
 
 
 def arrive(role: str | None) -> None:
@@ -75,5 +164,6 @@ def arrive_in_actor(role: str) -> None:
 
 
 def _after_fork() -> None:
-    if (session := current()) is not None:
-        session.after_fork()
+    _here.guard, _here.turn = threading.Lock(), threading.RLock()
+    if _here.session is not None:
+        _here.session.after_fork()

@@ -105,10 +105,19 @@ def read_pack(name: str) -> tuple[Row, ...]:
 
     """
     module = _import_pack(name)
-    patches = check_pack(name, module)
-    for patch in patches:
-        check_patch(name, patch)
-    return tuple(Row(name, patch, _roles(name, patch)) for patch in patches)
+    return tuple(row_of(name, patch) for patch in check_pack(name, module))
+
+
+def row_of(pack: str, patch: Patch) -> Row:
+    """
+    Make a row of a pack's patch.
+
+    Raises:
+        DeclarationError: it is malformed.
+
+    """
+    check_patch(pack, patch)
+    return Row(pack, patch, _roles(pack, patch))
 
 
 def _import_pack(name: str) -> ModuleType:

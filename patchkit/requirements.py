@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchkit.errors import RequirementError, VersionError
@@ -73,6 +73,34 @@ def satisfies(version: str, specifier: str) -> bool:
 
     """
     return is_within(Found("", version, ""), _specifier_set(specifier))
+
+
+@dataclass(frozen=True, order=True)
+class Listed:
+    """
+    A version as an index lists it.
+
+    Args:
+        order: what it is compared by.
+        public: the text, without a local part.
+        is_prerelease: whether it comes before its release.
+
+    """
+
+    order: Version
+    public: str = field(compare=False)
+    is_prerelease: bool = field(compare=False)
+
+
+def parse_version(text: str) -> Listed | None:
+    """Read a version; None where it is none."""
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - late, see above
+
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        return None
+    return Listed(Version(version.public), version.public, version.is_prerelease)
 
 
 def check_requirement(text: str) -> None:

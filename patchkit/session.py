@@ -8,6 +8,7 @@ its roles; whichever comes last makes it due.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib import _bootstrap
 from threading import get_ident
 from typing import TYPE_CHECKING
@@ -21,19 +22,23 @@ from patchkit.changes.wrap import wrapped_at
 from patchkit.declaration import Role
 from patchkit.errors import AgreementError, TargetError, UndoError, UnknownPatchError
 from patchkit.finder import Finder, is_half_imported
+from patchkit.hold import Holds
 from patchkit.journal import process_facts
 from patchkit.ledger import Ledger
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
-from patchkit.rebind import modules_since
+from patchkit.provided import is_served, loader_of, not_found, spec_provided
+from patchkit.rebind import everywhere, modules_since, nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
     from patchkit.journal import Journal
     from patchkit.plan import Group, State
-    from patchkit.registry import Registry
+    from patchkit.rebind import Where
+    from patchkit.registry import Registry, Row
     from patchkit.selection import Selection
     from patchkit.target import Target
 
@@ -62,9 +67,13 @@ class Session:
         self._plan = Plan(registry)
         self._ledger = Ledger(self._plan.states, selection.settings, journal)
         self._applier = Applier(self._plan, selection, self._ledger, self._is_whole)
-        self._finder = Finder(self)
+        self._finder = Finder(self, self.provide)
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
+        self._awaits_role = False
+        self._holds = Holds(
+            selection, self._applier, self._ledger, self.roles, apply_late=self._apply_late
+        )
 
     @property
     def states(self) -> dict[str, State]:
@@ -73,9 +82,19 @@ class Session:
 
     # -- arm ------------------------------------------------------------------------------------
 
-    def arm(self, roles: Collection[Role]) -> None:
-        """Watch imports from now on, and enter the roles that the process has already."""
+    def arm(self, roles: Collection[Role], *, lent: bool = False) -> None:
+        """
+        Watch imports from now on, and enter the roles that the process has already.
+
+        Args:
+            roles: those; none where they will be known later.
+            lent: never, as the process is not armed; patches are only held.
+
+        """
         self._tell_armed()
+        self._awaits_role = not (roles or lent)
+        if self._awaits_role:
+            self._settle_provided(one for one in self.states.values() if one.is_for_every_role)
         watched = self._plan.modules | set(self._hooks)
         self._finder.watch(watched)
         self._finder.install()
@@ -92,11 +111,15 @@ class Session:
 
     def disarm(self) -> None:
         """Take everything back, patchkit's own hooks included, and watch no more."""
-        self._finder.uninstall()
+        self.stand_down()
         try:
             self.undo()
         finally:
             unwind(self._own_undos)
+
+    def stand_down(self) -> None:
+        """Watch imports no more; what is applied stays."""
+        self._finder.uninstall()
 
     def when_imported(self, name: str, hook: Hook) -> None:
         """Call `hook(module)` after each execution of a module; say so before `arm`."""
@@ -120,17 +143,47 @@ class Session:
     def importing(self, name: str) -> None:
         """A module is about to execute."""
         self._applier.note_execution(name)
-        self._apply(self._plan.due(name, before=True), {}, list)
+        self._apply(self._plan.due(name, before=True), {}, nowhere)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
         with bound_in_parent(name, module):
             self._run_hooks(name, module)
             missed = [group for group in self._plan.due(name, before=True) if group.done is None]
-            due = [*missed, *self._plan.due(name, before=False)]
+            # Those that serve the module have done so now, or refuse one that upstream has.
+            due = [*missed, *self._plan.providing(name), *self._plan.due(name, before=False)]
             self._apply(due, {name: module}, lambda: modules_since(name))
             if waiting := self._plan.of_body(name):
-                self._apply_late(waiting)
+                self._apply_late(waiting, from_body=True)
+            _refuse_withdrawn(name, module)
+
+    def provide(self, name: str) -> ModuleSpec | None:
+        """
+        Make the spec of a module that nobody finds, if a patch of this process serves it.
+
+        Raises:
+            ApplyError: the patch is required, and failed.
+
+        """
+        # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
+        for group in self._plan.providing(name):
+            state = self.states[group.row.name]
+            if self._is_wanted(group):
+                self._ledger.stop_if_failed([state])
+                offers = state.settled and state.status in {ARMED, APPLIED}
+                if offers and self._applier.changes_here(group):
+                    package = self._plan.provides_beneath(name)
+                    return spec_provided(name, self._serve, package=package)
+        return None
+
+    def _settle_provided(self, states: Iterable[State]) -> None:
+        for state in list(states):
+            if any(group.provides for group in state.groups):
+                self._applier.settle(state)
+
+    def _serve(self, name: str, module: ModuleType) -> bool:
+        self._apply(self._plan.providing(name), {name: module}, nowhere)
+        return is_served(module)
 
     # -- roles ----------------------------------------------------------------------------------
 
@@ -139,10 +192,12 @@ class Session:
         Enter a role: apply what has waited for it.
 
         Raises:
-            ApplyError: a required patch of the role fails now, or has failed before.
+            ApplyError: a required patch of the role fails now, or has failed before, or somebody
+                has overwritten what one had changed.
 
         """
         self._ledger.stop_if_failed(self.states.values(), (role,))
+        self._applier.inspect()
         visit = (role, get_ident())
         if role in self._entered or visit in self._entering:
             return
@@ -151,6 +206,7 @@ class Session:
             self.journal.write("role", role=str(role))
         self._entering.add(visit)
         try:
+            self._settle_provided(one for one in self.states.values() if role in one.row.roles)
             # Where another thread is at it, this waits until everything is applied.
             self._apply_late(group for group in self._plan.groups() if role in group.row.roles)
             self._ledger.stop_if_failed(self.states.values(), (role,))
@@ -163,20 +219,22 @@ class Session:
         Stop where a required patch of this process has failed and somebody swallowed the error.
 
         Raises:
-            ApplyError: one has.
+            ApplyError: one has, or somebody has overwritten what one had changed.
 
         """
         self._ledger.stop_if_failed(self.states.values(), self.roles)
+        self._applier.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
         self._entered.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
-        for state in reversed(self.states.values()):
-            if state.status == APPLIED and not state.row.roles & set(roles):
-                self._applier.take_back(state)
-                self._ledger.set(state, ARMED, "for another role")
+        others = [one for one in reversed(self.states.values()) if not one.is_for(roles)]
+        applied = [state for state in others if state.status == APPLIED]
+        self._applier.take_back(*applied)
+        for state in applied:
+            self._ledger.set(state, ARMED, "for another role")
         for role in sorted(roles):
             self.enter(role)
 
@@ -226,12 +284,13 @@ class Session:
             UndoError: something could not be taken back; the rest was.
 
         """
-        chosen = self._named(self.states if names is None else names)
-        errors: list[Exception] = []
-        for state in reversed(chosen):
-            if state.status in {APPLIED, ARMED}:
-                errors += self._applier.take_back(state)
-                self._ledger.set(state, SKIPPED, "undone")
+        chosen = reversed(self._named(self.states if names is None else names))
+        wanted = [state for state in chosen if state.status in {APPLIED, ARMED}]
+        for state in wanted:
+            state.status = SKIPPED  # first, so that no other thread applies it meanwhile
+        errors = self._applier.take_back(*wanted)
+        for state in wanted:
+            self._ledger.set(state, SKIPPED, "undone")
         if errors:
             raise UndoError("; ".join(str(error) for error in errors))
 
@@ -242,7 +301,65 @@ class Session:
             if state.status == SKIPPED:
                 state.settled = False
                 self._ledger.set(state, ARMED)
+        self._settle_provided(chosen)
         self._apply_late(group for state in chosen for group in state.groups)
+
+    # -- hold -----------------------------------------------------------------------------------
+
+    def hold(self, names: Collection[str]) -> tuple[str, ...]:
+        """
+        Apply patches whatever the roles of this process, and import what they change.
+
+        Args:
+            names: of the patches; none means all that are for here.
+
+        Returns:
+            The names, to be let go later, once for each time that they are held.
+
+        Raises:
+            UnknownPatchError: a name that no row has.
+            ApplyError: a patch is not for here, or fails; all are as they were.
+
+        """
+        if names:
+            chosen = set(self._row_names(names))
+            states = [state for name, state in list(self.states.items()) if name in chosen]
+        else:
+            states = [
+                one for one in list(self.states.values()) if not self._holds.reason_to_skip(one)
+            ]
+        self._holds.hold(states)
+        return tuple(state.row.name for state in states)
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """
+        Take back what was held, unless others hold it, or a role of this process has it anyway.
+
+        Raises:
+            UndoError: something could not be taken back; the rest was.
+
+        """
+        errors = self._holds.let_go(self._named(names))
+        self._forget_guests()
+        if errors:
+            raise UndoError("; ".join(str(error) for error in errors))
+
+    def meet(self, rows: Iterable[Row]) -> None:
+        """Know further rows until nobody holds one of them; they are for no role."""
+        for row in rows:
+            if row.name not in self.states:
+                self._plan.add(replace(row, roles=frozenset()))
+        self._finder.watch(self._plan.modules)
+        _let_pass(self._plan.modules)
+
+    def _forget_guests(self) -> None:
+        if any(state.forced for state in list(self.states.values())):
+            return
+        for name in [name for name, state in list(self.states.items()) if not state.row.roles]:
+            self._plan.remove(name)
+
+    def _row_names(self, names: Iterable[str]) -> list[str]:
+        return [state.row.name for state in self._named(names)]
 
     def _named(self, names: Iterable[str]) -> list[State]:
         names = list(names)
@@ -272,19 +389,33 @@ class Session:
         self,
         groups: Iterable[Group],
         modules: dict[str, ModuleType],
-        scope: Callable[[], list[str]],
+        scope: Callable[[], Where],
+        *,
+        from_body: bool = False,
     ) -> None:
-        due = [group for group in groups if group.row.roles & self.roles]
+        due = [group for group in groups if self._is_wanted(group)]
         if due:
             self._ledger.stop_if_failed(self.states[group.row.name] for group in due)
-            self._applier.apply(due, modules, scope)
+            self._applier.apply(due, modules, scope, from_body=from_body)
 
-    def _apply_late(self, groups: Iterable[Group]) -> None:
+    def _is_wanted(self, group: Group) -> bool:
+        """
+        Whether a role of this process, or somebody who holds it, has the group's patch.
+
+        A module for every role is there before the role is known: a Ray worker process learns that
+        from its actor's class, and what defines the class may import the module.
+        """
+        state = self.states[group.row.name]
+        any_role = group.provides and self._awaits_role and not self.roles
+        return state.is_for(self.roles) or (any_role and state.is_for_every_role)
+
+    def _apply_late(self, groups: Iterable[Group], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
         missed = [group for group in groups if group.done is None or not group.before]
         names = dict.fromkeys(group.module for group in missed)
         whole = {name: sys.modules[name] for name in names if self._is_whole(name)}
-        self._apply([g for g in missed if g.module in whole], whole, lambda: list(sys.modules))
+        due = [group for group in missed if group.module in whole]
+        self._apply(due, whole, everywhere, from_body=from_body)
 
     def _is_whole(self, name: str) -> bool:
         """Whether a module has been imported; if it is being imported, `imported` will come."""
@@ -296,6 +427,12 @@ class Session:
     def _run_hooks(self, name: str, module: ModuleType) -> None:
         for hook in self._hooks.get(name, ()):
             hook(module)
+
+
+def _refuse_withdrawn(name: str, module: ModuleType) -> None:
+    """Fail the import of a module that was served by a patch whose other changes have failed."""
+    if loader_of(module) is not None and not is_served(module):
+        raise not_found(name)
 
 
 def _let_pass(names: Iterable[str]) -> None:

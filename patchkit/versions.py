@@ -64,6 +64,16 @@ class Versions:
             self._found[name] = self._override(name) or self._search(name)
         return self._found[name]
 
+    def believed(self, name: str) -> Found | None:
+        """
+        Return the version that a variable says a distribution has; None where none does.
+
+        Raises:
+            VersionError: an override is no version, or does not say which release it means.
+
+        """
+        return self._override(canonical(name))
+
     def unmet(self, requirement: str) -> str | None:
         """
         The reason why a requirement does not hold here; None when it holds.

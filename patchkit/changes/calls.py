@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
 
     from patchkit.changes.context import Context
@@ -24,18 +23,18 @@ class PreparedCall:
     function: Any
     module: ModuleType | None
     sites: tuple[Site, ...] = ()
-    _take_back: Callable[[], object] | None = None
+    _result: object = None
 
     def apply(self) -> None:
         """Call it; what it returns takes the effect back, if it can be called."""
         takes_module = self.module is not None and _required_arguments(self.function) == 1
-        result = self.function(self.module) if takes_module else self.function()
-        self._take_back = result if callable(result) else None
+        given = (self.module,) if takes_module else ()
+        self._result = self.function(*given)
 
     def undo(self) -> None:
         """Call what the function returned, once."""
-        take_back, self._take_back = self._take_back, None
-        if take_back is not None:
+        take_back, self._result = self._result, None
+        if callable(take_back):
             take_back()
 
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchkit.changes.resolve import MISSING, has_own, stored
+from patchkit.changes.resolve import MISSING, has_own, item_of, stored
 from patchkit.target import Item, Step
 
 
 def read(owner: Any, step: Step) -> Any:
     """Return what is stored, inherited things included; MISSING if nothing is."""
-    if not isinstance(step, Item):
-        return stored(owner, step)[0]
-    try:
-        return owner[step.key]
-    except (LookupError, TypeError):
-        return MISSING
+    return item_of(owner, step) if isinstance(step, Item) else stored(owner, step)[0]
 
 
 def write(owner: Any, step: Step, value: Any) -> None:

@@ -54,7 +54,8 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     for step in path:
         owner = _step(module, qualname, owner, step)
     if isinstance(last, Item):
-        value = _item(owner, last, MISSING)
+        last = _from_the_front(owner, last)
+        value = item_of(owner, last)
         return Location(owner, last, value, value is not MISSING)
     return Location(owner, last, *stored(owner, last))
 
@@ -107,17 +108,27 @@ def _dynamic(owner: Any, name: str) -> Any:
 
 
 def _step(module: ModuleType, qualname: str, owner: Any, step: Step) -> Any:
-    value = _item(owner, step, MISSING) if isinstance(step, Item) else getattr(owner, step, MISSING)
+    value = item_of(owner, step) if isinstance(step, Item) else getattr(owner, step, MISSING)
     if value is MISSING:
         raise TargetError(_missing(module, qualname, owner, step))
     return value
 
 
-def _item(owner: Any, item: Item, default: Any) -> Any:
+def item_of(owner: Any, item: Item) -> Any:
+    """Return what a container holds there, or MISSING; a defaultdict makes no new item for it."""
     try:
+        if hasattr(type(owner), "keys") and item.key not in owner:
+            return MISSING
         return owner[item.key]
     except (LookupError, TypeError):
-        return default
+        return MISSING
+
+
+def _from_the_front(owner: Any, item: Item) -> Item:
+    """Count a list's items from its beginning: `[-1]` names the same place as `[2]` then."""
+    if isinstance(owner, list) and isinstance(item.key, int) and -len(owner) <= item.key < 0:
+        return Item(len(owner) + item.key)
+    return item
 
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:

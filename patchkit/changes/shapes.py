@@ -1,5 +1,5 @@
 """
-Plain functions that run another around a function, in the shape of what they stand for.
+Plain functions that run another around a callable, in the shape of what they stand for.
 
 A coroutine function stays one for `inspect.iscoroutinefunction`, a generator function stays one,
 and the signature follows through `__wrapped__`.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def around_function(function: FunctionType, by: By) -> FunctionType:
+def around_function(function: Callable[..., Any], by: By) -> FunctionType:
     """Return a function that calls `by(function, None, args, kwargs)`."""
 
     def plain(*args: Any, **kwargs: Any) -> Any:
@@ -28,11 +28,16 @@ def around_function(function: FunctionType, by: By) -> FunctionType:
     return _in_shape(function, plain)
 
 
-def around_method(function: FunctionType, by: By) -> FunctionType:
+def around_method(function: Any, by: By) -> FunctionType:
     """
     Return a function that calls `by(bound, instance, args, kwargs)`.
 
     The first argument, the instance or the class, is bound and handed over apart.
+
+    Args:
+        function: a function, or another descriptor that binds to something to call.
+        by: the wrapper.
+
     """
     # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
     bind = function.__get__
@@ -43,17 +48,13 @@ def around_method(function: FunctionType, by: By) -> FunctionType:
     return _in_shape(function, plain)
 
 
-def around_bound(method: MethodType, by: By) -> FunctionType:
-    """Return a function that calls `by(method, instance, args, kwargs)`."""
-
-    def plain(*args: Any, **kwargs: Any) -> Any:
-        return by(method, method.__self__, args, kwargs)
-
-    return _in_shape(method, plain)
+def around_bound(method: MethodType, by: By) -> MethodType:
+    """Return a method of the same instance that calls `by(method, instance, args, kwargs)`."""
+    return MethodType(around_method(method.__func__, by), method.__self__)
 
 
-def _in_shape(function: FunctionType | MethodType, plain: Callable[..., Any]) -> FunctionType:
-    flags = function.__code__.co_flags
+def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
+    flags = _flags(function)
     shaped = plain
     if flags & CO_COROUTINE:
         shaped = _coroutine(plain)
@@ -64,6 +65,12 @@ def _in_shape(function: FunctionType | MethodType, plain: Callable[..., Any]) ->
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
     return cast("FunctionType", functools.update_wrapper(shaped, function))
+
+
+def _flags(function: Any) -> int:
+    while isinstance(function, (functools.partial, functools.partialmethod)):
+        function = function.func
+    return getattr(getattr(function, "__code__", None), "co_flags", 0)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,9 +8,10 @@ layers that are left, and the very original once none is left.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from patchkit.changes.places import read, remove, words, write
+from patchkit.changes.strangers import described
 from patchkit.errors import UndoError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from patchkit.changes.resolve import Location
     from patchkit.target import Step
+
+_Extra = TypeVar("_Extra")
 
 
 @dataclass(eq=False)
@@ -55,7 +58,7 @@ class Site:
         aliases: copies that go with it, by their owners and names.
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
         replacements: what it held before that is a body's own.
-        rebind: where copies are repointed, as the changes declare it.
+        rebind: packages and containers in which copies are repointed, as the changes declare it.
 
     """
 
@@ -68,7 +71,7 @@ class Site:
     aliases: list[tuple[Any, Step]] = field(default_factory=list)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
-    rebind: bool = False
+    rebind: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.current = self.original
@@ -98,13 +101,15 @@ class Site:
         if layer not in self.layers:
             return
         left = [kept for kept in self.layers if kept is not layer]
-        if not self.is_ours():
-            self.layers = left
-            raise UndoError(
-                f"{self.words} was overwritten by somebody else with "
-                f"{read(self.owner, self.name)!r}; it is left as it is"
-            )
-        self._set(left)
+        value = read(self.owner, self.name)
+        if self.knows(value):
+            self._set(left)
+            return
+        self._set(left, copies_only=True)
+        raise UndoError(
+            f"{self.words} was overwritten by somebody else with {described(value)}; it is left "
+            "as it is"
+        )
 
     def is_intact(self) -> bool:
         """Whether the attribute still holds what was last put there."""
@@ -112,9 +117,10 @@ class Site:
 
     def is_ours(self) -> bool:
         """Whether it holds the original, or anything that was ever put there."""
-        return self._knows(read(self.owner, self.name))
+        return self.knows(read(self.owner, self.name))
 
-    def _knows(self, value: Any) -> bool:
+    def knows(self, value: Any) -> bool:
+        """Whether a value is the original, or was ever put there."""
         return any(value is known for known in self._known())
 
     def _known(self) -> Iterator[Any]:
@@ -122,14 +128,16 @@ class Site:
         yield from self.wrappers
         yield from self.replacements
 
-    def _set(self, layers: list[Layer]) -> None:
+    def _set(self, layers: list[Layer], *, copies_only: bool = False) -> None:
         value = self.original
         for layer in layers:
             value = layer.make(value)
         self._outdate()
         # Noted first: what is torn off in the middle can be taken back.
         self.layers, self.current = layers, value
-        if not (layers or self.own):
+        if copies_only:
+            pass
+        elif not (layers or self.own):
             remove(self.owner, self.name)
         elif not self.is_intact():
             write(self.owner, self.name, value)
@@ -143,7 +151,7 @@ class Site:
     def _repoint(self) -> None:
         for owner, name in self.aliases:
             value = read(owner, name)
-            if value is not self.current and self._knows(value):
+            if value is not self.current and self.knows(value):
                 write(owner, name, self.current)
 
 
@@ -152,6 +160,7 @@ class Sites:
 
     def __init__(self) -> None:
         self._sites: dict[tuple[int, Step], Site] = {}
+        self._extras: dict[object, object] = {}
 
     def __iter__(self) -> Iterator[Site]:
         return iter(list(self._sites.values()))
@@ -170,10 +179,21 @@ class Sites:
             self._sites[key] = site
         return site
 
+    def get(self, owner: object, name: Step) -> Site | None:
+        """Return the site of an attribute that was changed, the latest one."""
+        site = self._sites.get((id(owner), name))
+        return site if site is not None and site.owner is owner else None
+
     def holds(self, owner: object, name: Step) -> bool:
         """Whether a patch lies on this very attribute."""
-        site = self._sites.get((id(owner), name))
-        return site is not None and site.owner is owner and bool(site.layers)
+        site = self.get(owner, name)
+        return site is not None and bool(site.layers)
+
+    def extra(self, key: Callable[..., _Extra], make: Callable[[], _Extra]) -> _Extra:
+        """Return what a kind of change notes for this process, made when it is first asked for."""
+        if key not in self._extras:
+            self._extras[key] = make()
+        return cast("_Extra", self._extras[key])
 
     def rebound(self) -> list[Site]:
         """Every site whose copies are repointed with it."""

@@ -15,7 +15,10 @@ from patchkit.errors import PatchkitError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("list", "show", "run", "status", "doctor", "bootstrap")
+COMMANDS = (
+    *("list", "show", "check", "lock", "diff", "history", "matrix"),
+    *("run", "status", "doctor", "bootstrap"),
+)
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
 
 WRONG = 2

@@ -42,6 +42,13 @@ def format_option(command: _Command) -> _Command:
     )(command)
 
 
+def offline_option(command: _Command) -> _Command:
+    """Give a command that reads releases `--offline`."""
+    return click.option(
+        "--offline", is_flag=True, help="Use only what was read before and is kept here."
+    )(command)
+
+
 def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:
     """
     Read the rows of this process and what decides on them.

@@ -30,9 +30,12 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.command("status")
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
+@click.option("--patch", "name", metavar="NAME", help="Show the copies of one patch's targets.")
 @click.option("--watch", is_flag=True, help="Go on looking until the main process has ended.")
 @format_option
-def command(directory: str | None, ray: str | None, watch: bool, form: str) -> int:
+def command(
+    directory: str | None, ray: str | None, name: str | None, watch: bool, form: str
+) -> int:
     """
     Say what is applied in every process, and what was not reached.
 
@@ -44,11 +47,14 @@ def command(directory: str | None, ray: str | None, watch: bool, form: str) -> i
     Examples:
       patchkit status /tmp/journal
       patchkit status --watch
+      patchkit status /tmp/journal --patch core-loop     its targets, copies, neighbours
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if watch and form == "json":
         raise click.UsageError("--watch is for a person: found --format json with it")
+    if watch and name is not None:
+        raise click.UsageError("--watch shows all patches: found --patch with it")
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
         data = _watch(see, bool(ray)) if watch else status_facts(see())
     if form == "json":
@@ -58,8 +64,16 @@ def command(directory: str | None, ray: str | None, watch: bool, form: str) -> i
     elif not watch:
         from patchkit.report.status_page import print_status  # noqa: PLC0415 - as above
 
-        print_status(data)
+        _check_name(data, name)
+        print_status(data, name)
     return 1 if data["findings"] else 0
+
+
+def _check_name(data: StatusShape, name: str | None) -> None:
+    known = sorted({patch["name"] for one in data["processes"] for patch in one["patches"]})
+    if name is not None and name not in known:
+        there = ", ".join(known) or "none"
+        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
 
 
 @contextmanager

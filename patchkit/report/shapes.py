@@ -57,9 +57,15 @@ class StateShape(TypedDict):
 
 
 class FullChangeShape(ChangeShape):
-    """One change with all its fields; `reason` says why it is not for here."""
+    """
+    One change with all its fields; `reason` says why it is not for here.
+
+    `fields` are those of its kind: `old`, `new` and `count` of an Edit. What JSON does not know
+    stands there as Python would write it.
+    """
 
     by: str
+    fields: dict[str, str | int | float | bool | None]
     rebind: bool | list[str]
     selected: bool
     reason: str | None
@@ -136,14 +142,32 @@ class BootstrapShape(TypedDict):
     patchkit: str | None
 
 
+class StrangerShape(TypedDict):
+    """Somebody else's value on a patched target; the patch acts below it where it `wraps`."""
+
+    target: str
+    by: str
+    wraps: bool
+
+
 class PatchStatusShape(TypedDict):
-    """How it stands with one patch in one process; `time` is null while nothing has happened."""
+    """
+    How it stands with one patch in one process; `time` is null while nothing has happened.
+
+    `rebound` and `out_of_reach` are copies of what it has changed; `untraced` says by target why
+    nobody looked for them; `layers` names by target the patches on it, the innermost first.
+    """
 
     name: str
     status: str
     reason: str | None
     time: float | None
     roles: list[str]
+    rebound: list[str]
+    out_of_reach: list[str]
+    untraced: dict[str, str]
+    layers: dict[str, list[str]]
+    strangers: list[StrangerShape]
 
 
 class ParentShape(TypedDict):
@@ -186,8 +210,8 @@ class FindingShape(TypedDict):
     """
     Something to look at in `patchkit status`.
 
-    `kind` is failed, not-reached, disagreement, unreadable, no-answer or empty; host and pid are
-    null where it is not one process's.
+    `kind` is failed, overwritten, not-reached, disagreement, unreadable, no-answer or empty; host
+    and pid are null where it is not one process's.
     """
 
     kind: str
@@ -204,3 +228,29 @@ class StatusShape(TypedDict):
     findings: list[FindingShape]
     notes: list[str]
     journals: list[str]
+
+
+class StepShape(TypedDict):
+    """
+    A target in one release.
+
+    `state` is present or absent; `undecidable` says that the source does not tell, and `reason`
+    why. `fingerprint` is of the place where it is, or has moved to; `changed` compares it with the
+    last release that had it.
+    """
+
+    release: str
+    state: str
+    fingerprint: str | None
+    changed: bool
+    moved_to: str | None
+    undecidable: bool
+    readable: bool
+    reason: str
+
+
+class HistoryShape(TypedDict):
+    """What `patchkit history` answers."""
+
+    target: str
+    releases: list[StepShape]

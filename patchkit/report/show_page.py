@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape, StateShape
 
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
+_USUAL = (("count", 1), ("unrelated", False))
+"""Fields that are worth a line only where they hold something else."""
 
 
 def print_show(data: ShowShape) -> None:
@@ -75,6 +78,9 @@ def _change_fields(change: FullChangeShape) -> Table:
     table = _grid()
     if change["by"]:
         table.add_row("by", change["by"])
+    for label, value in change["fields"].items():
+        if (label, value) not in _USUAL:
+            table.add_row(label, _field(value))
     for text in change["requires"]:
         table.add_row("requires", text)
     if not change["selected"]:
@@ -86,6 +92,12 @@ def _change_fields(change: FullChangeShape) -> Table:
     if state["file"]:
         table.add_row("", Text(_where(change["target"], state), style="note"))
     return table
+
+
+def _field(value: object) -> Text:
+    """Write a text as it stands, without the indentation that the row gave it."""
+    lines = dedent(str(value)).strip("\n")
+    return Text(lines) if lines.strip() else Text("(nothing)", style="note")
 
 
 def _where(target: str, state: StateShape) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
+from patchkit.report.status_patch import copies, details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,9 +40,9 @@ _MANY = 4
 """More of the same under one parent are one line."""
 
 
-def print_status(data: StatusShape) -> None:
-    """Print the whole picture."""
-    console().print(status_page(data))
+def print_status(data: StatusShape, patch: str | None = None) -> None:
+    """Print the whole picture, or what is known of one patch."""
+    console().print(status_page(data) if patch is None else _one_patch(data, patch))
 
 
 @contextmanager
@@ -69,6 +70,16 @@ def status_page(data: StatusShape) -> RenderableType:
     if data["findings"]:
         parts += ["", _findings(data["findings"])]
     return Group(*parts, *(Text(note, style="note") for note in data["notes"]))
+
+
+def _one_patch(data: StatusShape, name: str) -> RenderableType:
+    found = [
+        (one, patch)
+        for one in _holders(_printable(data)["processes"])
+        for patch in one["patches"]
+        if patch["name"] == name
+    ]
+    return details(name, [(one, patch) for one, patch in found if patch["status"] != "armed"])
 
 
 def _heading(data: StatusShape) -> Text:
@@ -214,24 +225,33 @@ def _summary(one: ProcessShape) -> Text:
 
 def _patches(processes: Iterable[ProcessShape]) -> Table:
     """Make a row of every patch, a column of every role."""
-    holders = [one for one in processes if one["reached"] and not one["copy"]]
+    holders = _holders(processes)
     roles = [role for role in _ROLES if any(role in one["roles"] for one in holders)]
     names = dict.fromkeys(patch["name"] for one in holders for patch in one["patches"])
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("patch", no_wrap=True)
-    for role in roles:
-        table.add_column(role, no_wrap=True)
-    table.add_column("reason", overflow="fold")
     by_name: dict[str, Found] = {name: [] for name in names}
     for one in holders:
         for patch in one["patches"]:
             by_name[patch["name"]].append((one, patch))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("patch", no_wrap=True)
+    for role in roles:
+        table.add_column(role, no_wrap=True)
+    counts = {name: copies(patch for _, patch in found) for name, found in by_name.items()}
+    with_copies = any(count.plain for count in counts.values())
+    if with_copies:
+        table.add_column("copies", overflow="fold")
+    table.add_column("reason", overflow="fold")
     for name, found in by_name.items():
         cells = [
             _stand(patch for one, patch in found if _is_for(one, patch, role)) for role in roles
         ]
+        cells += [counts[name]] if with_copies else []
         table.add_row(Text(name, style="name"), *cells, _reasons(found))
     return table
+
+
+def _holders(processes: Iterable[ProcessShape]) -> list[ProcessShape]:
+    return [one for one in processes if one["reached"] and not one["copy"]]
 
 
 def _is_due(one: ProcessShape, patch: PatchStatusShape) -> bool:

@@ -32,6 +32,8 @@ class PatchStatus:
         time: seconds since the epoch, 0 while nothing has happened.
         roles: those that the patch is for, empty where the journal does not say.
         inherited: from the parent, by a fork.
+        parts: what was told of each module that it has changed.
+        strangers: what somebody else has put on what it has changed.
 
     """
 
@@ -41,6 +43,55 @@ class PatchStatus:
     time: float = 0
     roles: tuple[str, ...] = ()
     inherited: bool = False
+    parts: dict[str, Part] = field(default_factory=dict)
+    strangers: list[Stranger] = field(default_factory=list)
+
+    @property
+    def rebound(self) -> list[str]:
+        """Copies that were repointed."""
+        return [words for part in self.parts.values() for words in part.rebound]
+
+    @property
+    def out_of_reach(self) -> list[str]:
+        """Copies that could not be."""
+        return [words for part in self.parts.values() for words in part.out_of_reach]
+
+    @property
+    def untraced(self) -> dict[str, str]:
+        """Why copies were not looked for, by target."""
+        return {name: why for part in self.parts.values() for name, why in part.untraced.items()}
+
+    @property
+    def targets(self) -> list[str]:
+        """What it has changed."""
+        return list(dict.fromkeys(name for part in self.parts.values() for name in part.targets))
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was told of a patch's changes in one module."""
+
+    rebound: tuple[str, ...]
+    out_of_reach: tuple[str, ...]
+    untraced: dict[str, str]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """
+    Somebody else's value on something that a patch has changed.
+
+    Args:
+        target: where.
+        by: what stands there.
+        wraps: whether the patch acts below it.
+
+    """
+
+    target: str
+    by: str
+    wraps: bool
 
 
 @dataclass(frozen=True)
@@ -71,6 +122,7 @@ class ProcessStatus:
         roles: in the order in which it entered them; after a fork into a role, only that one.
         rank: of a worker.
         patches: by name.
+        layers: for each target the patches that lie on it, the innermost first.
         digests: of its patch sets, by role.
         disagreements: what it found different from its engine, by role.
         children: those that it started.
@@ -96,6 +148,7 @@ class ProcessStatus:
     roles: list[str] = field(default_factory=list)
     rank: int | None = None
     patches: dict[str, PatchStatus] = field(default_factory=dict)
+    layers: dict[str, list[str]] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     disagreements: dict[str, str] = field(default_factory=dict)
     children: list[Child] = field(default_factory=list)
@@ -216,8 +269,37 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
     before = process.patches.get(name, PatchStatus(name))
     status, reason = _text(entry.get("status")), _text(entry.get("reason"))
     when = _time(entry)
-    process.patches[name] = PatchStatus(name, status, reason, when, before.roles, inherited)
+    found = PatchStatus(name, status, reason, when, before.roles, inherited)
+    process.patches[name] = found
     process.is_copy &= inherited
+    if status != "applied":
+        for order in process.layers.values():
+            order[:] = [other for other in order if other != name]
+        return
+    found.parts, found.strangers = before.parts, before.strangers
+    layers = {target: _words(order) for target, order in _pairs(entry.get("layers"))}
+    process.layers.update({target: list(order) for target, order in layers.items()})
+    if module := _text(entry.get("module")):
+        found.parts[module] = Part(
+            _words(entry.get("rebound")),
+            _words(entry.get("out_of_reach")),
+            {target: _text(why) for target, why in _pairs(entry.get("untraced"))},
+            tuple(layers),
+        )
+
+
+def _note_wrapped(process: ProcessStatus, entry: Entry) -> None:
+    _note_stranger(process, entry, wraps=True)
+
+
+def _note_overwritten(process: ProcessStatus, entry: Entry) -> None:
+    _note_stranger(process, entry, wraps=False)
+
+
+def _note_stranger(process: ProcessStatus, entry: Entry, *, wraps: bool) -> None:
+    if (patch := process.patches.get(_text(entry.get("name")))) is not None:
+        target, by = _text(entry.get("target")), _text(entry.get("by"))
+        patch.strangers.append(Stranger(target, by, wraps))
 
 
 def _note_rank(process: ProcessStatus, entry: Entry) -> None:
@@ -247,6 +329,8 @@ _READERS: dict[str, Callable[[ProcessStatus, Entry], None]] = {
     "role": _note_role,
     "become": _note_become,
     "patch": _note_patch,
+    "wrapped": _note_wrapped,
+    "overwritten": _note_overwritten,
     "rank": _note_rank,
     "digest": _note_digest,
     "disagreement": _note_disagreement,
@@ -261,6 +345,10 @@ def _text(value: Any) -> str:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
 
 
 def _words(value: Any) -> tuple[str, ...]:

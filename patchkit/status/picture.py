@@ -36,7 +36,7 @@ class Finding:
     Something to look at.
 
     Args:
-        kind: failed, not-reached, disagreement, unreadable, no-answer or empty.
+        kind: failed, overwritten, not-reached, disagreement, unreadable, no-answer or empty.
         message: in words.
         process: whose it is, if it is one's.
 
@@ -231,6 +231,12 @@ def _findings(
             Finding("failed", f"{patch.name}: {patch.reason}", one)
             for patch in one.patches.values()
             if patch.status == "failed" and not patch.inherited
+        ]
+        found += [
+            Finding("overwritten", f"{patch.name}: {stranger.target} by {stranger.by}", one)
+            for patch in one.patches.values()
+            for stranger in patch.strangers
+            if patch.status == "applied" and not stranger.wraps
         ]
     return found + [
         Finding("disagreement", f"{difference.role}: {difference.message}", difference.process)

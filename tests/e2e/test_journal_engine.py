@@ -2,13 +2,113 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from simnpu_lab import scenario
+from simnpu_lab import processes, scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+ENV = {**scenario.VLLM, "VLLM_PLUGINS": ""}
+ARGUMENTS = ("--executor", "mp", "--patchkit")
+
+# Mounts of the test's own, which are gone with its last process: as root, or as a user who may
+# make user namespaces.
+UNSHARE = ("unshare", "--mount", *(("--map-root-user",) if os.geteuid() else ()))
+# A small process has kept its journal on the disk before the engine starts.
+BEGIN = 'mount -t tmpfs -o size=64k none "$1" && "$3" -c "import patchkit.auto" &&'
+# One page is left: the main process's journal is smaller, and nobody else's has room.
+FULL = '{ head -c 65536 /dev/zero > "$1/fill"; truncate -s 57344 "$1/fill"; }'
+READ_ONLY = 'mount -o remount,ro "$1"'
+# The disk is to be seen from in here only.
+END = """|| exit 99
+disk=$1 said=$2 python=$3; shift 2
+"$@"; status=$?
+"$python" -m patchkit status "$disk" --format json > "$said"; echo $? > "$said.exit"
+exit $status
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """
+    An engine that kept its journals on a disk of its own.
+
+    Args:
+        report: of the engine.
+        warned: what its processes said of their journals.
+        code: the exit code of `patchkit status` afterwards.
+        status: what it printed.
+
+    """
+
+    report: scenario.Report
+    warned: list[str]
+    code: int
+    status: dict[str, Any]
+
+    @property
+    def roles(self) -> dict[int, list[str]]:
+        """What the journals say, by pid."""
+        return {one["pid"]: one["roles"] for one in self.status["processes"] if one["reached"]}
+
+
+def generate_on(disk: str, python: Path, model: Path, directory: Path) -> Run:
+    """Run the engine, with an engine core and a worker beside the main process."""
+    journal, said = directory / "journal", directory / "status"
+    journal.mkdir()
+    script = ("sh", "-c", f"{BEGIN} {disk} {END}", "sh", str(journal), str(said))
+    command = [*UNSHARE, *script, str(python), str(scenario.HERE / "generate.py"), str(model)]
+    env = processes.environment(ENV, {"PATCHKIT_JOURNAL": str(journal)})
+    outcome = processes.run([*command, *ARGUMENTS], env, 300, directory / "log")
+    assert said.exists(), outcome.tail()
+    code = int(said.with_suffix(".exit").read_text())
+    assert list(journal.iterdir()) == [], "the mount was the run's own"
+    return Run(
+        scenario.report(outcome), warnings(outcome, journal), code, json.loads(said.read_text())
+    )
+
+
+def warnings(outcome: processes.Outcome, journal: Path | str) -> list[str]:
+    """What patchkit said of a journal that it cannot write."""
+    lines = outcome.output.splitlines()
+    return [line for line in lines if f"PATCHKIT_JOURNAL={journal}: cannot be written" in line]
+
+
+def test_on_a_full_disk_the_engine_generates(
+    python: Path, model: Path, baseline: list[int], tmp_path: Path
+) -> None:
+    """What was written before it was full is read, and whose journal is missing is named."""
+    run = generate_on(FULL, python, model, tmp_path)
+    assert run.report.tokens == baseline
+    (worker,) = run.report.workers
+    mute = {int(line.partition("[")[2].partition("]")[0]) for line in run.warned}
+    assert len(run.warned) == len(mute) == 2
+    assert all(line.endswith("No space left on device") for line in run.warned)
+    assert run.report.main not in mute
+    assert worker.pid in mute
+    (core,) = mute - {worker.pid}
+    assert run.report.main in run.roles
+    assert list(run.roles.values()) == [["main"], ["main"]]
+    assert run.code == 1
+    assert [(one["kind"], one["pid"]) for one in run.status["findings"]] == [("not-reached", core)]
+
+
+def test_on_a_read_only_disk_the_engine_generates(
+    python: Path, model: Path, baseline: list[int], tmp_path: Path
+) -> None:
+    """Every process says once that it cannot write; the journal of an earlier one is read."""
+    run = generate_on(READ_ONLY, python, model, tmp_path)
+    assert run.report.tokens == baseline
+    assert 3 <= len(run.warned) <= 6, run.warned
+    assert all("Read-only file system" in line for line in run.warned), run.warned
+    assert list(run.roles.values()) == [["main"]]
+    assert run.report.main not in run.roles
+    assert (run.code, run.status["findings"]) == (0, [])
 
 
 @pytest.mark.parametrize("place", ["/proc/no-such-place", "/dev/full/journal"])
@@ -16,10 +116,9 @@ def test_without_a_journal_the_engine_generates(
     place: str, python: Path, model: Path, baseline: list[int], tmp_path: Path
 ) -> None:
     """Tokens are the baseline's, and each armed process says once that it cannot write."""
-    env = {**scenario.VLLM, "VLLM_PLUGINS": "", "PATCHKIT_JOURNAL": place}
-    arguments = ("--executor", "mp", "--patchkit")
-    outcome = scenario.generate(python, model, tmp_path / "log", *arguments, env=env)
+    env = {**ENV, "PATCHKIT_JOURNAL": place}
+    outcome = scenario.generate(python, model, tmp_path / "log", *ARGUMENTS, env=env)
     report = scenario.report(outcome)
     assert report.tokens == baseline
-    warned = [line for line in outcome.output.splitlines() if f"PATCHKIT_JOURNAL={place}" in line]
+    warned = warnings(outcome, place)
     assert 3 <= len(warned) <= 6, warned

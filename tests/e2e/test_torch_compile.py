@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 
 MODEL = """
+import dataclasses
+
 import torch
+
+@dataclasses.dataclass
+class Options:
+    offset: int = 0
 
 def scale(x):
     return x * 2
@@ -52,7 +58,7 @@ class Model(torch.nn.Module):
 """
 
 ROWS = """
-from patchkit import Patch, Replace, Role, Wrap
+from patchkit import Add, AddField, Edit, Patch, Replace, Role, Wrap
 
 TARGETS = ("scale", "Inner.forward", "Model.shift", "Model.half")
 PATCHES = tuple(
@@ -63,6 +69,27 @@ PATCHES = tuple(
     )
     for kind in (Replace, Wrap)
     for number, target in enumerate(TARGETS)
+) + tuple(
+    Patch(
+        name=f"edit-{number}", requires=("torch",), roles={Role.MAIN}, env="KIND=Edit",
+        changes=(Edit(f"compiled_net:{target}", old=old, new=old + "0"),),
+    )
+    for number, (target, old) in enumerate(zip(TARGETS, ("x * 2", "x + 1", "x - 1", "x / 2")))
+) + (
+    Patch(
+        name="added", body="patch_net", requires=("torch",), roles={Role.MAIN}, env="KIND=Add",
+        changes=(
+            Add("compiled_net:Model.tenfold", by="tenfold"),
+            Edit("compiled_net:Model.forward", old="scale(x)", new="self.tenfold(scale(x))"),
+        ),
+    ),
+    Patch(
+        name="field", requires=("torch",), roles={Role.MAIN}, env="KIND=AddField",
+        changes=(
+            AddField("compiled_net:Options", "factor", "int", 10),
+            Edit("compiled_net:Model.forward", old="scale(x)", new="scale(x) * Options().factor"),
+        ),
+    ),
 )
 """
 
@@ -89,6 +116,9 @@ def wrap_2(wrapped, instance, args, kwargs):
     return wrapped(*args, **kwargs) - 9
 
 wrap_3 = lambda wrapped, instance, args, kwargs: wrapped(*args, **kwargs) / 10
+
+def tenfold(self, x):
+    return x * 10
 """
 
 
@@ -106,7 +136,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     torch.compiler.reset()
 
 
-@pytest.mark.parametrize("kind", ["Replace", "Wrap"])
+@pytest.mark.parametrize("kind", ["Replace", "Wrap", "Edit", "Add", "AddField"])
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.usefixtures("places")
 def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
@@ -119,7 +149,15 @@ def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
         model = importlib.import_module("compiled_net").Model()
         x = torch.arange(4.0)
         compiled = torch.compile(model, fullgraph=True, backend=backend)
-        assert torch.equal(compiled(x), (x * 20 + 10 - 10) / 20)
+        assert torch.equal(compiled(x), patched(kind, x))
     finally:
         session.disarm()
     assert torch.equal(model(x), (x * 2 + 1 - 1) / 2)
+    assert torch.equal(compiled(x), model(x))
+
+
+def patched(kind: str, x: torch.Tensor) -> torch.Tensor:
+    """What the patched model makes of a tensor."""
+    if kind in {"Add", "AddField"}:
+        return ((x * 2) * 10 + 1 - 1) / 2
+    return (x * 20 + 10 - 10) / 20

@@ -36,7 +36,7 @@ def module_of(source: str, name: str = "upstream") -> Any:
     return module
 
 
-def row(name: str, body: str, *changes: str, **fields: str) -> str:
+def row(name: str, body: str | None, *changes: str, **fields: str) -> str:
     """Source of a row; the fields are source too, by default for main and for every version."""
     texts = {"requires": "('up>=1',)", "roles": "{Role.MAIN}", **fields}
     rest = ", ".join(f"{key}={text}" for key, text in texts.items())

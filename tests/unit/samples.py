@@ -7,7 +7,9 @@ from typing import Any
 from patchkit import Patch, Replace, Role
 from patchkit.registry import Row
 
-VOCABULARY = "from patchkit import AfterImport, BeforeImport, Patch, Replace, Role, Wrap\n"
+VOCABULARY = (
+    "from patchkit import AddField, AfterImport, BeforeImport, Edit, Patch, Replace, Role, Wrap\n"
+)
 """What a generated pack starts with."""
 
 _FIELDS = {

@@ -316,3 +316,35 @@ print(json.dumps([child, up.mod.function(), pid]))
     assert told[0].items() >= {"event": "armed", "forked": True}.items()
     statuses = [entry["status"] for entry in told if entry.get("name") == "p"]
     assert statuses == ["applied", "skipped"]
+
+
+def test_two_threads_that_need_one_body(world: World) -> None:
+    """One imports it, the other waits for that import with a patch in hand: neither for ever."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other", UPSTREAM)
+    world.pack(
+        row("one", "patch_a", WRAP),
+        row("two", "patch_a", "Wrap('up.other:function', by='by')"),
+        patch_a=BY,
+    )
+    code = """
+from importlib.machinery import PathFinder, SourceFileLoader
+class Slow(SourceFileLoader):  # until the other thread is on its way to the body, too
+    def create_module(self, spec):
+        if threading.current_thread() is not other:
+            other.start()
+            while not group.loads: pause.wait(0.001)
+class Slowing:
+    def find_spec(self, name, path, target=None):
+        if name == "pack.patch_a":
+            spec = PathFinder.find_spec(name, path)
+            spec.loader = Slow(name, spec.origin)
+            return spec
+group, pause = session.states["two"].groups[0], threading.Event()
+other = threading.Thread(target=__import__, args=("up.other",), daemon=True)
+sys.meta_path.insert(0, Slowing())
+import up.mod
+other.join(10)
+print(json.dumps([up.mod.function(), sys.modules["up.other"].function(), other.is_alive()]))
+"""
+    assert world.answer(ARM + code) == [["by", "old"], ["by", "old"], False]

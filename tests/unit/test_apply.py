@@ -42,13 +42,14 @@ def make(module: Any, group: Group) -> None:
 
 
 def test_all_changes_are_made() -> None:
-    """Every change of the group, with its undo, and the sites whose copies matter."""
+    """Every change of the group, with its undo; the sites know where copies are repointed."""
     module, group = applied(
         Replace("upstream:one", by="new"), Wrap("upstream:two", by="by", rebind=False)
     )
     assert (module.one(), module.two()) == ("new", ("by", 2))
     assert len(group.undos) == 2
-    assert [site.name for site in group.sites] == ["one"]
+    scopes = {target: site.rebind for target, site in group.sites}
+    assert scopes == {"upstream:one": {"upstream", "__main__"}, "upstream:two": set()}
     assert unwind(group.undos) == []
     assert (module.one(), module.two()) == (1, 2)
 

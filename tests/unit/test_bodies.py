@@ -55,8 +55,8 @@ def test_an_object_of_a_body_arms_whoever_unpickles_it(world: World, pickled: by
 
 def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None:
     """The same where upstream is there already, with a copy of its function elsewhere."""
-    world.module("user", "from up.mod import function")
-    code = unpickling(pickled, "import user") + "assert user.function() == ('new', 'old')\n"
+    world.module("up.user", "from up.mod import function")
+    code = unpickling(pickled, "import up.user") + "assert up.user.function() == ('new', 'old')\n"
     assert world.answer(code + "print(json.dumps('done'))") == "done"
 
 

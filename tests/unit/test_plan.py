@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from samples import row
 
-from patchkit import AfterImport, BeforeImport, Replace, Wrap
+from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.plan import ARMED, Plan
 from patchkit.registry import Registry
 
@@ -66,3 +66,25 @@ def test_packs_keep_originals() -> None:
         "a",
         "b.c",
     }
+
+
+def test_what_serves_a_module_is_apart() -> None:
+    """It is due only where nobody else has the module; one beneath makes a package of it."""
+    plan = plan_of(row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub"))))
+    assert [group.changes for group in plan.providing("m")] == [[(0, Provide("m"))]]
+    assert [group.provides for group in plan.due("m", before=True)] == [False]
+    assert [plan.provides_beneath(name) for name in ("m", "m.sub", "m.s")] == [True, False, False]
+
+
+def test_rows_come_and_go() -> None:
+    """One that is taken in later applies after the others, and leaves nothing when it goes."""
+    change = (Replace("m:a", by="a"), Provide("n.sub"))
+    plan = plan_of(row("one", changes=change))
+    plan.add(row("two", pack="other", changes=change))
+    groups = plan.due("m", before=False)
+    assert [(group.row.name, group.rank) for group in groups] == [("one", 0), ("two", 1)]
+    plan.remove("two")
+    assert [group.row.name for group in plan.due("m", before=False)] == ["one"]
+    assert plan.of_body("other.patch_a") == []
+    plan.remove("one")
+    assert (plan.states, list(plan.groups()), plan.provides_beneath("n")) == ({}, [], False)

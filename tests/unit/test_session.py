@@ -150,11 +150,11 @@ def test_a_body_that_enters_the_role_again(world: World) -> None:
 def test_copies_made_before_a_late_apply_are_repointed(world: World) -> None:
     """`from up.mod import function` elsewhere follows; the body keeps the original."""
     session = a_world(world)
-    world.module("user", "from up.mod import function as theirs")
-    user = load("user")
+    world.module("up.user", "from up.mod import function as theirs")
+    user = load("up.user")
     session.arm(MAIN)
     assert user.theirs() == ("new", "old")
-    assert session.journal.entries[-1]["rebound"] == ["user:theirs"]
+    assert session.journal.entries[-1]["rebound"] == ["up.user:theirs"]
     session.undo()
     assert user.theirs() == "old"
 
@@ -182,8 +182,8 @@ def test_a_circular_importer_that_came_first_is_patched(world: World) -> None:
 def test_rebind_may_be_refused(world: World) -> None:
     """`rebind=False` changes the target alone."""
     session = a_world(world, REPLACE.replace(")", ", rebind=False)"))
-    world.module("user", "from up.mod import function")
-    user = load("user")
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
     session.arm(MAIN)
     assert (user.function(), load("up.mod").function()) == ("old", ("new", "old"))
 
@@ -191,7 +191,7 @@ def test_rebind_may_be_refused(world: World) -> None:
 def test_a_copy_made_between_two_patches_follows(world: World) -> None:
     """A patch that comes with a later role reaches who copied the first patch's function."""
     world.module("up.mod", UPSTREAM)
-    world.module("user", "from up.mod import function")
+    world.module("up.user", "from up.mod import function")
     world.pack(
         row("first", "patch_a", WRAP),
         row("second", "patch_b", WRAP, roles="{Role.WORKER}"),
@@ -200,7 +200,7 @@ def test_a_copy_made_between_two_patches_follows(world: World) -> None:
     )
     session = world.session()
     session.arm(MAIN)
-    user = load("user")
+    user = load("up.user")
     session.enter(Role.WORKER)
     assert user.function() == ("second", ("first", "old"))
 
@@ -209,8 +209,8 @@ def test_undo_reaches_copies_made_since(world: World) -> None:
     """A module imported while the patch was applied gets the original, too."""
     session = a_world(world, WRAP)
     session.arm(MAIN)
-    world.module("user", "from up.mod import function")
-    user = load("user")
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
     session.undo(["p"])
     assert user.function is load("up.mod").function
     assert user.function() == "old"
@@ -227,7 +227,7 @@ def test_subclasses_are_out_of_reach(world: World) -> None:
     load("user")
     session = world.session()
     session.arm(MAIN)
-    assert session.journal.entries[-1]["out_of_reach"] == ["user:Sub"]
+    assert session.journal.entries[-1]["out_of_reach"] == ["user:Sub (derives from it)"]
 
 
 # -- reload and eviction ---------------------------------------------------------------------------

@@ -70,8 +70,8 @@ def test_a_failure_in_a_second_module_takes_the_first_back(world: World) -> None
     session = a_world(world, WRAP, "Replace('up.other:gone', by='function')")
     session.arm(MAIN)
     module = load("up.mod")
-    world.module("user", "from up.mod import function")
-    user = load("user")
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
     with pytest.raises(ApplyError):
         load("up.other")
     assert module.function() == user.function() == "old"

@@ -19,21 +19,21 @@ world = packages.world
 def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[str, ...]) -> None:
     """Two patches on one target come off separately."""
     world.module("up.mod", UPSTREAM)
-    world.module("user", "from up.mod import function")
+    world.module("up.user", "from up.mod import function")
     world.pack(
         row("one", "patch_a", REPLACE),
         row("two", "patch_b", WRAP),
         patch_a=BODY,
         patch_b="def by(w, i, a, k): return ('two', w())",
     )
-    original = load("user").function
+    original = load("up.user").function
     session = world.session()
     session.arm(MAIN)
-    assert load("user").function() == ("two", ("new", "old"))
+    assert load("up.user").function() == ("two", ("new", "old"))
     for name in order:
         session.undo([name])
         assert session.states[name].status == SKIPPED
-    assert load("up.mod").function is load("user").function is original
+    assert load("up.mod").function is load("up.user").function is original
 
 
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])

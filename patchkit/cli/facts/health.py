@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from patchkit.cli.facts.rows import distribution, reason_to_skip
+from patchkit.cli.facts.unordered import unordered
 from patchkit.cli.facts.ways_in import ways_in
 from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError, VersionError
@@ -116,6 +117,9 @@ def _selection(registry: Registry, selection: Selection) -> Iterator[CheckShape]
         for other in names & set(row.patch.conflicts):
             message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
             yield _check("patches", "bad", row.name, message)
+    for target, inner, outer in unordered(selected, selection):
+        message = f"changes {target} too, and nothing says which comes first; add it to `after`"
+        yield _check("patches", "warn", f"{inner}, {outer}", message)
 
 
 def _settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from patchkit.cli.facts.rows import change_facts, distribution, patch_facts, version_here
@@ -43,11 +44,25 @@ def _full_change(change: Change, versions: Versions) -> FullChangeShape:
     return {
         **change_facts(change),
         "by": change.body_name,
+        "fields": _own_fields(change),
         "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
         "selected": reason is None,
         "reason": reason,
         "here": state_of(change.place),
     }
+
+
+def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
+    """Return what only this kind declares."""
+    common = {"requires", "rebind", change.target_field, change.body_field}
+    names = (field.name for field in dataclasses.fields(change))
+    return {name: _plain(getattr(change, name)) for name in names if name not in common}
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return value.__qualname__ if isinstance(value, type) else repr(value)
 
 
 def _unmet(versions: Versions, text: str) -> str | None:

@@ -84,6 +84,14 @@ def _patch(one: ProcessStatus, patch: PatchStatus) -> PatchStatusShape:
         "reason": reason or None,
         "time": patch.time or None,
         "roles": list(patch.roles),
+        "rebound": patch.rebound,
+        "out_of_reach": patch.out_of_reach,
+        "untraced": patch.untraced,
+        "layers": {target: one.layers.get(target, []) for target in patch.targets},
+        "strangers": [
+            {"target": other.target, "by": other.by, "wraps": other.wraps}
+            for other in patch.strangers
+        ],
     }
 
 

@@ -263,3 +263,44 @@ def test_a_bootstrap_that_is_not_whole_is_a_warning(tmp_path: Path) -> None:
 def test_patchkit_0_is_a_warning() -> None:
     """Whoever asks why nothing is patched should see it."""
     assert way(ways_in({"PATCHKIT": "0"}), "PATCHKIT=0")["mark"] == "warn"
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+TARGET = "Wrap('vllm.x:f', by='by')"
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [
+        ({}, True),
+        ({"after": "('a',)"}, False),
+        ({"after": "('between',)"}, False),
+        ({"roles": "{Role.WORKER}"}, False),
+        ({"changes": "(Wrap('vllm.x:g', by='by'),)"}, False),
+        ({"changes": "(Wrap('vllm.x:f', by='by', requires=('vllm>99',)), "
+          "Wrap('vllm.x:g', by='by'))"}, False),
+    ],
+)  # fmt: skip
+def test_two_patches_on_one_target_without_an_order(
+    capsys: pytest.CaptureFixture[str],
+    write_pack: Callable[..., Path],
+    fields: dict[str, str],
+    is_told: bool,
+) -> None:
+    """It is said where they meet in a process, and no `after` leads from one to the other."""
+    rows = [
+        row_of("a"),
+        row_of("between", changes="(Wrap('vllm.x:other', by='by'),)", after="('a',)"),
+        row_of("b", **fields),
+    ]
+    write_pack("my_pack", pack_source(*rows))
+    found = findings(capsys, "--patches", "my_pack")
+    message = "changes vllm.x:f too, and nothing says which comes first; add it to `after`"
+    assert found == ([("warn", "a, b", message)] if is_told else [])
+
+
+def row_of(name: str, **fields: str) -> str:
+    texts = {"changes": f"({TARGET},)", "roles": "{Role.MAIN}", **fields}
+    rest = ", ".join(f"{key}={text}" for key, text in texts.items())
+    return f"Patch(name={name!r}, body='patch_a', requires=('vllm>=0.1',), {rest})"

@@ -18,6 +18,12 @@ ROW = row_source(
     changes="""(
         Replace('upstream.module:function', by='other', rebind=False),
         Wrap('gone.module:f', by='around', requires=('vllm<0.12',)),
+        Edit('upstream.module:function', old='''
+            old(
+                [bold],
+            )
+        ''', new='', count=2),
+        AddField('upstream.module:Data', 'extra', int, [1]),
     )""",
     why="'Ray fails.'",
     after="('first',)",
@@ -63,7 +69,10 @@ def test_json_has_the_whole_row_and_how_it_stands(
             "reason": "torch_npu is not installed",
         },
     ]
-    function, gone = data["changes"]
+    function, gone, edit, field = data["changes"]
+    assert (function["fields"], gone["fields"]) == ({"unrelated": False}, {})
+    assert (edit["fields"]["new"], edit["fields"]["count"], edit["by"]) == ("", 2, "")
+    assert field["fields"] == {"name": "extra", "type": "int", "default": "[1]"}
     assert (function["by"], function["rebind"], function["selected"]) == ("other", False, True)
     assert function["here"] == {
         "state": "present",
@@ -94,6 +103,10 @@ def test_the_page_holds_it_too(capsys: pytest.CaptureFixture[str]) -> None:
         "is a warning",
         "upstream/module.py:3",
         "module gone.module is not found here",
+        "old     old(\n               [bold],\n           )",
+        "new     (nothing)",
+        "count   2",
+        "default  [1]",
     ):
         assert words in out, words
 

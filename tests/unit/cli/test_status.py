@@ -274,3 +274,51 @@ def test_ray_is_not_imported_without_need(
     there = "patchkit.status.ray_nodes" in sys.modules
     answered(capsys, str(written(*engine())))
     assert there or "patchkit.status.ray_nodes" not in sys.modules
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+COPIES = [
+    patch(
+        "one",
+        "applied",
+        module="m",
+        rebound=["a:f", "b:f"],
+        out_of_reach=["c:g (default of x)"],
+        layers={"m:f": ["one", "two"]},
+        untraced={"m:K": "a int"},
+    ),
+]
+
+
+def test_copies_are_counted_and_one_patch_is_told_in_full(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page says how many; `--patch` says which, and JSON has everything."""
+    place = str(written(journal(7, role("main"), *COPIES), journal(8, role("worker"), *COPIES)))
+    main(["status", place])
+    assert "2 repointed, 1 out of reach" in capsys.readouterr().out
+    assert main(["status", place, "--patch", "one"]) == 0
+    out = capsys.readouterr().out
+    for words in ("m:f  one < two", "a:f", "b:f", "c:g (default of x)", "m:K: a int"):
+        assert out.count(words) == 1
+    (one, _) = answered(capsys, place)["processes"][0]["patches"]
+    assert one["layers"] == {"m:f": ["one", "two"]}
+    assert one["rebound"] == ["a:f", "b:f"]
+
+
+def test_where_nothing_was_repointed_there_is_no_column(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What nobody has is not shown."""
+    main(["status", str(written(journal(7, role("main"), patch("one", "applied"))))])
+    assert "copies" not in capsys.readouterr().out
+
+
+def test_a_patch_that_nobody_knows(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names those that there are."""
+    place = str(written(journal(7, role("main"))))
+    assert main(["status", place, "--patch", "three"]) == 2
+    assert "found 'three', expected a patch's name: one, two" in capsys.readouterr().err

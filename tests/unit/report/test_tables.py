@@ -63,6 +63,7 @@ SHOW: ShowShape = {
             "target": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
             "requires": ["vllm<0.33"],
             "by": "NPURayWorkerWrapper",
+            "fields": {"old": "a_long_call(with_arguments, " * 4, "new": "", "count": 1},
             "rebind": True,
             "selected": True,
             "reason": None,

@@ -36,11 +36,15 @@ ANY_JSON = st.recursive(
     max_leaves=6,
 )
 EVENTS = st.sampled_from(
-    ["armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"]
+    [
+        *("armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"),
+        *("wrapped", "overwritten"),
+    ]
 )
 OF_PROCESS = ("host", "pid", "ppid", "argv", "began", "asked_by", "forked", "patches", "roles")
 OF_OTHERS = ("role", "name", "status", "reason", "rank", "digest", "child", "inherited", "time")
-FIELDS = st.sampled_from((*OF_PROCESS, *OF_OTHERS))
+OF_COPIES = ("module", "rebound", "out_of_reach", "layers", "untraced", "target", "by")
+FIELDS = st.sampled_from((*OF_PROCESS, *OF_OTHERS, *OF_COPIES))
 
 
 def parsed(data: bytes) -> ProcessStatus:
@@ -178,3 +182,48 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / NAME).mkdir()
     assert read_journal(tmp_path / NAME) is None
     assert read_directory(tmp_path) == []
+
+
+# -- copies and neighbours -------------------------------------------------------------------------
+
+
+def applied(name: str, module: str, **fields: Any) -> bytes:
+    return patch(name, "applied", module=module, **fields)
+
+
+def test_copies_of_several_modules_are_together() -> None:
+    """Each module of a patch has an entry; one that was applied anew counts once."""
+    process = parsed(
+        armed(7)
+        + applied("one", "m", rebound=["a:f"], out_of_reach=["b:f"], layers={"m:f": ["one"]})
+        + applied("one", "m", rebound=["a:f", "c:f"], layers={"m:f": ["one"]})
+        + applied("one", "n", rebound=["d:g"], untraced={"n:K": "a int"}, layers={"n:K": ["one"]})
+    )
+    one = process.patches["one"]
+    assert one.rebound == ["a:f", "c:f", "d:g"]
+    assert one.out_of_reach == []
+    assert one.untraced == {"n:K": "a int"}
+    assert one.targets == ["m:f", "n:K"]
+
+
+def test_layers_are_those_of_the_last_entry() -> None:
+    """Whoever comes later tells the order anew, and whoever goes is gone."""
+    first = applied("two", "m", layers={"m:f": ["two"]})
+    both = applied("one", "m", layers={"m:f": ["one", "two"]})
+    assert parsed(armed(7) + first + both).layers == {"m:f": ["one", "two"]}
+    gone = parsed(armed(7) + first + both + patch("two", "skipped", "undone"))
+    assert gone.layers == {"m:f": ["one"]}
+    assert gone.patches["two"].rebound == []
+
+
+def test_neighbours_are_noted() -> None:
+    """Who wraps, and who has overwritten."""
+    process = parsed(
+        armed(7)
+        + applied("one", "m", layers={"m:f": ["one"]})
+        + line("wrapped", name="one", target="m:f", by="them")
+        + line("overwritten", name="one", target="a.f", by="others")
+        + line("overwritten", name="nobody", target="a.f", by="others")
+    )
+    found = [(one.target, one.by, one.wraps) for one in process.patches["one"].strangers]
+    assert found == [("m:f", "them", True), ("a.f", "others", False)]

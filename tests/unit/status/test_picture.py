@@ -141,3 +141,16 @@ def test_a_journal_at_its_limit_is_noted() -> None:
     picture = draw([look(journal(7, line("full")), processes={})])
     assert "reached their limit" in picture.notes[0]
     assert picture.findings == []
+
+
+def test_an_overwritten_copy_is_a_finding() -> None:
+    """Once: where the patch has failed for it, that says it all; a neighbour on top is none."""
+    entries = [
+        patch("one", "applied", module="m"),
+        line("wrapped", name="one", target="m:f", by="them"),
+        line("overwritten", name="one", target="a.f", by="others"),
+    ]
+    told = journal(7, role("main"), *entries)
+    assert kinds(draw([look(told)])) == [("overwritten", 7)]
+    failed = journal(7, role("main"), *entries, patch("one", "failed", "overwritten"))
+    assert kinds(draw([look(failed)])) == [("failed", 7)]

@@ -1,0 +1,207 @@
+"""
+Fields of a dataclass, changed in place.
+
+The class stays the same object. What the decorator had generated from the fields is generated
+again; what somebody wrote by hand stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.marks import FIELDS
+from patchkit.changes.resolve import Location
+from patchkit.changes.sites import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from patchkit.changes.sites import Site, Sites
+
+    Fields = Mapping[str, Any]
+
+_GENERATED = (
+    *("__init__", "__repr__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),
+    *("__hash__", "__setattr__", "__delattr__", "__doc__"),
+)
+"""What the decorator makes of the fields. `__match_args__` holds no keyword-only ones."""
+
+
+@dataclass
+class Parts:
+    """
+    Several layers that are one change.
+
+    Args:
+        layers: in the order in which they go on, and come off.
+
+    """
+
+    layers: list[PreparedLayer] = field(default_factory=list)
+
+    def apply(self) -> None:
+        """Put all on."""
+        for part in self.layers:
+            part.apply()
+
+    def undo(self) -> None:
+        """
+        Take all off.
+
+        In the order of putting: what is generated is generated from the fields as they then are.
+
+        Raises:
+            UndoError: somebody else has overwritten one of them; the others are off.
+
+        """
+        errors: list[Exception] = []
+        for part in self.layers:
+            try:
+                part.undo()
+            except Exception as error:  # noqa: BLE001 - raised once all are off
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+
+def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
+    """
+    Return what the decorator generates for a class with these fields, inherited ones included.
+
+    It is made on a stand-in without bases, so that nobody sees the class half made.
+    """
+    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    annotations = {name: one.type for name, one in fields.items()}
+    stand_in = type(cls.__name__, (), {**names, "__annotations__": annotations})
+    for name, one in fields.items():
+        setattr(stand_in, name, copy(one))
+    if calls_post_init:
+        setattr(stand_in, "__post_init__", None)  # noqa: B010 - mypy knows no such attribute
+    dataclass(**_parameters(cls))(stand_in)
+    made = {name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)}
+    for value in made.values():
+        _move(value, stand_in, cls)
+    return made
+
+
+def fields_site(cls: type, sites: Sites) -> Site:
+    """Return the site of a dataclass's own table of fields."""
+    return sites.at(Location(cls, FIELDS, vars(cls)[FIELDS], own=True))
+
+
+def parts_of(cls: type, change: Callable[[Fields], Fields], sites: Sites, like: Layer) -> Parts:
+    """
+    Prepare a change of a dataclass's fields and of all that was generated from them.
+
+    Args:
+        cls: a dataclass.
+        change: from the fields below to the fields with this change.
+        sites: every changed attribute of this process.
+        like: has the rank and the patch.
+
+    """
+    table = PreparedLayer(fields_site(cls, sites), dataclasses.replace(like, make=change))
+    generator = _Generator(cls, _calls_post_init(cls, sites))
+    # Below any Replace of the same method, wherever its row stands.
+    layers = [
+        PreparedLayer(
+            site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), like.patch)
+        )
+        for site in generated_sites(cls, sites)
+    ]
+    return Parts([table, *layers])
+
+
+def generated_sites(cls: type, sites: Sites) -> list[Site]:
+    """Find the members of a dataclass that the decorator generated: those made again the same."""
+    calls_post_init = _calls_post_init(cls, sites)
+    made = generated(cls, fields_site(cls, sites).original, calls_post_init=calls_post_init)
+    found = [_own_site(cls, name, sites) for name in made if name in vars(cls)]
+    return [site for site in found if _is_same(site.original, made[str(site.name)])]
+
+
+def heirs(cls: type, key: str) -> list[type]:
+    """Return the subclasses that have a table of their own under this key, bases first."""
+    found = dict.fromkeys(_subclasses(cls))
+    return sorted((one for one in found if key in vars(one)), key=lambda one: len(one.__mro__))
+
+
+def inserted(cls: type, key: str, name: str, value: Any) -> Callable[[Fields], Fields]:
+    """
+    Return a function that adds a field to a class's table under `key`.
+
+    It stands where it would, had the class or its base been written with it: after the other
+    fields of the class that has it first, and so before those of its subclasses.
+    """
+
+    def insert(below: Fields) -> Fields:
+        every = {**below, name: value}
+        bases = reversed(cls.__mro__[1:])
+        order = dict.fromkeys(one for base in bases for one in vars(base).get(key, ()))
+        return {one: every[one] for one in (*(o for o in order if o in every), *every)}
+
+    return insert
+
+
+def _subclasses(cls: type) -> Iterator[type]:
+    direct: list[type] = type.__subclasses__(cls)
+    for one in direct:
+        yield one
+        yield from _subclasses(one)
+
+
+def _parameters(cls: type) -> dict[str, bool]:
+    parameters = vars(cls)["__dataclass_params__"]
+    names = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+    return {name: getattr(parameters, name) for name in names}
+
+
+def _own_site(cls: type, name: str, sites: Sites) -> Site:
+    return sites.at(Location(cls, name, vars(cls)[name], own=True))
+
+
+def _calls_post_init(cls: type, sites: Sites) -> bool:
+    if "__init__" not in vars(cls):
+        return hasattr(cls, "__post_init__")
+    code = getattr(_own_site(cls, "__init__", sites).original, "__code__", None)
+    return code is not None and "__post_init__" in code.co_names
+
+
+def _is_same(original: Any, made: Any) -> bool:
+    if not isinstance(made, FunctionType):
+        return made is not None and type(original) is type(made) and bool(original == made)
+    if not isinstance(original, FunctionType) or original.__code__ != made.__code__:
+        return False
+    # A generated __repr__ lies in a wrapper that is everybody's.
+    inner = getattr(made, "__wrapped__", None)
+    return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
+
+
+def _move(value: Any, stand_in: type, cls: type) -> None:
+    """What is generated for a frozen class knows its class."""
+    for cell in getattr(value, "__closure__", None) or ():
+        if cell.cell_contents is stand_in:
+            cell.cell_contents = cls
+
+
+@dataclass(eq=False)
+class _Generator:
+    """Generates once for all members, whenever the fields are others."""
+
+    cls: type
+    calls_post_init: bool
+    _fields: Any = None
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    def member(self, name: str, _below: Any) -> Any:
+        fields = vars(self.cls)[FIELDS]
+        if fields is not self._fields:
+            self._made = generated(self.cls, fields, calls_post_init=self.calls_post_init)
+            self._fields = fields
+        return self._made[name]

@@ -1,0 +1,105 @@
+"""From a target to the Python function that a `def` statement made, through all that is around."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.places import read
+from patchkit.changes.resolve import has_own, locate, namespace
+from patchkit.errors import TargetError
+from patchkit.target import Item, steps_of
+
+if TYPE_CHECKING:
+    from patchkit.changes.sites import Site, Sites
+    from patchkit.target import Step
+
+_BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
+"""What `property.fset` and `partial.func` are in their types."""
+
+
+def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType:
+    """
+    Find the function of a target, beneath the patches that lie on it.
+
+    Raises:
+        TargetError: it is not there, inherited, replaced by a patch, or no Python function.
+
+    """
+    locate(module, qualname)  # tells in full where nothing is
+    value: Any = module
+    for step in steps_of(qualname):
+        value = _step(value, step, sites)
+    function = innermost(value)
+    if not isinstance(function, FunctionType):
+        raise TargetError(f"found {function!r}, expected a function or method written in Python")
+    return function
+
+
+def innermost(value: Any) -> Any:
+    """Follow descriptors, partial and cached functions and decorators to what they are around."""
+    seen: set[int] = set()
+    while id(value) not in seen:
+        seen.add(id(value))
+        inner = _inside(value)
+        if inner is None:
+            break
+        value = inner
+    return value
+
+
+def _inside(value: Any) -> Any:
+    if isinstance(value, type):
+        return None
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
+        return value.__func__
+    if isinstance(value, property):
+        return value.fget
+    if isinstance(
+        value,
+        (
+            functools.cached_property,
+            functools.partial,
+            functools.partialmethod,
+            functools.singledispatchmethod,
+        ),
+    ):
+        return value.func
+    return getattr(value, "__wrapped__", None) if callable(value) else None
+
+
+def _step(owner: Any, step: Step, sites: Sites) -> Any:
+    """Go one step, past what patches have put there."""
+    if isinstance(step, str):
+        _refuse_inherited(owner, step)
+    if sites.holds(owner, step):
+        return _original(next(one for one in sites if one.owner is owner and one.name == step))
+    value = read(owner, step)
+    if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or has_own(owner, step):
+        return value
+    return getattr(owner, step)
+
+
+def _original(site: Site) -> Any:
+    replaced = [layer.patch for layer in site.layers if layer.base]
+    if replaced and not isinstance(site.original, type):
+        raise TargetError(
+            f"{site.words} is replaced by patch {', '.join(replaced)}, so that an edit of the "
+            "original has no effect"
+        )
+    return site.original
+
+
+def _refuse_inherited(owner: Any, name: str) -> None:
+    if isinstance(owner, ModuleType) or name in namespace(owner):
+        return
+    kind = owner if isinstance(owner, type) else type(owner)
+    for base in kind.__mro__:
+        found = vars(base).get(name)
+        if base is owner or found is None or isinstance(found, _BUILT_IN_FIELDS):
+            continue
+        raise TargetError(
+            f"{name} is inherited from {base.__module__}:{base.__qualname__}, and an edit is one "
+            f"for all that inherit it; expected {base.__module__}:{base.__qualname__}.{name}"
+        )

@@ -1,0 +1,189 @@
+"""
+Tokens of a function, or of a fragment of one, with the places where they stand.
+
+The library's `tokenize` refuses fragments (brackets that are not closed), and what it takes for an
+f-string differs between Python versions.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME, NUMBER, STRING, OPERATOR, NEWLINE = "name", "number", "string", "operator", "newline"
+_SKIPPED, _END = "skipped", "end"
+OPENING, CLOSING = "([{", ")]}"
+
+_DIGITS = "[0-9](?:_?[0-9])*"
+_TOKEN = re.compile(
+    rf"""
+    [ \t\f]* (?:
+    (?P<name> [^\W\d]\w*\b(?!['"]) )
+  | (?P<newline> \n )
+  | (?P<skipped> \#[^\n]* | \\\n )
+  | (?P<fstring> (?:[rR]?[fFtT]|[fFtT][rR]) (?P<quote> '''|\"""|'|\") )
+  | (?P<string> (?:[rR]?[bB]|[bB][rR]|[rRuU])? (?:
+        '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
+      | \"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"""
+      | '(?!'')[^'\\\n]*(?:\\.[^'\\\n]*)*'
+      | "(?!"")[^"\\\n]*(?:\\.[^"\\\n]*)*"
+    ) )
+  | (?P<keyword> [^\W\d]\w* )  # with a string at its heels
+  | (?P<number>
+        0[xX](?:_?[0-9a-fA-F])+ | 0[bB](?:_?[01])+ | 0[oO](?:_?[0-7])+
+      | (?: {_DIGITS}(?:\.(?:{_DIGITS})?)? | \.{_DIGITS} )(?:[eE][-+]?{_DIGITS})?[jJ]?
+    )
+  | (?P<operator>
+        \.\.\. | (?:\*\*|//|>>|<<)=? | ->
+      | [-+*/%&|^@:=!<>]= | [-+*/%&|^@=<>~()\[\]{{}},:;.!]
+    )
+  | (?P<end> \Z )
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN_TEXT = re.compile(r"[^\\{}'\"\n]+")
+
+
+class LexicalError(ValueError):
+    """Text in which no token begins."""
+
+
+class Token(NamedTuple):
+    """
+    One token.
+
+    Args:
+        kind: name, number, string, operator or newline (the end of a logical line).
+        text: as it is written; a whole f-string is one token.
+        start: its place in the text.
+        end: the place after it.
+        depth: how many brackets are open before it.
+        margin: what stands left of it, where it begins a logical line; else None.
+
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    depth: int
+    margin: str | None
+
+
+def lex(text: str, start: int = 0) -> Iterator[Token]:
+    """
+    Iterate over the tokens of a text; comments, blank lines and line breaks in brackets are none.
+
+    Args:
+        text: Python, or a fragment of it.
+        start: where to begin; the beginning of a line.
+
+    Raises:
+        LexicalError: at some place no token begins.
+
+    """
+    at = line = start
+    depth, fresh = 0, True
+    while True:
+        kind, begin, at = _next(text, at)
+        if kind == _END:
+            return
+        if kind == NEWLINE:
+            if not (fresh or depth):
+                yield Token(kind, "\n", begin, at, 0, None)
+                fresh = True
+            line = at
+        elif kind != _SKIPPED:
+            word = text[begin:at]
+            yield Token(kind, word, begin, at, depth, text[line:begin] if fresh else None)
+            fresh = False
+            if kind == OPERATOR:
+                # A fragment may close what it has not opened.
+                depth += (word in OPENING) - (word in CLOSING and depth > 0)
+
+
+def same(one: Token, other: Token) -> bool:
+    """Whether two tokens mean the same: how a string is quoted or a number written is layout."""
+    if one.kind != other.kind:
+        return False
+    if one.text == other.text:
+        return True
+    return one.kind in {STRING, NUMBER} and value(one.text) == value(other.text)
+
+
+@functools.lru_cache(maxsize=1024)
+def value(text: str) -> object:
+    """Return what tells a string or number token from those that mean something else."""
+    import ast  # noqa: PLC0415 - only where texts differ
+
+    try:
+        expression = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return text
+    if isinstance(expression, ast.Constant):
+        return type(expression.value), repr(expression.value)
+    return ast.dump(expression)
+
+
+def _next(text: str, at: int) -> tuple[str, int, int]:
+    match = _TOKEN.match(text, at)
+    if match is None:
+        raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
+    kind = match.lastgroup or ""
+    if kind == "fstring":
+        return STRING, match.start(kind), _end_of_fstring(text, match.end(), match["quote"])
+    return (NAME if kind == "keyword" else kind), match.start(kind), match.end()
+
+
+def _end_of_fstring(text: str, at: int, quote: str) -> int:
+    while not text.startswith(quote, at):
+        if plain := _PLAIN_TEXT.match(text, at):
+            at = plain.end()
+        elif text.startswith(("{{", "}}"), at):
+            at += 2
+        elif text.startswith("\\N{", at):
+            at = _find(text, "}", at) + 1
+        elif text.startswith("\\", at):
+            at += 1 if text.startswith(("{", "}"), at + 1) else 2
+        elif text.startswith("{", at):
+            at = _end_of_field(text, at + 1, quote)
+        elif at >= len(text) or (text[at] == "\n" and len(quote) == 1):
+            raise LexicalError(f"a string without end: {quote}")
+        else:
+            at += 1
+    return at + len(quote)
+
+
+def _end_of_field(text: str, at: int, quote: str) -> int:
+    depth = 0
+    while True:
+        kind, start, end = _next(text, at)
+        if kind == _END:
+            raise LexicalError(f"a string without end: {quote}")
+        if text[start] == "}" and not depth:
+            return end
+        if text[start] == ":" and not depth:
+            return _end_of_format(text, start + 1, quote)
+        if kind == OPERATOR:
+            depth += (text[start] in OPENING) - (text[start] in CLOSING)
+        at = end
+
+
+def _end_of_format(text: str, at: int, quote: str) -> int:
+    while not text.startswith("}", at):
+        if at >= len(text) or text.startswith(quote, at):
+            raise LexicalError(f"a string without end: {quote}")
+        at = _end_of_field(text, at + 1, quote) if text.startswith("{", at) else at + 1
+    return at + 1
+
+
+def _find(text: str, word: str, at: int) -> int:
+    found = text.find(word, at)
+    if found < 0:
+        raise LexicalError(f"no {word!r} after {text[at : at + 20]!r}")
+    return found

@@ -1,0 +1,176 @@
+"""Provide: a module that upstream lacks here, served by the body."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.resolve import MISSING, namespace
+from patchkit.errors import TargetError
+from patchkit.initializing import spec_of
+from patchkit.provided import loader_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.changes.context import Context
+    from patchkit.changes.sites import Site
+    from patchkit.declaration import Provide
+
+    Fill = Callable[[ModuleType], object]
+
+_IMPORTLIBS = frozenset(
+    {
+        *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
+        *("__path__", "__builtins__"),
+    }
+)
+"""Attributes of a module that say how it was imported."""
+
+
+@dataclass
+class PreparedProvide:
+    """
+    A module that only has to be filled.
+
+    Args:
+        module: it, as importlib made it; nothing is in it yet.
+        patch: name of the patch.
+        body: the loaded body.
+        fill: puts everything in; what it returns takes an effect back, if it can be called.
+
+    """
+
+    module: ModuleType
+    patch: str
+    body: ModuleType
+    fill: Fill
+    sites: tuple[Site, ...] = ()
+    _former: Any = None
+    _is_made: bool = False
+    _take_back: Callable[[], object] | None = None
+
+    def apply(self) -> None:
+        """Fill the module."""
+        parent, child = _in_parent(self.module)
+        self._former = namespace(parent).get(child, MISSING)
+        self._is_made = True
+        self._sign()
+        result = self.fill(self.module)
+        self._take_back = result if callable(result) else None
+
+    def _sign(self) -> None:
+        """Say whose it is; its file is the body's."""
+        loader = loader_of(self.module)
+        assert loader is not None  # `prepare` has seen it
+        loader.patch, loader.body = self.patch, self.body
+        file = getattr(self.body, "__file__", None)
+        if file is not None:
+            self.module.__file__ = file
+            spec_of(self.module).origin = file
+
+    def undo(self) -> None:
+        """
+        Have the module forgotten where it still stands; who holds it may go on using it.
+
+        While it executes (again), it is importlib's: that finds it in `sys.modules` afterwards.
+        """
+        if not self._is_made:
+            return
+        self._is_made = False
+        self._leave_parent()
+        loader = loader_of(self.module)
+        if loader is not None:
+            loader.patch = ""
+        is_executing = loader is not None and loader.is_executing
+        name = self.module.__name__
+        if sys.modules.get(name) is self.module and not is_executing:
+            del sys.modules[name]
+        take_back, self._take_back = self._take_back, None
+        if take_back is not None:
+            take_back()
+
+    def _leave_parent(self) -> None:
+        parent, child = _in_parent(self.module)
+        if namespace(parent).get(child) is not self.module:
+            return
+        if self._former is MISSING:
+            delattr(parent, child)
+        else:
+            setattr(parent, child, self._former)
+
+
+def prepare(change: Provide, context: Context) -> PreparedProvide:
+    """
+    Find out how the body fills the module.
+
+    Raises:
+        TargetError: somebody else has the module, or the body's object cannot serve one.
+
+    """
+    assert context.module is not None
+    _refuse_others(change, context.module)
+    value = context.object_named(change.by)
+    fill = _filler(value, context.body)
+    if fill is None:
+        raise TargetError(
+            f"Provide({change.module!r}): {change.by} of body {context.body.__name__} is {value!r},"
+            " expected a list of names, a module, a class, or a function that takes the module"
+        )
+    return PreparedProvide(context.module, context.patch, context.body, fill)
+
+
+def _refuse_others(change: Provide, module: ModuleType) -> None:
+    loader = loader_of(module)
+    if loader is None:
+        where = getattr(module, "__file__", None) or repr(module)
+        raise TargetError(
+            f"Provide({change.module!r}): upstream has this module by now, found {where}; expected"
+            " none. Let the row's requires end before that release"
+        )
+    if loader.patch:
+        raise TargetError(
+            f"Provide({change.module!r}): patch {loader.patch} provides this module already;"
+            " expected one patch that does"
+        )
+
+
+def _in_parent(module: ModuleType) -> tuple[Any, str]:
+    parent, _, child = module.__name__.rpartition(".")
+    return sys.modules.get(parent), child
+
+
+# -- what the body's object says of the module's content ------------------------------------------
+
+
+def _filler(value: object, body: ModuleType) -> Fill | None:
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return _with(body, {"__all__": list(value), **_named(body, value)})
+    if isinstance(value, ModuleType):
+        return _with(value, _content(value))
+    if isinstance(value, type):
+        return _with(value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"})
+    return value if callable(value) else None
+
+
+def _with(source: object, content: dict[str, Any]) -> Fill:
+    def fill(module: ModuleType) -> None:
+        module.__doc__ = source.__doc__
+        for name, value in content.items():
+            setattr(module, name, value)
+
+    return fill
+
+
+def _named(body: ModuleType, names: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    missing = [name for name in names if not hasattr(body, name)]
+    if missing:
+        raise TargetError(f"body {body.__name__} has no {missing[0]!r}, which is to be provided")
+    return {name: getattr(body, name) for name in names}
+
+
+def _content(module: ModuleType) -> dict[str, Any]:
+    values = vars(module).items()
+    return {name: value for name, value in values if name not in _IMPORTLIBS}

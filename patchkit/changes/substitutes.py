@@ -1,0 +1,185 @@
+"""What a body's object becomes on its way into a target's place, and places that take nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from inspect import isasyncgenfunction, isgeneratorfunction
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.resolve import MISSING, stored
+from patchkit.errors import TargetError
+from patchkit.target import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.changes.context import Context
+    from patchkit.changes.resolve import Location
+
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+_CACHED: Any = type(functools.lru_cache(int))
+
+
+def body_object(context: Context, name: str) -> Any:
+    """
+    Find the body's object with this name; in a class as it is stored, so a static method is one.
+
+    Raises:
+        TargetError: there is none.
+
+    """
+    found = context.object_named(name)
+    outer, _, last = name.rpartition(".")
+    owner = context.object_named(outer) if outer else None
+    value = stored(owner, last)[0] if isinstance(owner, type) else found
+    return found if value is MISSING else value
+
+
+def refuse_fixed(location: Location, words: str) -> None:
+    """
+    Refuse a place that nothing can be put in.
+
+    Args:
+        location: the place.
+        words: for the message, the change and its target.
+
+    Raises:
+        TargetError: it is one; the message says what can be named in its stead.
+
+    """
+    if fault := _item_fault(location) if isinstance(location.name, Item) else _fault(location):
+        raise TargetError(f"{words}: {fault}")
+
+
+def _item_fault(location: Location) -> str:
+    kind = type(location.owner)
+    if hasattr(kind, "__setitem__"):
+        return ""
+    return (
+        f"found a {kind.__name__}, which takes no items; name the container behind it, or "
+        "Replace the whole"
+    )
+
+
+def _fault(location: Location) -> str:
+    owner = location.owner
+    if isinstance(owner, type):
+        flags = owner.__flags__
+        if flags & _HEAP and not flags & _IMMUTABLE:
+            return ""
+        return (
+            f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "
+            "callers use for it"
+        )
+    if isinstance(owner, ModuleType) or location.own:
+        return ""
+    if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):
+        return (
+            f"found {location.value!r} of {type(owner)!r}, which an instance cannot have for "
+            "itself; name the class"
+        )
+    return ""
+
+
+def substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
+    """
+    Return what is stored so that the body's object serves in the target's place.
+
+    A plain function takes on what the target is: a method of the same kind, a property's getter, a
+    bound method, a cached function, a context manager. A method gets a function of its own under
+    its own name, as pickle finds a bound method by that.
+
+    Args:
+        location: the target.
+        new: the body's object.
+        unrelated: leave out caches and context managers, as the target's kind is to change.
+
+    """
+    old, owner = location.value, location.owner
+    decorate = _itself if unrelated else _decorated
+    if isinstance(owner, type):
+        return _in_class(owner, str(location.name), old, new, decorate)
+    if not isinstance(new, FunctionType):
+        return new
+    return MethodType(new, owner) if _is_inherited_method(location) else decorate(old, new)
+
+
+def _is_inherited_method(location: Location) -> bool:
+    if isinstance(location.owner, ModuleType) or isinstance(location.name, Item) or location.own:
+        return False
+    return isinstance(location.value, FunctionType)
+
+
+def _in_class(
+    owner: type, name: str, old: Any, new: Any, decorate: Callable[[Any, FunctionType], Any]
+) -> Any:
+    if not isinstance(new, FunctionType):
+        return _told_its_name(owner, name, new)
+    if isinstance(old, property):
+        return old.getter(new)
+    if isinstance(old, functools.cached_property):
+        return _told_its_name(owner, name, functools.cached_property(new))
+    if isinstance(old, staticmethod):
+        return staticmethod(decorate(old.__func__, new))
+    own = own_function(owner, name, new)
+    if isinstance(old, classmethod):
+        return classmethod(decorate(old.__func__, own))
+    return decorate(old, own)
+
+
+def _told_its_name(owner: type, name: str, value: Any) -> Any:
+    """Do what Python does for a descriptor in a class's body."""
+    tell = getattr(type(value), "__set_name__", None)
+    if tell is None:
+        return value
+    if isinstance(value, functools.cached_property):
+        value = copy.copy(value)  # it refuses a second name
+        value.attrname = None
+    tell(value, owner, name)
+    return value
+
+
+def own_function(owner: type, name: str, function: FunctionType) -> FunctionType:
+    """Return a function that does the same and is found at `owner.name`; itself where it can be."""
+    if function.__name__ == name:
+        return function
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        name,
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__annotations__ = function.__annotations__
+    twin.__doc__ = function.__doc__
+    vars(twin).update(vars(function))
+    twin.__qualname__, twin.__module__ = f"{owner.__qualname__}.{name}", owner.__module__
+    return twin
+
+
+def _itself(_old: Any, new: FunctionType) -> Any:
+    return new
+
+
+def _decorated(old: Any, new: FunctionType) -> Any:
+    """Decorate as upstream did, where what its callers use comes from the decorator."""
+    if isinstance(old, _CACHED):
+        return functools.lru_cache(**old.cache_parameters())(new)
+    if _is_context_manager(old) and isgeneratorfunction(new):
+        return contextlib.contextmanager(new)
+    if _is_context_manager(old) and isasyncgenfunction(new):
+        return contextlib.asynccontextmanager(new)
+    return new
+
+
+def _is_context_manager(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__globals__ is vars(contextlib)
+
+
+def is_method(value: Any) -> bool:
+    """Whether this is a bound method of a Python function."""
+    return isinstance(value, MethodType) and isinstance(value.__func__, FunctionType)

@@ -1,0 +1,63 @@
+"""Every code that a finding can have. docs/findings.md has a section for each; a test compares."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Severity(str, enum.Enum):
+    """How bad a finding is. `patchkit check` ends with 1 for errors and warnings."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Code(NamedTuple):
+    """
+    One sort of finding.
+
+    Args:
+        code: stable for ever.
+        title: in a few words; the heading of its section in the docs.
+        severity: of every finding with this code.
+
+    """
+
+    code: str
+    title: str
+    severity: Severity
+
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+TARGET_MISSING = Code("PK101", "target missing", _ERROR)
+KIND_CHANGED = Code("PK102", "kind changed", _ERROR)
+SIGNATURE_CHANGED = Code("PK103", "signature no longer compatible", _ERROR)
+UNDECIDABLE = Code("PK104", "not decidable from the source", _WARNING)
+ANCHOR_ABSENT = Code("PK111", "Edit anchor absent", _ERROR)
+ANCHOR_AMBIGUOUS = Code("PK112", "Edit anchor ambiguous", _ERROR)
+ALREADY_UPSTREAM = Code("PK121", "already upstream", _ERROR)
+MERGED_UPSTREAM = Code("PK122", "merged upstream", _WARNING)
+DRIFT = Code("PK201", "drift since review", _WARNING)
+UNREVIEWED = Code("PK202", "never reviewed", _INFO)
+NO_RELEASE = Code("PK301", "matches no release", _ERROR)
+GAP = Code("PK302", "gap between ranges", _WARNING)
+OVERLAP = Code("PK303", "overlap of ranges", _WARNING)
+OPEN_RANGE = Code("PK304", "no upper bound", _INFO)
+NO_ORDER = Code("PK401", "two patches without order", _WARNING)
+BY_NAME_IMPORTERS = Code("PK402", "imported by name", _INFO)
+BODY_WITHOUT_ROW = Code("PK501", "body without row", _ERROR)
+ROW_WITHOUT_BODY = Code("PK502", "row without body", _ERROR)
+NAME_NOT_IN_BODY = Code("PK503", "name not in the body", _ERROR)
+MISSING_WHY = Code("PK511", "no why", _WARNING)
+MISSING_UPSTREAM = Code("PK512", "no upstream", _WARNING)
+MISSING_SUNSET = Code("PK513", "no sunset", _WARNING)
+RELEASE_UNREADABLE = Code("PK901", "release cannot be read", _ERROR)
+
+CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)}
+"""By their codes."""

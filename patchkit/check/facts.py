@@ -1,0 +1,167 @@
+"""What one release says of one target, as plain data that can be kept."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from patchkit.target import Item, Target
+from patchkit.upstream.fingerprint import of_nodes, of_resolution
+from patchkit.upstream.module_tree import lines_of
+from patchkit.upstream.signature import Parameter, Signature
+from patchkit.upstream.values import Kind
+
+if TYPE_CHECKING:
+    from patchkit.upstream.resolve import Resolution, Resolver
+
+_ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """
+    A target in one release.
+
+    Args:
+        state: present, absent or undecidable.
+        reason: why it is not present, or what is not sure about it.
+        kind: what it is, a value of `Kind`; None where that is not told.
+        is_sure: whether kind and signature are those of every way in which it may be bound.
+        signature: how it can be called; None where that is not told.
+        module: where it is defined.
+        qualname: its name there.
+        owner: the class that it is only inherited from, `module:qualname`; '' for its own.
+        path: the file that defines it; '' where none does.
+        lines: the first and last line of its definition.
+        fingerprint: hash of its source.
+        shape: of a function, the hash of its source whatever its name.
+
+    """
+
+    state: str
+    reason: str = ""
+    kind: str | None = None
+    is_sure: bool = False
+    signature: Signature | None = None
+    module: str = ""
+    qualname: str = ""
+    owner: str = ""
+    path: str = ""
+    lines: tuple[int, int] | None = None
+    fingerprint: str | None = None
+    shape: str | None = None
+
+    @property
+    def is_present(self) -> bool:
+        """Whether it is there."""
+        return self.state == "present"
+
+    def as_data(self) -> dict[str, Any]:
+        """Write it as JSON has it."""
+        plain = {name: getattr(self, name) for name in _FIELDS}
+        if self.signature is not None:
+            plain["signature"] = [
+                (one.name, one.kind, one.default) for one in self.signature.parameters
+            ]
+        return {name: value for name, value in plain.items() if value not in (None, "", False)}
+
+    @classmethod
+    def of_data(cls, data: dict[str, Any]) -> Facts:
+        """Read what `as_data` has written."""
+        fields = dict(data)
+        if "signature" in fields:
+            fields["signature"] = Signature(tuple(Parameter(*one) for one in fields["signature"]))
+        if "lines" in fields:
+            first, last = fields["lines"]
+            fields["lines"] = (first, last)
+        return cls(**fields)
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Facts))
+
+
+def facts_of(resolver: Resolver, target: Target) -> Facts:
+    """
+    Look a target up in one release.
+
+    Raises:
+        UpstreamError: the release cannot be read.
+
+    """
+    found = resolver.resolve(target)
+    if found.state != "present":
+        return _accessor(resolver, target) or Facts(found.state, found.reason)
+    return Facts(
+        found.state,
+        "" if found.is_sure else found.reason,
+        str(found.kind) if found.kind else None,
+        is_sure=found.is_sure,
+        signature=found.signature,
+        module=found.module,
+        qualname=found.qualname,
+        owner=_owner(resolver, target, found),
+        path=found.path,
+        lines=found.lines,
+        fingerprint=of_resolution(found),
+        shape=_shape(found),
+    )
+
+
+def _shape(found: Resolution) -> str | None:
+    functions = [node for node in found.nodes if isinstance(node, _DEFS)]
+    return of_nodes(functions, named=False) if functions and len(functions) == 1 else None
+
+
+def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:
+    """Name the class that really holds a member which the target's class only inherits."""
+    around = _around(target)
+    if around is None or "." not in found.qualname:
+        return ""
+    outer = resolver.resolve(around)
+    holder = (found.module, found.qualname.rpartition(".")[0])
+    if outer.kind is not Kind.CLASS or (outer.module, outer.qualname) == holder:
+        return ""
+    return f"{holder[0]}:{holder[1]}"
+
+
+def _around(target: Target) -> Target | None:
+    """Return what holds a target: all but its last step, where that is a name below another."""
+    steps = target.steps if target.qualname else ()
+    if len(steps) < 2 or isinstance(steps[-1], Item):
+        return None
+    return Target(target.module, target.qualname.rpartition(".")[0])
+
+
+def _accessor(resolver: Resolver, target: Target) -> Facts | None:
+    """Look up `Class.name.fset`, which names a property's setter."""
+    around, last = _around(target), target.qualname.rpartition(".")[2]
+    if around is None or last not in _ACCESSORS:
+        return None
+    whole = resolver.resolve(around)
+    if whole.kind is not Kind.PROPERTY:
+        return None
+    node = next((one for one in whole.nodes if _is_accessor(one, last)), None)
+    if node is None:
+        return None
+    return Facts(
+        "present",
+        kind=str(Kind.METHOD),
+        is_sure=whole.is_sure,
+        module=whole.module,
+        qualname=f"{whole.qualname}.{last}",
+        path=whole.path,
+        lines=lines_of([node]),
+        fingerprint=of_nodes([node]),
+    )
+
+
+def _is_accessor(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, _DEFS):
+        return False
+    ends = {one.attr for one in node.decorator_list if isinstance(one, ast.Attribute)}
+    if name == "fget":
+        return not ends & set(_ACCESSORS.values())
+    return _ACCESSORS[name] in ends

@@ -1,0 +1,79 @@
+"""What a check finds: findings, and the state of each patch in each release."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from patchkit.check.codes import Code, Severity
+
+
+class State(str, enum.Enum):
+    """A patch in a release, the worst last."""
+
+    OUT_OF_RANGE = "out-of-range"
+    OK = "ok"
+    UNREVIEWED = "unreviewed"
+    DRIFT = "drift"
+    BROKEN = "broken"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Finding:
+    """
+    One result.
+
+    Args:
+        code: which sort.
+        message: what was found and what was expected, in one sentence.
+        fix: what to do about it.
+        patch: its name; '' where a pack or a release as a whole is meant.
+        target: `module:qualname`; '' where no target is meant.
+        release: `vllm 0.32.0`; '' where it holds for every release.
+        file: where to look: of the pack for what its author wrote, else of upstream.
+        line: in the file, from 1.
+
+    """
+
+    code: Code
+    message: str
+    fix: str = ""
+    patch: str = ""
+    target: str = ""
+    release: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """The code's."""
+        return self.code.severity
+
+
+@dataclass(frozen=True)
+class Report:
+    """
+    Everything that one check has found.
+
+    Args:
+        releases: their names, in order of version.
+        findings: in order of patch, target and release.
+        grid: for each patch its state in each release.
+
+    """
+
+    releases: Sequence[str]
+    findings: Sequence[Finding] = ()
+    grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing has to be done."""
+        return all(finding.severity == "info" for finding in self.findings)

@@ -1,0 +1,101 @@
+"""Which releases are looked at: what is installed, a source tree, a wheel, or those on an index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.check.subjects import Subject, of_release
+from patchkit.errors import UpstreamError
+from patchkit.requirements import Found, canonical
+from patchkit.upstream.installed import open_installed
+from patchkit.upstream.releases import find_releases
+from patchkit.upstream.sdist import SUFFIXES, open_sdist
+from patchkit.upstream.tree import open_tree
+from patchkit.upstream.wheel import open_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from patchkit.upstream.releases import Library
+    from patchkit.upstream.source import Source
+    from patchkit.versions import Versions
+
+
+def on_index(spec: str, library: Library) -> list[Subject]:
+    """
+    Open the releases that a requirement allows.
+
+    Raises:
+        RequirementError: spec is no requirement.
+        UpstreamError: no place knows the project, or it has no such release.
+
+    """
+    found = [of_release(one, library.cache) for one in find_releases(spec, library)]
+    if not found:
+        raise UpstreamError(f"found no release that {spec!r} allows, expected one at least")
+    return found
+
+
+def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:
+    """
+    Open import packages where they are installed.
+
+    Returns:
+        The releases, and the packages that are not installed.
+
+    Raises:
+        VersionError: a version says nothing.
+
+    """
+    subjects, missing = [], []
+    for package in packages:
+        try:
+            source = open_installed(package)
+        except UpstreamError:
+            missing.append(package)
+            continue
+        subjects.append(_local(source, package, versions))
+    return subjects, missing
+
+
+def tree(directory: Path, packages: Iterable[str], versions: Versions) -> list[Subject]:
+    """
+    Open a source tree, with those of the packages that it holds.
+
+    Raises:
+        UpstreamError: it holds none of them.
+        VersionError: it does not say which release it is.
+
+    """
+    found, faults = [], []
+    for package in packages:
+        try:
+            found.append(_local(open_tree(directory, package), package, versions))
+        except UpstreamError as error:
+            faults.append(error)
+    if not found:
+        raise faults[0] if faults else UpstreamError(f"the tree at {directory}: nothing to look for")
+    return found
+
+
+def archive(file: Path, versions: Versions) -> list[Subject]:
+    """
+    Open a wheel file, or a source distribution.
+
+    Raises:
+        UpstreamError: it is neither, or cannot be read.
+        VersionError: it does not say which release it is.
+
+    """
+    if not file.is_file():
+        raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
+    source = open_sdist(file) if file.name.endswith(SUFFIXES) else open_wheel(file)
+    return [_local(source, file.name.partition("-")[0], versions)]
+
+
+def _local(source: Source, package: str, versions: Versions) -> Subject:
+    project = canonical(package)
+    found = versions.believed(package) or Found(project, source.version or "nothing", source.name)
+    _ = found.counts_as  # raises, and says what to set
+    return Subject(f"{project} {found.version}", project, found.version, lambda: source)

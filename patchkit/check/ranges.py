@@ -1,0 +1,98 @@
+"""Which releases a row and its changes are for."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from patchkit.requirements import (
+    Found,
+    applies_here,
+    canonical,
+    is_within,
+    parse_requirement,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from packaging.requirements import Requirement
+
+    from patchkit.check.subjects import Subject
+    from patchkit.declaration import Change
+    from patchkit.registry import Row
+
+_UPPER = frozenset({"<", "<=", "==", "===", "~="})
+
+
+def package_of(change: Change) -> str:
+    """Name the import package that a change's target lies in."""
+    return change.place.module.partition(".")[0]
+
+
+def packages_of(rows: Iterable[Row]) -> list[str]:
+    """Name every import package that rows change something of."""
+    return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
+
+
+def is_for(row: Row, subject: Subject) -> bool:
+    """Whether what a row requires of a release's distribution holds for the release."""
+    return _hold(row.patch.requires, subject)
+
+
+def due(row: Row, subject: Subject) -> list[Change]:
+    """List the changes that are made in a release: those of its packages, in their range."""
+    if not is_for(row, subject):
+        return []
+    here = subject.covers(packages_of([row]))
+    return [
+        one
+        for one in row.patch.changes
+        if package_of(one) in here and _hold(one.requires, subject)
+    ]
+
+
+def touches(row: Row, subject: Subject) -> bool:
+    """Whether a row changes anything in the packages of a release."""
+    return bool(subject.covers(packages_of([row])))
+
+
+def names_project(texts: Iterable[str], project: str) -> bool:
+    """Whether any requirement is about a distribution."""
+    return any(canonical(_parsed(text).name) == project for text in texts)
+
+
+def open_requirements(row: Row) -> Sequence[str]:
+    """List the requirements on what a row changes that have no upper bound."""
+    projects = {"vllm", *map(canonical, packages_of([row]))}
+    return [
+        text
+        for text in row.patch.requires
+        if canonical(_parsed(text).name) in projects and _is_open(_parsed(text))
+    ]
+
+
+def allows(texts: Iterable[str], project: str, version: str) -> bool:
+    """Whether what requirements say of a distribution holds for a version of it."""
+    return all(_holds(text, project, version) for text in texts)
+
+
+def _hold(texts: Iterable[str], subject: Subject) -> bool:
+    return allows(texts, subject.project, subject.version)
+
+
+def _is_open(requirement: Requirement) -> bool:
+    return not any(one.operator in _UPPER for one in requirement.specifier)
+
+
+@functools.cache
+def _holds(text: str, project: str, version: str) -> bool:
+    requirement = _parsed(text)
+    if canonical(requirement.name) != project or not applies_here(requirement):
+        return True
+    return is_within(Found(project, version, ""), requirement.specifier)
+
+
+@functools.cache
+def _parsed(text: str) -> Requirement:
+    return parse_requirement(text)

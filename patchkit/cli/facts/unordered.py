@@ -1,0 +1,34 @@
+"""Two patches for here on one target, where no `after` says which comes first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.check import order
+from patchkit.errors import VersionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from patchkit.declaration import Change
+    from patchkit.registry import Row
+    from patchkit.selection import Selection
+
+
+def unordered(rows: Sequence[Row], selection: Selection) -> Iterator[tuple[str, str, str]]:
+    """
+    Find them: the target, and the names of both in the order in which they apply.
+
+    Args:
+        rows: those that are for here, in order.
+        selection: says which of their changes are.
+
+    """
+
+    def applies(_: Row, change: Change) -> bool:
+        try:
+            return selection.applies(change)
+        except VersionError:
+            return True
+
+    return order.unordered(rows, applies)

@@ -1,0 +1,61 @@
+"""`patchkit history`: where a target appeared, changed, moved, went."""
+
+from __future__ import annotations
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.options import format_option, offline_option
+from patchkit.cli.progress import progress
+from patchkit.target import Target
+
+
+@click.command("history")
+@click.argument("target")
+@click.option("--releases", metavar="SPEC", help="Which releases; all of the package otherwise.")
+@offline_option
+@format_option
+def command(target: str, releases: str | None, offline: bool, form: str) -> None:
+    """
+    Follow a target through the releases of its package.
+
+    \b
+    Examples:
+      patchkit history vllm.v1.executor.ray_utils:RayWorkerWrapper
+      patchkit history vllm.envs:VLLM_USE_V1 --releases 'vllm>=0.9'
+      patchkit history ray.actor:ActorClass._remote --format json
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.history import history  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.opening import on_index  # noqa: PLC0415
+    from patchkit.cli.facts.history import history_facts  # noqa: PLC0415
+    from patchkit.requirements import canonical  # noqa: PLC0415
+    from patchkit.upstream.releases import Library  # noqa: PLC0415
+
+    place = parse_target(target)
+    spec = releases or canonical(place.module.partition(".")[0])
+    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+        steps = history(place, on_index(spec, library), told)
+    data = history_facts(place, steps)
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+        return
+    from patchkit.report.history_page import print_history  # noqa: PLC0415 - only one of them is needed
+
+    print_history(data)
+
+
+def parse_target(text: str) -> Target:
+    """
+    Read a target of the command line.
+
+    Raises:
+        UsageError: it is none.
+
+    """
+    try:
+        return Target.parse(text)
+    except ValueError as error:
+        hint = "expected a target such as vllm.v1.engine.core:EngineCore.step"
+        raise click.UsageError(f"found {text!r}, {hint}") from error

@@ -1,0 +1,183 @@
+"""
+pytest's part: patches for a test, and tests for a version of vLLM. Loaded wherever both are.
+
+Nothing of patchkit's session is imported before a test asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.block import applied
+from patchkit.errors import PatchkitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from patchkit.versions import Versions
+
+_VARIABLE = "PATCHKIT_PATCHES"
+_FAULT = pytest.StashKey[str]()
+_FORMER = pytest.StashKey["str | None"]()
+
+_MARKERS = (
+    "patched(name, ..., packs=()): apply these patches around the test; none means all for here",
+    "vllm(bounds): only with a vLLM within bounds such as '>=0.11,<0.13'; none means any vLLM",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("patchkit")
+    group.addoption(
+        "--patchkit-patches",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a pack beside the installed ones; may be repeated",
+    )
+    group.addoption(
+        "--patchkit-strict",
+        action="store_true",
+        help="fail the tests that are marked `vllm` where vLLM is not installed, not skip them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the markers are, and name the packs for this process and its children."""
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
+    packs = config.getoption("patchkit_patches")
+    if packs:
+        former = os.environ.get(_VARIABLE)
+        config.stash[_FORMER] = former
+        os.environ[_VARIABLE] = ",".join([*filter(None, [former]), *packs])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave the environment as it was."""
+    if _FORMER in config.stash:
+        former = config.stash[_FORMER]
+        if former is None:
+            os.environ.pop(_VARIABLE, None)
+        else:
+            os.environ[_VARIABLE] = former
+
+
+def pytest_report_header() -> str:
+    """Name the version of vLLM and the patches: what a failed run was about."""
+    from patchkit.environment import Settings  # noqa: PLC0415
+    from patchkit.registry import Registry  # noqa: PLC0415
+    from patchkit.versions import Versions  # noqa: PLC0415
+
+    try:
+        settings = Settings.read()
+        count = len(Registry.collect(settings))
+        found = Versions.of(settings).find("vllm")
+    except PatchkitError as error:
+        return f"patchkit: {error}"
+    here = f"vllm {found.version} ({found.source})" if found else "vllm is not installed"
+    return f"patchkit: {here}, {count} patch{'' if count == 1 else 'es'}"
+
+
+# -- patched --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., None], None, None]:
+    """Apply patches until the test ends: `patchkit_applied("name", …)`, as often as needed."""
+    packs = request.config.getoption("patchkit_patches")
+    with ExitStack() as stack:
+
+        def apply(*names: str, packs: str | tuple[str, ...] | list[str] = tuple(packs)) -> None:
+            stack.enter_context(applied(*names, packs=packs))
+
+        yield apply
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Apply what the `patched` markers name, the outermost first."""
+    with ExitStack() as stack:
+        for marker in reversed(list(item.iter_markers("patched"))):
+            packs = marker.kwargs.get("packs", item.config.getoption("patchkit_patches"))
+            stack.enter_context(applied(*marker.args, packs=packs))
+        yield
+
+
+# -- vllm -----------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """
+    Skip the tests that are for another version of vLLM.
+
+    Raises:
+        UsageError: the bounds of a marker are none.
+
+    """
+    marked = [(item, marker) for item in items for marker in item.iter_markers("vllm")]
+    if not marked:
+        return
+    from patchkit.environment import Settings  # noqa: PLC0415
+    from patchkit.versions import Versions  # noqa: PLC0415
+
+    try:
+        versions = Versions.of(Settings.read())
+    except PatchkitError as error:
+        raise pytest.UsageError(f"patchkit: {error}") from error
+    strict = config.getoption("patchkit_strict")
+    for item, marker in marked:
+        _judge(item, _bounds(item, marker), versions, strict=strict)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail the test whose `vllm` marker nobody can judge."""
+    if (fault := item.stash.get(_FAULT, None)) is not None:
+        pytest.fail(fault, pytrace=False)
+
+
+def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
+    """
+    Return a marker's bounds.
+
+    Raises:
+        UsageError: they are none.
+
+    """
+    from patchkit.requirements import satisfies  # noqa: PLC0415
+
+    bounds = marker.args[0] if marker.args else ""
+    if marker.kwargs or len(marker.args) > 1 or not isinstance(bounds, str):
+        given = ", ".join([*map(repr, marker.args), *marker.kwargs])
+        raise pytest.UsageError(
+            f"{item.nodeid}: found vllm({given}), expected bounds such as vllm('>=0.11,<0.13')"
+        )
+    try:
+        satisfies("1.0", bounds)
+    except PatchkitError as error:
+        raise pytest.UsageError(f"{item.nodeid}: marker vllm: {error}") from error
+    return bounds
+
+
+def _judge(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
+    try:
+        found = versions.find("vllm")
+        reason = versions.unmet(f"vllm{bounds}")
+    except PatchkitError as error:
+        item.stash[_FAULT] = str(error)
+        return
+    if reason is None:
+        return
+    if found is not None:
+        reason += f" (version from {found.source})"
+    elif strict:
+        item.stash[_FAULT] = f"{reason}, and --patchkit-strict asks for it"
+        return
+    item.add_marker(pytest.mark.skip(reason=reason))

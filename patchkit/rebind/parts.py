@@ -1,0 +1,206 @@
+"""
+What an object holds one step down: defaults, closures, items, attributes.
+
+Nothing is asked that could run somebody's code: no `isinstance`, which asks `__class__`, and no
+attribute of an object of an unknown type.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cached_property, partial, partialmethod
+from itertools import chain
+from types import CellType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from patchkit.changes.resolve import namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+MOST = 1000
+"""A container with more items is not looked through."""
+
+_DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_importlib_external")
+"""Modules whose objects hold nothing of interest: module specs, annotations."""
+
+class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+
+
+class Kind(NamedTuple):
+    """
+    How to look into objects of some types.
+
+    Args:
+        parts: what one holds, with more than that where it is quicker.
+        named: the same with words: ` (default of x)`, `['key']`.
+
+    """
+
+    parts: Callable[[Any], Iterable[Any]]
+    named: Callable[[Any], Iterator[tuple[str, Any]]]
+
+
+class Kinds(dict[type, "Kind | None"]):
+    """The kind of each type that was met; None where there is nothing to look into."""
+
+    def __missing__(self, type_: type) -> Kind | None:
+        found = next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
+        if found is None and type_.__dictoffset__ and not issubclass(type_, _OTHERS):
+            found = None if type_.__module__ in _DULL else INSTANCE
+        self[type_] = found
+        return found
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def _function_parts(function: FunctionType) -> Iterable[Any]:
+    """Written for speed: there are some ten thousand functions, most of which hold nothing."""
+    found: list[Any] = []
+    if (defaults := function.__defaults__) is not None:
+        found += defaults
+    if (keyword := function.__kwdefaults__) is not None:
+        found += keyword.values()
+    for cell in function.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:  # it is empty
+            continue
+        found.append(content)
+        if type(content) in _NESTING:
+            found += _beneath(content)
+    return found
+
+
+def _function_named(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    code, defaults = function.__code__, function.__defaults__ or ()
+    positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    keyword = function.__kwdefaults__ or {}
+    for name, value in chain(zip(positional, defaults, strict=False), keyword.items()):
+        yield f" (default of {name})", value
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        content = _content(cell)
+        if name != "__class__":  # a class's own methods have it for `super()`
+            for value in (content, *_beneath(content)):
+                yield f" (closure {name})", value
+
+
+def _cells(function: FunctionType) -> list[Any]:
+    return [_content(cell) for cell in function.__closure__ or ()]
+
+
+def _beneath(content: Any) -> Iterable[Any]:
+    """What lies in what a closure has; singledispatch has its registry one function further."""
+    if type(content) is not FunctionType:
+        return _items(content)
+    cells = _cells(content)
+    return [*cells, *chain.from_iterable(map(_items, cells))]
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty
+        return None
+
+
+def _items(value: Any) -> Iterable[Any]:
+    type_ = type(value)
+    if type_ is dict or type_ is MappingProxyType:
+        return value.values() if len(value) <= MOST else ()
+    return value if type_ in (list, tuple, set, frozenset) and len(value) <= MOST else ()
+
+
+# -- what has functions inside ---------------------------------------------------------------------
+
+
+def _around(words: str, *names: str) -> Kind:
+    """Make the kind of objects that hold others under fixed names."""
+
+    def inside(value: Any) -> list[Any]:
+        return [getattr(value, name) for name in names]
+
+    def parts(value: Any) -> Iterable[Any]:
+        held = inside(value)
+        functions = (one for one in held if type(one) is FunctionType)
+        return [*held, *chain.from_iterable(map(_function_parts, functions))]
+
+    def named(value: Any) -> Iterator[tuple[str, Any]]:
+        for one in inside(value):
+            yield f" ({words})", one
+            if type(one) is FunctionType:
+                yield from _function_named(one)
+
+    return Kind(parts, named)
+
+
+def _partial_parts(value: Any) -> Iterable[Any]:
+    return [value.func, *value.args, *value.keywords.values()]
+
+
+def _partial_named(value: Any) -> Iterator[tuple[str, Any]]:
+    return ((" (partial)", part) for part in _partial_parts(value))
+
+
+# -- containers ------------------------------------------------------------------------------------
+
+
+def _mapping_parts(value: Any) -> Iterable[Any]:
+    if len(value) > MOST:
+        return ()
+    return [*dict.keys(value), *dict.values(value)]
+
+
+def _mapping_named(value: Any) -> Iterator[tuple[str, Any]]:
+    if len(value) <= MOST:
+        for key, item in tuple(dict.items(value)):
+            yield f" (key {getattr(key, '__name__', '')})", key
+            yield f"[{shown(key)}]", item
+
+
+def shown(key: Any) -> str:
+    """Show a key, if that runs nobody's code."""
+    plain = type(key) in (str, int, bytes, bool, type(None))
+    return repr(key) if plain else f"<{type(key).__name__}>"
+
+
+def _sequence_parts(value: Any) -> Iterable[Any]:
+    return value if len(value) <= MOST else ()
+
+
+def _sequence_named(value: Any) -> Iterator[tuple[str, Any]]:
+    return ((f"[{at}]", item) for at, item in enumerate(_sequence_parts(value)))
+
+
+def _set_named(value: Any) -> Iterator[tuple[str, Any]]:
+    return ((" (a member)", item) for item in _sequence_parts(value))
+
+
+def _instance_parts(value: Any) -> Iterable[Any]:
+    return namespace(value).values()
+
+
+def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
+    return ((f".{name}", item) for name, item in tuple(namespace(value).items()))
+
+
+_NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
+FUNCTION = Kind(_function_parts, _function_named)
+CLASS = Kind(lambda _: (), lambda _: iter(()))
+"""A class is a place of its own, see `search`."""
+INSTANCE = Kind(_instance_parts, _instance_named)
+_KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
+    ((FunctionType,), FUNCTION),
+    ((type,), CLASS),
+    ((staticmethod,), _around("static method", "__func__")),
+    ((classmethod,), _around("class method", "__func__")),
+    ((MethodType,), _around("bound method", "__func__")),
+    ((property,), _around("property", "fget", "fset", "fdel")),
+    ((cached_property,), _around("cached property", "func")),
+    ((partial, partialmethod), Kind(_partial_parts, _partial_named)),
+    ((dict,), Kind(_mapping_parts, _mapping_named)),
+    ((list, tuple, deque), Kind(_sequence_parts, _sequence_named)),
+    ((set, frozenset), Kind(_sequence_parts, _set_named)),
+)
+_OTHERS = (ModuleType, str, bytes, int, float)

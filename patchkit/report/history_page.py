@@ -1,0 +1,79 @@
+"""`patchkit history` for a person: releases that say the same are one line."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report.console import console
+
+if TYPE_CHECKING:
+    from patchkit.report.shapes import HistoryShape, StepShape
+
+_SHOWN = 8
+
+
+def print_history(data: HistoryShape) -> None:
+    """Print where a target was."""
+    out = console()
+    out.print(Text(data["target"], style="heading"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("releases", "", "source", "what happened"):
+        table.add_column(name, no_wrap=name == "releases", overflow="fold")
+    before: StepShape | None = None
+    for _, group in groupby(data["releases"], _alike):
+        steps = list(group)
+        table.add_row(*_cells(steps, before))
+        before = steps[-1]
+    out.print(table)
+
+
+def _alike(step: StepShape) -> tuple[object, ...]:
+    same = (step["state"], step["undecidable"], step["readable"])
+    return (*same, step["fingerprint"], step["moved_to"])
+
+
+def _cells(steps: list[StepShape], before: StepShape | None) -> tuple[Text, ...]:
+    first, last = steps[0], steps[-1]
+    span = first["release"] if len(steps) == 1 else f"{first['release']} - {last['release']}"
+    mark = (first["fingerprint"] or "")[:_SHOWN]
+    word, style = _state(first)
+    return Text(span), Text(word, style), Text(mark, "note"), Text(_event(first, before))
+
+
+def _state(step: StepShape) -> tuple[str, str]:
+    if not step["readable"]:
+        return "unreadable", "bad"
+    if step["undecidable"]:
+        return "undecidable", "warn"
+    if step["state"] == "present":
+        return "present", "ok"
+    return ("elsewhere", "warn") if step["moved_to"] else ("absent", "note")
+
+
+def _event(step: StepShape, before: StepShape | None) -> str:
+    if not step["readable"] or step["undecidable"]:
+        return step["reason"]
+    if step["moved_to"]:
+        return _at(step, before)
+    if step["state"] == "absent":
+        return "" if before is None or _is_nowhere(before) else f"gone: {step['reason']}"
+    if before is None:
+        return ""
+    if before["state"] == "present":
+        return "changed"
+    came = "appeared" if _is_nowhere(before) else "came here"
+    return f"{came}, changed" if step["changed"] else came
+
+
+def _at(step: StepShape, before: StepShape | None) -> str:
+    same_place = before is not None and before["moved_to"] == step["moved_to"]
+    where = f"{'' if same_place else 'in '}{step['moved_to']}"
+    return f"{where}, changed" if step["changed"] else where
+
+
+def _is_nowhere(step: StepShape) -> bool:
+    return step["state"] == "absent" and step["moved_to"] is None

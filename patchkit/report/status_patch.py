@@ -1,0 +1,62 @@
+"""`patchkit status`: what became of the copies of a patch's targets, in few words and in many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from patchkit.report.shapes import PatchStatusShape, ProcessShape
+
+    Found = Sequence[tuple[ProcessShape, PatchStatusShape]]
+    Fact = tuple[str, str, str]
+
+
+def copies(patches: Iterable[PatchStatusShape]) -> Text:
+    """Count the copies of one patch's targets; the same one in several processes counts once."""
+    patches = list(patches)
+    rebound = {words for patch in patches for words in patch["rebound"]}
+    left = {words for patch in patches for words in patch["out_of_reach"]}
+    parts = [Text(f"{len(rebound)} repointed", style="note")] if rebound else []
+    parts += [Text(f"{len(left)} out of reach", style="warn")] if left else []
+    return Text(", ").join(parts)
+
+
+def details(name: str, found: Found) -> Table:
+    """Tell everything that is known of one patch's targets; the same in several processes once."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="heading")
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", style="note")
+    table.add_row(Text(name, style="name"))
+    where: dict[Fact, list[str]] = {}
+    for process, patch in found:
+        for fact in _facts(patch):
+            where.setdefault(fact, []).append(str(process["pid"]))
+    topic = ""
+    for fact in sorted(where, key=lambda fact: fact[0]):
+        number, words, style = fact
+        heading = number[1:] if number != topic else ""
+        topic = number
+        pids = "" if len(where[fact]) == len(found) else f"in {', '.join(where[fact])}"
+        table.add_row(heading, Text(words, style=style), pids)
+    return table
+
+
+def _facts(patch: PatchStatusShape) -> Iterator[Fact]:
+    """Topics with a number in front, which puts them in order."""
+    for target, order in patch["layers"].items():
+        yield "1target", target + (f"  {' < '.join(order)}" if len(order) > 1 else ""), ""
+    for words in patch["rebound"]:
+        yield "2repointed", words, "ok"
+    for words in patch["out_of_reach"]:
+        yield "3out of reach", words, "warn"
+    for target, reason in patch["untraced"].items():
+        yield "4not looked for", f"{target}: {reason}", "note"
+    for other in patch["strangers"]:
+        topic = "5wrapped by" if other["wraps"] else "6overwritten by"
+        yield topic, f"{other['target']}: {other['by']}", "" if other["wraps"] else "bad"

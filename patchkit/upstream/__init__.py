@@ -1,0 +1,1 @@
+"""Truth about upstream: its releases, read where they lie, and what they define."""

@@ -1,0 +1,217 @@
+"""
+A short hash of what a target's source does, the same on every Python that runs patchkit.
+
+What does not count: comments, docstrings, layout, the style of quotes and numbers, statements
+without effect, the order of undecorated methods in a class, annotations of parameters, results
+and variables. What counts: names, constants, operators, decorators, defaults, bases, and
+annotations in the body of a class, since dataclasses and their kin read them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import TYPE_CHECKING
+
+from patchkit.upstream.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.upstream.resolve import Resolution
+    from patchkit.upstream.values import Value
+
+LENGTH = 16
+_SKIPPED = frozenset(
+    [
+        "ctx",
+        "kind",
+        "type_comment",
+        "type_ignores",
+        "lineno",
+        "col_offset",
+        "end_lineno",
+        "end_col_offset",
+        "simple",
+    ]
+)
+_ANNOTATED = frozenset({"annotation", "returns"})
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_DEFS, ast.ClassDef, ast.Lambda)
+
+
+def of_resolution(resolution: Resolution) -> str | None:
+    """
+    Hash a target; None where it is not there or has no source.
+
+    Every way in which it may be bound counts, with its conditions.
+    """
+    if resolution.state != "present":
+        return None
+    variants = [one for one in resolution.variants if one.state == "present"]
+    parts = [part for one in variants for part in _of_value(one)]
+    return _digest(parts) if parts else None
+
+
+def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
+    """
+    Hash statements.
+
+    Args:
+        nodes: in order.
+        named: whether the name of a function or class itself counts.
+
+    """
+    return _digest([part for node in nodes for part in canonical(node, named=named)])
+
+
+def canonical(node: ast.AST, *, named: bool = True, in_class: bool = False) -> Iterator[str]:
+    """
+    Write a tree as words that do not depend on the version of Python.
+
+    Args:
+        node: its root.
+        named: whether the root's own name counts.
+        in_class: whether it stands in the body of a class.
+
+    """
+    writer = _Writer(named=named, in_class=in_class)
+    yield from writer.words(node)
+
+
+def _of_value(value: Value) -> list[str]:
+    parts = [word for one in value.conditions for word in _of_condition(one.words, one.test)]
+    if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
+        parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
+    in_class = value.kind is Kind.FIELD
+    for node in value.nodes:
+        if value.kind is Kind.OUTSIDE:
+            continue
+        parts += canonical(node, in_class=in_class)
+    return parts
+
+
+def _of_condition(words: str, test: ast.expr | None) -> list[str]:
+    negated = "not" if words.startswith("not (") else ""
+    return [f"if {negated}", *canonical(test)] if test is not None else [f"if {words}"]
+
+
+def _digest(parts: Iterable[str]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part.encode("utf-8", "surrogatepass"))
+        whole.update(b"\0")
+    return whole.hexdigest()[:LENGTH]
+
+
+class _Writer:
+    """
+    Writes one tree; without recursion, since upstream's may be deeper than Python's stack.
+
+    Args:
+        named: whether the root's own name counts.
+        in_class: whether the root stands in the body of a class.
+
+    """
+
+    def __init__(self, *, named: bool, in_class: bool) -> None:
+        self._named = named
+        self._in_class = in_class
+
+    def words(self, root: ast.AST) -> Iterator[str]:
+        """List the tree's words, root first."""
+        stack: list[tuple[object, bool, bool]] = [(root, self._in_class, self._named)]
+        while stack:
+            item, in_class, named = stack.pop()
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, ast.Constant):
+                yield _constant(item.value)
+            elif isinstance(item, ast.AST):
+                yield f"<{_kind(item)}"
+                stack.append((">", False, False))
+                stack += [
+                    (one, inside, True)
+                    for one, inside in reversed(
+                        list(self._children(item, in_class=in_class, named=named))
+                    )
+                ]
+
+    def _children(
+        self, node: ast.AST, *, in_class: bool, named: bool
+    ) -> Iterator[tuple[object, bool]]:
+        inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if field in _SKIPPED or value is None or value == []:
+                continue
+            if field in _ANNOTATED and not (in_class and isinstance(node, ast.AnnAssign)):
+                continue
+            if field == "name" and isinstance(node, (*_DEFS, ast.ClassDef)) and not named:
+                continue
+            if field == "values" and isinstance(node, ast.JoinedStr):
+                value = _joined(node)
+            yield f".{'targets' if field == 'target' else field}", False
+            yield from self._values(node, field, value, inside=inside)
+
+    def _values(
+        self, node: ast.AST, field: str, value: object, *, inside: bool
+    ) -> Iterator[tuple[object, bool]]:
+        if not isinstance(value, list):
+            yield (value if isinstance(value, ast.AST) else _constant(value)), inside
+            return
+        if field in ("body", "orelse", "finalbody"):
+            kept = [one for one in value if not _is_idle(one, in_class=inside)]
+            value = _in_order(kept) if isinstance(node, ast.ClassDef) else kept
+        for one in value:
+            if one is None:
+                yield "-", False  # a keyword-only parameter without a default, a `**` in a dict
+            else:
+                yield (one if isinstance(one, ast.AST) else _constant(one)), inside
+
+
+def _kind(node: ast.AST) -> str:
+    # An annotated assignment to a variable is one; see the annotations that count.
+    return "Assign" if isinstance(node, ast.AnnAssign) else type(node).__name__
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, bool) or value is None or value is Ellipsis:
+        return repr(value)
+    if isinstance(value, int):
+        return f"int {value:x}"  # repr refuses numbers of more than 4,300 digits
+    return f"{type(value).__name__} {value!r}" if not isinstance(value, str) else f"str {value}"
+
+
+def _joined(node: ast.JoinedStr) -> list[ast.expr]:
+    """Join the neighbouring texts of an f-string, which Python versions split in their own ways."""
+    joined: list[ast.expr] = []
+    for one in node.values:
+        last = joined[-1] if joined else None
+        if isinstance(one, ast.Constant) and isinstance(last, ast.Constant):
+            joined[-1] = ast.Constant(str(last.value) + str(one.value))
+        elif not (isinstance(one, ast.Constant) and one.value == ""):
+            joined.append(one)
+    return joined
+
+
+def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
+    """Whether a statement does nothing: `pass`, a docstring, `...`, a bare annotation."""
+    if isinstance(statement, ast.Pass):
+        return True
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.AnnAssign) and statement.value is None and not in_class
+
+
+def _in_order(body: list[ast.AST]) -> list[ast.AST]:
+    """Put what may stand in any order in one: undecorated methods that are defined once."""
+    names = [one.name for one in body if isinstance(one, (*_DEFS, ast.ClassDef))]
+    free = [
+        one
+        for one in body
+        if isinstance(one, _DEFS) and not one.decorator_list and names.count(one.name) == 1
+    ]
+    loose = set(map(id, free))
+    fixed = [one for one in body if id(one) not in loose]
+    return [*fixed, *sorted(free, key=lambda one: one.name)]

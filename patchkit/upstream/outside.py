@@ -1,0 +1,128 @@
+"""
+What classes outside the release hold.
+
+The standard library's are asked; of others only the few that upstream builds on are known.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from functools import lru_cache
+from typing import Any
+
+_STANDARD = frozenset(
+    [
+        "abc",
+        "ast",
+        "argparse",
+        "asyncio",
+        "builtins",
+        "collections",
+        "collections.abc",
+        "concurrent.futures",
+        "contextlib",
+        "ctypes",
+        "dataclasses",
+        "enum",
+        "functools",
+        "http.server",
+        "io",
+        "json",
+        "json.encoder",
+        "logging",
+        "logging.handlers",
+        "multiprocessing",
+        "multiprocessing.process",
+        "queue",
+        "socketserver",
+        "string",
+        "threading",
+        "types",
+        "typing",
+        "unittest",
+    ]
+)
+"""Modules that may be imported to be asked: importing them does nothing else."""
+
+_MODULE = (
+    "T_destination __call__ __getattr__ __setstate__ _apply _call_impl _compiled_call_impl "
+    "_get_backward_hooks _get_backward_pre_hooks _get_name _load_from_state_dict "
+    "_maybe_warn_non_full_backward_hook _named_members _register_load_state_dict_pre_hook "
+    "_register_state_dict_hook _replicate_for_data_parallel _save_to_state_dict _slow_forward "
+    "_version _wrapped_call_impl add_module apply bfloat16 buffers call_super_init children "
+    "compile cpu cuda double dump_patches eval extra_repr float forward get_buffer "
+    "get_extra_state get_parameter get_submodule half ipu load_state_dict modules mtia "
+    "named_buffers named_children named_modules named_parameters parameters "
+    "register_backward_hook register_buffer register_forward_hook register_forward_pre_hook "
+    "register_full_backward_hook register_full_backward_pre_hook "
+    "register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module "
+    "register_parameter register_state_dict_post_hook register_state_dict_pre_hook "
+    "requires_grad_ set_extra_state set_submodule share_memory state_dict to to_empty train "
+    "type xpu zero_grad"
+)
+_BASE_MODEL = (
+    "__class_getitem__ __copy__ __deepcopy__ __fields_set__ __getattr__ __iter__ __pretty__ "
+    "__replace__ __repr_args__ __repr_name__ __repr_recursion__ __repr_str__ __rich_repr__ "
+    "__setstate__ _abc_impl _calculate_keys _copy_and_set_values _get_value _iter "
+    "_setattr_handler construct copy dict from_orm json model_computed_fields model_config "
+    "model_construct model_copy model_dump model_dump_json model_extra model_fields "
+    "model_fields_set model_json_schema model_parametrized_name model_post_init model_rebuild "
+    "model_validate model_validate_json model_validate_strings parse_file parse_obj parse_raw "
+    "schema schema_json update_forward_refs validate"
+)
+_OBJECT = frozenset(dir(object))
+_TABLES = {
+    "torch.nn.Module": frozenset(_MODULE.split()) | _OBJECT,
+    "torch.nn.modules.module.Module": frozenset(_MODULE.split()) | _OBJECT,
+    "pydantic.BaseModel": frozenset(_BASE_MODEL.split()) | _OBJECT,
+    "pydantic.main.BaseModel": frozenset(_BASE_MODEL.split()) | _OBJECT,
+    "msgspec.Struct": frozenset(["__copy__", "__replace__", "__rich_repr__"]) | _OBJECT,
+    "typing.NamedTuple": frozenset(dir(tuple))
+    | {"_fields", "_field_defaults", "_make", "_replace", "_asdict"},
+    "typing.TypedDict": frozenset(dir(dict))
+    | {"__required_keys__", "__optional_keys__", "__total__"},
+}
+
+
+def has_member(dotted: str, name: str) -> bool | None:
+    """
+    Tell whether a class outside the release has an attribute; None where that is not known.
+
+    Args:
+        dotted: the class.
+        name: the attribute.
+
+    """
+    dotted = dotted.replace("typing_extensions.", "typing.")
+    table = _TABLES.get(dotted)
+    if table is not None:
+        return name in table
+    found = standard_class(dotted)
+    if found is None:
+        return None
+    # Not hasattr alone: `Enum.value` is there, though the class does not give it away.
+    return any(name in vars(one) for one in found.__mro__) or hasattr(found, name)
+
+
+@lru_cache(maxsize=512)
+def standard_class(dotted: str) -> type | None:
+    """Return a class of the standard library; None where it is none that may be asked."""
+    module, _, name = dotted.replace("typing_extensions.", "typing.").rpartition(".")
+    if module not in _STANDARD or module.split(".")[0] not in sys.stdlib_module_names | {
+        "builtins"
+    }:
+        return None
+    found: Any = getattr(importlib.import_module(module), name, None)
+    return found if isinstance(found, type) else None
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a name is there without being imported."""
+    return hasattr(builtins, name)
+
+
+def is_class(dotted: str) -> bool:
+    """Whether something outside is known to be a class."""
+    return dotted in _TABLES or standard_class(dotted) is not None

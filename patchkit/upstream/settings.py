@@ -1,0 +1,212 @@
+"""
+Where pip would look for packages: its configuration files and `PIP_*` variables.
+
+Read as pip documents them, without pip: asking it costs a third of a second, and an environment
+may have none.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from patchkit.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_USUAL_INDEX = "https://pypi.org/simple"
+# Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
+# look for packages.
+_SECTIONS = ("global", "install", "download")
+_OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
+_ETC = Path("/etc")
+_TRUE = ("y", "yes", "t", "true", "on", "1")
+_FALSE = ("n", "no", "f", "false", "off", "0")
+
+
+@dataclass(frozen=True)
+class PipSettings:
+    """
+    What pip's settings say about finding and fetching packages.
+
+    Args:
+        indexes: URLs of simple indexes, the main one first; none under `no-index`.
+        find_links: URLs and local paths, of pages and directories that hold packages.
+        trusted_hosts: `host` or `host:port` whose certificate is not checked.
+        cert: bundle or directory of certificate authorities, None for the system's.
+        client_cert: file with the client's certificate and key.
+        proxy: URL of the proxy for everything, None for the environment's.
+        timeout: seconds without an answer.
+        retries: how often a request is tried again.
+
+    """
+
+    indexes: tuple[str, ...] = (_USUAL_INDEX,)
+    find_links: tuple[str, ...] = ()
+    trusted_hosts: tuple[str, ...] = ()
+    cert: str | None = None
+    client_cert: str | None = None
+    proxy: str | None = None
+    timeout: float = 15.0
+    retries: int = 5
+
+    @classmethod
+    def read(
+        cls, environ: Mapping[str, str] | None = None, prefix: str | None = None
+    ) -> PipSettings:
+        """
+        Read pip's configuration files and then its variables, which win.
+
+        Args:
+            environ: the variables, `os.environ` unless another mapping is given.
+            prefix: the environment whose own configuration counts, `sys.prefix` unless given.
+
+        Raises:
+            SettingsError: a file, or a value, cannot be read.
+
+        """
+        env = os.environ if environ is None else environ
+        values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
+        main = values.urls("index-url")[:1] or [_USUAL_INDEX]
+        indexes = [] if values.switch("no-index") else main + values.urls("extra-index-url")
+        return cls(
+            indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
+            find_links=tuple(dict.fromkeys(map(_expanded, values.urls("find-links")))),
+            trusted_hosts=tuple(values.words("trusted-host")),
+            cert=values.text("cert") or env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE"),
+            client_cert=values.text("client-cert"),
+            proxy=values.text("proxy"),
+            timeout=values.number("timeout", 15.0),
+            retries=int(values.number("retries", 5)),
+        )
+
+    def trusts(self, host: str, port: int) -> bool:
+        """Whether the user vouches for a host, whatever its certificate says."""
+        return bool({host, f"{host}:{port}"} & {trusted.lower() for trusted in self.trusted_hosts})
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Options by pip's long names, as they were written, with the place that says so."""
+
+    options: Mapping[str, tuple[str, str]]
+
+    def text(self, name: str) -> str | None:
+        return self.options.get(name, ("", ""))[0].strip() or None
+
+    def words(self, name: str) -> list[str]:
+        return (self.text(name) or "").split()
+
+    def urls(self, name: str) -> list[str]:
+        words = self.words(name)
+        try:
+            _ = [urlsplit(word).port for word in words]
+        except ValueError as error:
+            raise self._fault(name, "URLs") from error
+        return words
+
+    def number(self, name: str, default: float) -> float:
+        text = self.text(name)
+        try:
+            number = default if text is None else float(text)
+        except ValueError as error:
+            raise self._fault(name, "a number") from error
+        if not 0 <= number < float("inf"):
+            raise self._fault(name, "a number of 0 or more")
+        return number
+
+    def switch(self, name: str) -> bool:
+        text = (self.text(name) or "no").lower()
+        if text not in (*_TRUE, *_FALSE):
+            raise self._fault(name, "yes or no")
+        return text in _TRUE
+
+    def _fault(self, name: str, expected: str) -> SettingsError:
+        value, place = self.options[name]
+        return SettingsError(f"{place}: {name}: found {value!r}, expected {expected}")
+
+
+def _of_variables(env: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """An empty variable is none, as pip has it."""
+    return {
+        _name(variable[4:]): (value, variable)
+        for variable, value in env.items()
+        if variable.startswith("PIP_") and value
+    }
+
+
+def _of_files(env: Mapping[str, str], prefix: str) -> dict[str, tuple[str, str]]:
+    """Pip's order: a section beats the ones before it, whichever files they are in."""
+    sections: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in _SECTIONS}
+    for file in _files(env, Path(prefix)):
+        parser = _parsed(file)
+        for section in filter(parser.has_section, _SECTIONS):
+            for name, value in parser.items(section):
+                sections[section][_name(name)] = (value or "", str(file))
+    return {name: found for options in sections.values() for name, found in options.items()}
+
+
+def _name(written: str) -> str:
+    name = written.lower().replace("_", "-").lstrip("-")
+    return _OTHER_NAMES.get(name, name)
+
+
+def _parsed(file: Path) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(file.read_text(), str(file))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return parser  # pip skips these too
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        reason = " ".join(str(error).split())
+        raise SettingsError(f"pip's configuration {file} cannot be read: {reason}") from error
+    return parser
+
+
+def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
+    """The machine's, the user's, the environment's, and the one that a variable names."""
+    named = env.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return
+    yield from (place / "pip.conf" for place in _machine_places(env))
+    if not (named and Path(named).exists()):
+        yield from (place / "pip.conf" for place in _user_places(env))
+    yield prefix / "pip.conf"
+    if named:
+        yield Path(named)
+
+
+def _machine_places(env: Mapping[str, str]) -> Iterator[Path]:
+    if sys.platform == "darwin":
+        yield Path("/Library/Application Support/pip")
+        return
+    for place in (env.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep):
+        if place:
+            yield Path(place, "pip")
+    yield _ETC
+
+
+def _user_places(env: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(env.get("HOME") or Path.home())
+    yield home / ".pip"
+    apple = home / "Library/Application Support/pip"
+    if sys.platform == "darwin" and apple.is_dir():
+        yield apple
+        return
+    yield Path(env.get("XDG_CONFIG_HOME") or home / ".config", "pip")
+
+
+def _expanded(link: str) -> str:
+    return str(Path(link).expanduser()) if link.startswith("~") else link
+
+
+def without_secrets(url: str) -> str:
+    """A URL for a message: without the user's name and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

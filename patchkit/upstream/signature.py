@@ -1,0 +1,111 @@
+"""How something can be called, read from its source; annotations do not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import Parameter as Inspected
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
+    import inspect
+
+POSITIONAL_ONLY = "positional-only"
+POSITIONAL = "positional"
+VAR_POSITIONAL = "*args"
+KEYWORD_ONLY = "keyword-only"
+VAR_KEYWORD = "**kwargs"
+
+_KINDS = {
+    Inspected.POSITIONAL_ONLY: POSITIONAL_ONLY,
+    Inspected.POSITIONAL_OR_KEYWORD: POSITIONAL,
+    Inspected.VAR_POSITIONAL: VAR_POSITIONAL,
+    Inspected.KEYWORD_ONLY: KEYWORD_ONLY,
+    Inspected.VAR_KEYWORD: VAR_KEYWORD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """
+    One parameter.
+
+    Args:
+        name: as written.
+        kind: how it is passed, one of this module's constants.
+        default: whether it may be left out.
+
+    """
+
+    name: str
+    kind: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """
+    The parameters of a callable, `self` and `cls` included.
+
+    Args:
+        parameters: in order.
+
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+
+    def bound(self) -> Signature:
+        """Leave out the first positional parameter, as a bound method does."""
+        if self.parameters and self.parameters[0].kind in (POSITIONAL_ONLY, POSITIONAL):
+            return Signature(self.parameters[1:])
+        return self
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for at, one in enumerate(self.parameters):
+            before = self.parameters[at - 1].kind if at else ""
+            if before == POSITIONAL_ONLY != one.kind:
+                parts.append("/")
+            if one.kind == KEYWORD_ONLY and before not in (KEYWORD_ONLY, VAR_POSITIONAL):
+                parts.append("*")
+            parts.append(_text(one))
+        if self.parameters and self.parameters[-1].kind == POSITIONAL_ONLY:
+            parts.append("/")
+        return f"({', '.join(parts)})"
+
+
+def of_arguments(arguments: ast.arguments) -> Signature:
+    """Read the parameters of a `def` or a `lambda`."""
+    places = [
+        *((one.arg, POSITIONAL_ONLY) for one in arguments.posonlyargs),
+        *((one.arg, POSITIONAL) for one in arguments.args),
+    ]
+    required = len(places) - len(arguments.defaults)
+    found = [Parameter(name, kind, at >= required) for at, (name, kind) in enumerate(places)]
+    if arguments.vararg:
+        found.append(Parameter(arguments.vararg.arg, VAR_POSITIONAL))
+    found += [
+        Parameter(one.arg, KEYWORD_ONLY, default is not None)
+        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    if arguments.kwarg:
+        found.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
+    return Signature(tuple(found))
+
+
+def of_inspected(signature: inspect.Signature) -> Signature:
+    """Read what `inspect.signature` says."""
+    return Signature(
+        tuple(
+            Parameter(one.name, _KINDS[one.kind], one.default is not Inspected.empty)
+            for one in signature.parameters.values()
+        )
+    )
+
+
+def _text(one: Parameter) -> str:
+    if one.kind == VAR_POSITIONAL:
+        return f"*{one.name}"
+    if one.kind == VAR_KEYWORD:
+        return f"**{one.name}"
+    return f"{one.name}=…" if one.default else one.name

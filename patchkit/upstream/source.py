@@ -1,0 +1,42 @@
+"""One release's Python files, read where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Source(Protocol):
+    """
+    One release of an upstream package, as files below its import packages.
+
+    Paths are posix and relative to site-packages: `vllm/v1/engine/core.py`.
+    """
+
+    @property
+    def name(self) -> str:
+        """For messages: `vllm 0.32.0`, `the tree at …`, `wheel FILE`."""
+
+    @property
+    def version(self) -> str | None:
+        """As released, such as `0.32.0`; None where unknown."""
+
+    def read(self, path: str) -> bytes | None:
+        """
+        One file; None where there is no such file.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+
+    def paths(self) -> frozenset[str]:
+        """Every `.py` and `.pyi` path below the import packages."""
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Fetch several at once, those that exist; may do nothing."""

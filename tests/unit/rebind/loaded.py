@@ -1,0 +1,88 @@
+"""Modules in memory with changed attributes, for the tests of the passes over copies."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from layers import push
+from packages import module_of
+
+from patchkit import rebind
+from patchkit.changes.resolve import locate
+from patchkit.changes.sites import Layer, Site, Sites
+from patchkit.rebind.scope import scope_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import pytest
+
+UPSTREAM = """
+def function(): return 'old'
+class Thing:
+    def method(self): ...
+    @staticmethod
+    def static(): ...
+    @classmethod
+    def klass(cls): ...
+    @property
+    def prop(self): ...
+class Sub(Thing): ...
+NUMBER, TEXT, PAIR, NOTHING = 8, 'text', (1, 2), None
+TABLE = {}
+"""
+
+
+class Loaded:
+    """Modules in memory that `sys.modules` holds until the test ends; `up` is upstream."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.sites = Sites()
+        self.up = self.add("up", UPSTREAM)
+
+    def add(self, name: str, source: str = "", **values: Any) -> Any:
+        """Add a module; it knows upstream as `up`."""
+        module = module_of("", name)
+        self._monkeypatch.setitem(sys.modules, name, module)
+        vars(module).update(values, **({"up": self.up} if name != "up" else {}))
+        exec(source, vars(module))
+        return module
+
+    def site(self, qualname: str, declared: bool | Collection[str] = True) -> Site:
+        """Find the site of an upstream attribute that is to be changed."""
+        site = self.sites.at(locate(self.up, qualname))
+        site.rebind |= scope_of("up", declared)
+        return site
+
+    def changed(
+        self, qualname: str, new: Any = None, declared: bool | Collection[str] = True
+    ) -> tuple[Site, Callable[[], None]]:
+        """Put something new on an upstream attribute; returns what takes it off."""
+        site = self.site(qualname, declared)
+        new = New() if new is None else new
+        return site, push(site, Layer(lambda _: new))
+
+    def repoint(self, *sites: Site, keepers: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+        """Run one pass over all modules: words of what was repointed, and of what is left."""
+        outcome = rebind.repoint(sites, rebind.everywhere(), self._held(keepers))
+        return words(outcome.rebound), words(outcome.left)
+
+    def restore(self, *sites: Site) -> list[str]:
+        """Run the pass after an undo."""
+        return words(rebind.restore(sites, rebind.everywhere(), self._held(())).rebound)
+
+    def _held(self, keepers: tuple[str, ...]) -> rebind.Held:
+        return rebind.Held(keepers, self.sites.holds)
+
+
+class New:
+    """What a patch has made."""
+
+    def __call__(self) -> None: ...
+
+
+def words(copies: Collection[rebind.Copy]) -> list[str]:
+    """Say where they are."""
+    return sorted(map(str, copies))

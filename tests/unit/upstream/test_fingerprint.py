@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import textwrap
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchkit.target import Target
+from patchkit.upstream import fingerprint
+from patchkit.upstream.module_tree import parse
+from patchkit.upstream.resolve import Resolver
+from upstream.memory import Memory, resolve
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+STANDARD = ("textwrap", "queue", "sched", "shlex", "string", "fnmatch", "cmd")
+CORPUS = Path(__file__).parent / "corpus_fingerprints.json"
+
+
+def of(source: str) -> str:
+    """The fingerprint of `x` in a module."""
+    found = fingerprint.of_resolution(resolve(source, "x"))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("def x(): return 1", "# why\ndef x():\n\n    return (1)  # one"),
+        ("def x(): return 1", 'def x():\n    """Doc."""\n    return 1'),
+        ("def x(): ...", "def x(): pass"),
+        ("def x(a, b=1): return a", "def x(a: int, b: str = 1) -> int: return a"),
+        ("def x():\n a = 1\n return a", "def x():\n a: int = 1\n b: str\n return a"),
+        ("x = 'a'", 'x = "a"'),
+        ("x = 'ab'", "x = 'a' 'b'"),
+        ("x = 16", "x = 0x10"),
+        ("x = 1", "x: int = 1"),
+        ("x = f'{a!r:>3}b'", 'x = f"{a!r:>3}" "b"'),
+        (
+            "class x:\n def a(self): ...\n def b(self): ...",
+            "class x:\n def b(self): ...\n def a(self): ...",
+        ),
+        ("class x:\n a = 1", "class x:\n 'Doc.'\n a = 1\n 'of a'"),
+        ("y = 0\ndef x(): ...", "def x(): ...\nz = 1"),
+        ("def x(): ...", "from x import y\nclass C: ...\ndef x(): ..."),
+    ],
+)
+def test_what_does_not_count(one: str, other: str) -> None:
+    """Comments, docstrings, layout, spelling, annotations of variables, the neighbours."""
+    assert of(one) == of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("def x(): return 1", "def x(): return 2"),
+        ("def x(): return 1", "def x(): return True"),
+        ("def x(): return 1", "def x(): return 1.0"),
+        ("def x(): return 'a'", "def x(): return b'a'"),
+        ("def x(a): return a", "def x(b): return b"),
+        ("def x(a, b): ...", "def x(b, a): ..."),
+        ("def x(a): ...", "def x(a=1): ..."),
+        ("def x(a, b): ...", "def x(a, *, b): ..."),
+        ("def x(*, a, b=1): ...", "def x(*, a=1, b): ..."),
+        ("def x(a): return a + 1", "def x(a): return a - 1"),
+        ("def x(a): return a < 1", "def x(a): return a <= 1"),
+        ("def x(): ...", "async def x(): ..."),
+        ("def x(): ...", "@staticmethod\ndef x(): ..."),
+        ("x = {**a, 'b': 1}", "x = {'b': 1, **a}"),
+        ("x = [1]", "x = [1]\nx += [2]"),
+        ("x = [1]", "x = (1,)"),
+        ("x = f'{a}'", "x = f'{a!s}'"),
+        ("class x: ...", "class x(y): ..."),
+        ("class x:\n a: int", "class x:\n a: str"),
+        ("class x:\n a: int = 1", "class x:\n a = 1"),
+        ("class x:\n a: int\n b: int", "class x:\n b: int\n a: int"),
+        ("if a:\n x = 1\nelse:\n x = 2", "if b:\n x = 1\nelse:\n x = 2"),
+        ("if a:\n x = 1\nelse:\n x = 2", "if not a:\n x = 1\nelse:\n x = 2"),
+        ("from a import x", "from b import x"),
+    ],
+)
+def test_what_counts(one: str, other: str) -> None:
+    """Names, constants, operators, decorators, defaults, order, bases, annotations in classes."""
+    assert of(one) != of(other)
+
+
+def test_is_that_of_the_definition() -> None:
+    """A re-export, an alias and an inherited member have the fingerprint of what they lead to."""
+    a = "def x(): return 1\nclass B:\n def run(self): ..."
+    plain = of("def x(): return 1")
+    assert fingerprint.of_resolution(resolve("from .a import x", "x", a=a)) == plain
+    assert fingerprint.of_resolution(resolve("from .a import *\ny = x", "y", a=a)) == plain
+    inherited = resolve("from .a import B\nclass C(B): ...", "C.run", a=a)
+    own = resolve("class B:\n def run(self): ...", "B.run")
+    assert fingerprint.of_resolution(inherited) == fingerprint.of_resolution(own)
+
+
+def test_all_parts_of_a_property_count() -> None:
+    """The setter is part of the property."""
+    source = "class C:\n @property\n def p(self): ...\n @p.setter\n def p(self, v): self.v = v"
+    other = source.replace("self.v = v", "self.w = v")
+    one, two = (fingerprint.of_resolution(resolve(text, "C.p")) for text in (source, other))
+    assert one != two
+
+
+def test_nothing_has_no_fingerprint() -> None:
+    """What is absent or undecidable has none."""
+    assert fingerprint.of_resolution(resolve("", "x")) is None
+    assert fingerprint.of_resolution(resolve("if a: x = 1", "x")) is None
+
+
+def test_is_short_and_hexadecimal() -> None:
+    """Sixteen digits: a lock of hundreds stays readable."""
+    found = of("x = 1")
+    assert len(found) == 16
+    int(found, 16)
+
+
+def test_reads_what_is_deeper_than_pythons_stack() -> None:
+    """A sum of thousands is no recursion, and a number of thousands of digits is a number."""
+    assert of("x = " + "+".join(["1"] * 900)) != of("x = " + "+".join(["1"] * 899))
+    tree = ast.Module([ast.Expr(ast.Tuple([ast.Constant(10**5000)], ast.Load()))], [])
+    assert fingerprint.of_nodes([tree])
+
+
+SPELLINGS = '''
+def x(a, /, b, *c, d=1, **e):
+    """Doc."""
+    with open(a) as f, g() as h: pass
+    try: pass
+    except (A, B) as error: raise C from error
+    else: return f"{a!r:>{b}}" f"c{d=}" "e" "\\n" f""
+    finally: del a, b
+    match a:
+        case {"k": [1, *rest], **others} if rest: pass
+        case Point(x=0) | None: pass
+        case _: pass
+    async def inner():
+        async for i in j: await k
+        return [l async for l in m if n]
+    global o; nonlocal_ = 1j + 0x1F + 1e3 + 10_000
+    yield from (p := q)
+    lambda r, *s: (r if s else ...)[1:2, ::3]
+    return b"\\x00" + rb"\\d" + u"unicode \\ud800"
+'''
+
+
+def test_is_the_same_on_every_python() -> None:
+    """The serialisation is our own: these are fixed, whichever Python runs the tests."""
+    expected = json.loads(CORPUS.read_text())
+    assert of(SPELLINGS) == expected["spellings"]
+    assert (
+        of("class x(y, metaclass=z):\n  a: int = 1\n  @b\n  def c(self): ...") == expected["class"]
+    )
+
+
+# --- the law: an edit that changes what a target does is seen, any other is not
+
+
+def _source(name: str) -> str:
+    module = __import__(name)
+    return Path(module.__file__).read_text()
+
+
+def _targets(tree: ast.Module) -> list[str]:
+    found = []
+    for one in tree.body:
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            found.append(one.name)
+            found += [
+                f"{one.name}.{inner.name}"
+                for inner in getattr(one, "body", ())
+                if isinstance(one, ast.ClassDef) and isinstance(inner, ast.FunctionDef)
+            ]
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=len(STANDARD))
+def _original(name: str) -> dict[str, str | None]:
+    return _prints(_source(name), _targets(ast.parse(_source(name))))
+
+
+def _prints(source: str, targets: list[str]) -> dict[str, str | None]:
+    resolver = Resolver(Memory({"up.": source}))
+    return {one: fingerprint.of_resolution(resolver.resolve(Target("up", one))) for one in targets}
+
+
+def _spaced(source: str, chance: random.Random) -> str:
+    """Comments and blank lines anywhere between statements."""
+    tree = ast.parse(source)
+    starts = {
+        one.lineno - len(getattr(one, "decorator_list", ())): one.col_offset
+        for one in ast.walk(tree)
+        if isinstance(one, ast.stmt)
+    }
+    single = {at for at in starts if sum(one == at for one in starts) == 1}
+    lines = source.splitlines()
+    alone = [
+        at
+        for at in sorted(single)
+        if lines[at - 1][: starts[at]].strip() == ""
+        and lines[at - 1].strip()
+        and not lines[at - 1].lstrip().startswith(("else", "elif", "except", "finally"))
+    ]
+    for at in reversed(chance.sample(alone, min(5, len(alone)))):
+        if lines[at - 2].rstrip().endswith("\\") if at > 1 else False:
+            continue
+        lines.insert(at - 1, " " * starts[at] + "# a remark\n")
+    return "\n".join(lines)
+
+
+def _reformatted(source: str, _: random.Random) -> str:
+    """Everything as Python itself writes it: quotes, brackets, blank lines, docstrings."""
+    return ast.unparse(ast.parse(source))
+
+
+def _reordered(source: str, chance: random.Random) -> str:
+    """Functions of the module in another order, behind all other statements."""
+    tree = ast.parse(source)
+    names = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
+    loose = [
+        one
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef) and not one.decorator_list
+        if names.count(one.name) == 1
+    ]
+    fixed = [one for one in tree.body if one not in loose]
+    chance.shuffle(loose)
+    return ast.unparse(ast.Module([*loose, *fixed], []))
+
+
+def _documented(source: str, _: random.Random) -> str:
+    """Other docstrings, annotated parameters."""
+    tree = ast.parse(source)
+    for one in ast.walk(tree):
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            one.body.insert(0, ast.Expr(ast.Constant("Another text.")))
+        if isinstance(one, ast.FunctionDef):
+            one.returns = ast.Name("int", ast.Load())
+            for argument in one.args.args:
+                argument.annotation = ast.Name("str", ast.Load())
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+HARMLESS: dict[str, Callable[[str, random.Random], str]] = {
+    "spaced": _spaced,
+    "reformatted": _reformatted,
+    "reordered": _reordered,
+    "documented": _documented,
+}
+
+
+@given(
+    st.sampled_from(STANDARD), st.sampled_from(sorted(HARMLESS)), st.randoms(use_true_random=False)
+)
+@settings(max_examples=20, deadline=None)
+def test_an_edit_that_changes_nothing_is_no_drift(
+    name: str, edit: str, chance: random.Random
+) -> None:
+    """Comments, layout, order and documentation leave every fingerprint of a module."""
+    source = _source(name)
+    targets = _targets(ast.parse(source))
+    assert _prints(HARMLESS[edit](source, chance), targets) == _original(name)
+
+
+class _Change(ast.NodeTransformer):
+    """
+    Changes one place of a tree.
+
+    Args:
+        at: which of the places that can be changed, counted in order.
+
+    """
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.done = ""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        changed = super().generic_visit(node)
+        if self.done or not _can_change(changed):
+            return changed
+        self.left -= 1
+        if self.left < 0:
+            self.done = type(changed).__name__
+            return _changed(changed)
+        return changed
+
+
+def _can_change(node: ast.AST) -> bool:
+    if isinstance(node, ast.arguments):
+        return bool(node.defaults)
+    return isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Return, ast.Call, ast.Name))
+
+
+def _changed(node: ast.AST) -> Any:
+    if isinstance(node, ast.arguments):
+        node.defaults[0] = ast.Constant("another default")
+    elif isinstance(node, ast.BinOp):
+        node.op = ast.Mult() if not isinstance(node.op, ast.Mult) else ast.Sub()
+    elif isinstance(node, ast.Compare):
+        node.ops[0] = ast.NotEq() if not isinstance(node.ops[0], ast.NotEq) else ast.Eq()
+    elif isinstance(node, ast.BoolOp):
+        node.op = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
+    elif isinstance(node, ast.Return):
+        node.value = ast.Tuple([node.value or ast.Constant(None), ast.Constant(7)], ast.Load())
+    elif isinstance(node, ast.Call):
+        node.args = [*node.args, ast.Constant("one more")]
+    elif isinstance(node, ast.Name):
+        node.id = f"{node.id}_renamed"
+    return node
+
+
+@given(st.sampled_from(STANDARD), st.integers(0, 10_000), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_an_edit_that_changes_something_is_seen(
+    name: str, place: int, chance: random.Random
+) -> None:
+    """A changed default, operator, call, name or result is drift of that target, of no other."""
+    source = _source(name)
+    tree = ast.parse(source)
+    mine, edited = chance.choice(_functions(tree))
+    targets = _targets(tree)
+    change = _Change(place % 25)
+    for at, statement in enumerate(edited.body):
+        edited.body[at] = change.visit(statement)
+    if not change.done:
+        change.left = 0
+        change.visit(edited.args)
+    before = _original(name)
+    after = _prints(ast.unparse(ast.fix_missing_locations(tree)), targets)
+    around = {mine, mine.rpartition(".")[0]}
+    differ = {one for one in targets if before[one] != after[one]}
+    assert differ <= around
+    assert (mine in differ) is bool(change.done)
+
+
+def _functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
+    """Functions and methods whose qualname is theirs alone."""
+    found = [(one.name, one) for one in tree.body if isinstance(one, ast.FunctionDef)]
+    found += [
+        (f"{one.name}.{inner.name}", inner)
+        for one in tree.body
+        if isinstance(one, ast.ClassDef)
+        for inner in one.body
+        if isinstance(inner, ast.FunctionDef)
+    ]
+    names = [name for name, _ in found]
+    return [(name, one) for name, one in found if names.count(name) == 1]
+
+
+@given(st.sampled_from(STANDARD), st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None)
+def test_a_target_that_is_renamed_or_moved_is_absent(name: str, chance: random.Random) -> None:
+    """Its old place is absent; the new one has the same source, its name aside."""
+    tree = ast.parse(_source(name))
+    choice = chance.choice(
+        [one for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+    )
+    old = choice.name
+    if sum(getattr(one, "name", "") == old for one in tree.body) > 1:
+        return
+    before = fingerprint.of_nodes([choice], named=False)
+    choice.name = "renamed_here"
+    moved = Resolver(Memory({"up.": ast.unparse(tree)}))
+    found = moved.resolve(Target("up", "renamed_here"))
+    assert moved.resolve(Target("up", old)).state != "present"
+    assert fingerprint.of_nodes(found.nodes, named=False) == before
+
+
+def test_other_pythons_agree(tmp_path: Path) -> None:
+    """Every other Python of this machine that can run patchkit hashes whole modules alike."""
+    script = textwrap.dedent(
+        """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        from patchkit.upstream.fingerprint import of_nodes
+        from patchkit.upstream.module_tree import parse
+        for path in sys.argv[2:]:
+            with open(path, 'rb') as file:
+                print(of_nodes([parse(file.read())[0]]))
+        """
+    )
+    paths = [str(Path(__import__(name).__file__)) for name in STANDARD]
+    ours = [fingerprint.of_nodes([parse(Path(path).read_bytes())[0]]) for path in paths]
+    root = str(Path(fingerprint.__file__).parents[2])
+    for version in ("3.10", "3.11", "3.12", "3.13"):
+        try:
+            done = subprocess.run(
+                [f"python{version}", "-c", script, root, *paths],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=tmp_path,
+                timeout=30,
+            )
+        except FileNotFoundError:
+            continue
+        if done.returncode == 0:
+            assert done.stdout.split() == ours, version
