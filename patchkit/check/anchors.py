@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from patchkit.declaration import Edit
 
 
-class Found(NamedTuple):
+class Sighting(NamedTuple):
     """
     What became of an edit's text.
 
     Args:
-        count: how often `old` occurs.
+        times: how often `old` occurs.
         lines: where, from the definition's first.
         nearest: the lines that are most like it, with their numbers.
         has_new: whether `new` is there already.
@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
     """
 
-    count: int
+    times: int
     lines: tuple[int, ...] = ()
     nearest: str = ""
     has_new: bool = False
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     after: str = ""
 
 
-def look(change: Edit, text: str, first: int) -> Found:
+def look(change: Edit, text: str, first: int) -> Sighting:
     """
     Look for an edit's text.
 
@@ -52,10 +52,10 @@ def look(change: Edit, text: str, first: int) -> Found:
     except MiscountError as error:
         lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
         near = "" if error.starts else nearest(function, error.fragment, first)
-        return Found(len(lines), lines, near, _has(change.new, text))
+        return Sighting(len(lines), lines, near, _has(change.new, text))
     except TargetError as error:
-        return Found(0, fault=str(error))
-    return Found(change.count, after=after.text)
+        return Sighting(0, fault=str(error))
+    return Sighting(change.count, after=after.text)
 
 
 def _has(new: str, text: str) -> bool:

@@ -39,6 +39,7 @@ class Finding:
         release: `vllm 0.32.0`; '' where it holds for every release.
         file: where to look: of the pack for what its author wrote, else of upstream.
         line: in the file, from 1.
+        details: a list that belongs to it, such as the modules that import a target by name.
 
     """
 
@@ -50,6 +51,7 @@ class Finding:
     release: str = ""
     file: str | None = None
     line: int | None = None
+    details: Sequence[str] = ()
 
     @property
     def severity(self) -> Severity:
@@ -65,7 +67,8 @@ class Report:
     Args:
         releases: their names, in order of version.
         findings: in order of patch, target and release.
-        grid: for each patch its state in each release.
+        grid: for each patch its state in each release; a release that cannot be read, or that a
+            patch has nothing to do with, is left out.
 
     """
 

@@ -143,11 +143,13 @@ class Judge:
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
             yield _already(f"the module {change.module} is upstream already, {_where(facts)}")
-        elif parent and parent not in self._provided() and not self._facts(Target(parent)).is_present:
+        elif parent and not self._is_package(parent):
             yield Fault(codes.TARGET_MISSING, f"its parent package {parent} is not there", _NARROW)
 
-    def _provided(self) -> set[str]:
-        return {one.module for one in self._row.patch.changes if isinstance(one, Provide)}
+    def _is_package(self, name: str) -> bool:
+        """Whether a package is there, or provided by the same row."""
+        provided = {one.module for one in self._row.patch.changes if isinstance(one, Provide)}
+        return name in provided or self._facts(Target(name)).is_present
 
     def _add_field(self, change: AddField, facts: Facts) -> Iterator[Fault]:
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
@@ -239,16 +241,16 @@ class Judge:
             self._texts[change.place] = found.after
         elif found.fault:
             yield _undecidable(found.fault)
-        elif found.count == 0 and found.has_new:
+        elif found.times == 0 and found.has_new:
             message = f"old is gone and new is there, {_where(facts)}; the Edit fails here"
             yield Fault(codes.MERGED_UPSTREAM, message, _RETIRE)
-        elif found.count < change.count:
+        elif found.times < change.count:
             near = f"; nearest to it: {found.nearest}" if found.nearest else ""
-            message = f"{_occurs(found.count, change)} in {facts.path}{near}"
+            message = f"{_occurs(found.times, change)} in {facts.path}{near}"
             yield Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
         else:
             lines = ", ".join(map(str, found.lines))
-            message = f"{_occurs(found.count, change)} in {facts.path}, lines {lines}"
+            message = f"{_occurs(found.times, change)} in {facts.path}, lines {lines}"
             yield Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
 
     def _body(self, name: str) -> Facts | None:

@@ -75,7 +75,7 @@ def tree(directory: Path, packages: Iterable[str], versions: Versions) -> list[S
         except UpstreamError as error:
             faults.append(error)
     if not found:
-        raise faults[0] if faults else UpstreamError(f"the tree at {directory}: nothing to look for")
+        raise faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
     return found
 
 

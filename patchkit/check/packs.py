@@ -64,7 +64,8 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
     for field, (code, expected) in _TEXTS.items():
         if not getattr(row.patch, field).strip():
             message = f"{row.name} says no {field}, expected {expected}"
-            yield Finding(code, message, f"say it in the row: {field}=…", row.name, "", "", file, line)
+            fix = f"say it in the row: {field}=…"
+            yield Finding(code, message, fix, row.name, "", "", file, line)
     if row.patch.body is None:
         return
     names = [*(one.body_name for one in row.patch.changes), row.patch.when or ""]

@@ -37,24 +37,12 @@ def packages_of(rows: Iterable[Row]) -> list[str]:
 
 def is_for(row: Row, subject: Subject) -> bool:
     """Whether what a row requires of a release's distribution holds for the release."""
-    return _hold(row.patch.requires, subject)
+    return allows(row.patch.requires, subject.project, subject.version)
 
 
-def due(row: Row, subject: Subject) -> list[Change]:
-    """List the changes that are made in a release: those of its packages, in their range."""
-    if not is_for(row, subject):
-        return []
-    here = subject.covers(packages_of([row]))
-    return [
-        one
-        for one in row.patch.changes
-        if package_of(one) in here and _hold(one.requires, subject)
-    ]
-
-
-def touches(row: Row, subject: Subject) -> bool:
-    """Whether a row changes anything in the packages of a release."""
-    return bool(subject.covers(packages_of([row])))
+def in_range(change: Change, subject: Subject) -> bool:
+    """Whether what a change requires of a release's distribution holds for the release."""
+    return allows(change.requires, subject.project, subject.version)
 
 
 def names_project(texts: Iterable[str], project: str) -> bool:
@@ -75,10 +63,6 @@ def open_requirements(row: Row) -> Sequence[str]:
 def allows(texts: Iterable[str], project: str, version: str) -> bool:
     """Whether what requirements say of a distribution holds for a version of it."""
     return all(_holds(text, project, version) for text in texts)
-
-
-def _hold(texts: Iterable[str], subject: Subject) -> bool:
-    return allows(texts, subject.project, subject.version)
 
 
 def _is_open(requirement: Requirement) -> bool:

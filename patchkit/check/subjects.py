@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from patchkit import upstream
 from patchkit.check import facts
@@ -20,7 +20,7 @@ from patchkit.upstream.releases import for_each
 from patchkit.upstream.resolve import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from patchkit.upstream.cache import Cache
     from patchkit.upstream.likeness import Candidate
@@ -222,7 +222,8 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    results = for_each(subjects, work, progress)
+    # It asks nothing of a release but its name.
+    results = for_each(cast("Any", subjects), cast("Any", work), progress)
     return {
         subject.name: result
         for subject, result in zip(subjects, results, strict=True)
@@ -245,5 +246,3 @@ def _topic(name: str) -> str:
         whole.update(file.read_bytes())
     version = "{}.{}".format(*sys.version_info)
     return f"{name} {version} {whole.hexdigest()[:16]}"
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +15,9 @@ from patchkit.selection import Selection
 from patchkit.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
+
+    from patchkit.registry import Row
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -47,6 +50,28 @@ def offline_option(command: _Command) -> _Command:
     return click.option(
         "--offline", is_flag=True, help="Use only what was read before and is kept here."
     )(command)
+
+
+def choose(rows: Registry, names: Collection[str]) -> list[Row]:
+    """
+    Return the rows that a command line names; all where it names none.
+
+    Raises:
+        UsageError: no row has such a name; it says which are like it.
+
+    """
+    for name in names:
+        if name not in rows:
+            raise click.UsageError(_unknown(name, rows))
+    return [row for row in rows if not names or row.name in names]
+
+
+def _unknown(name: str, rows: Registry) -> str:
+    names = [row.name for row in rows]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"no patch is named {name!r}; did you mean {' or '.join(near)}?"
+    return f"no patch is named {name!r}; 'patchkit list --all' names the {len(names)} that are"
 
 
 def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING
-
 import click
 
 from patchkit.cli.facts.one_row import show_facts
-from patchkit.cli.options import format_option, patches_option, rows_and_selection
-
-if TYPE_CHECKING:
-    from patchkit.registry import Registry
+from patchkit.cli.options import choose, format_option, patches_option, rows_and_selection
 
 
 @click.command("show")
@@ -30,9 +24,7 @@ def command(name: str, vllm: str | None, packs: tuple[str, ...], form: str) -> N
       patchkit show my-patch --patches mine.patches --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows, selection = rows_and_selection(packs, vllm)
-    if name not in rows:
-        raise click.UsageError(_unknown(name, rows))
-    data = show_facts(rows[name], selection)
+    data = show_facts(choose(rows, [name])[0], selection)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 
@@ -41,11 +33,3 @@ def command(name: str, vllm: str | None, packs: tuple[str, ...], form: str) -> N
     from patchkit.report.show_page import print_show  # noqa: PLC0415 - only one of them is needed
 
     print_show(data)
-
-
-def _unknown(name: str, rows: Registry) -> str:
-    names = [row.name for row in rows]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
-        return f"no patch is named {name!r}; did you mean {' or '.join(near)}?"
-    return f"no patch is named {name!r}; 'patchkit list --all' names the {len(names)} that are"

@@ -54,7 +54,7 @@ def _write(found: Found, outcome: Outcome) -> None:
     site.aliases.append(alias)  # first: what is torn off in the middle is carried back too
     try:
         write(*alias, site.current)
-    except Exception as error:  # noqa: BLE001 - a tuple, an extension type, a class that refuses
+    except (TypeError, AttributeError) as error:  # a tuple, an extension type, a frozen class
         site.aliases.pop()
         outcome.left.append(Copy(f"{found.words} ({type(error).__name__}: {error})", site))
     else:

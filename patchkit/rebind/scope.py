@@ -66,7 +66,7 @@ def is_at_home(site: Site) -> bool:
     """
     if isinstance(site.original, ModuleType) or not site.own:
         return False
-    origin, home = _origin(site.original), home_of(site)
+    origin, home = origin_of(site.original), home_of(site)
     if not (isinstance(origin, str) and home):
         return True
     return origin.partition(".")[0] == home.partition(".")[0]
@@ -86,7 +86,7 @@ def untraced(site: Site) -> str | None:
     if not can_be_traced(site.original):
         return f"a {type(site.original).__name__}, which is not told from its equals"
     if not is_at_home(site):
-        return f"the target has it from {_origin(site.original)}"
+        return f"the target has it from {origin_of(site.original)}"
     return None
 
 
@@ -102,7 +102,7 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
     ]
 
 
-def _origin(value: Any) -> Any:
+def origin_of(value: Any) -> Any:
     """Tell the module that made a value; an instance has its class's name, not its maker's."""
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return value.__module__

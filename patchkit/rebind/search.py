@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import namespace
 from patchkit.rebind.parts import CLASS, FUNCTION, Kinds, class_namespace
-from patchkit.rebind.scope import Held, home_of, is_within
+from patchkit.rebind.scope import Held, home_of, is_within, origin_of
 from patchkit.target import Item, Step
 
 if TYPE_CHECKING:
@@ -216,10 +216,17 @@ def _is_of(cls: type, top: str) -> bool:
 
 
 def _is_copy(site: Site, room: _Room, key: str, value: Any) -> bool:
-    """Whether a value is from the target; who is not upstream may have it from the body."""
-    theirs = any(value is replacement for replacement in site.replacements)
-    upstream = room.module.partition(".")[0] == home_of(site).partition(".")[0]
-    return not theirs or upstream or key == site.name
+    """
+    Whether a value is from the target.
+
+    A body's object is, in upstream's modules. Others may have it from the body; and what the body
+    has from upstream itself, everybody may have from there.
+    """
+    if key == site.name or all(value is not replacement for replacement in site.replacements):
+        return True
+    upstream = home_of(site).partition(".")[0]
+    origin = str(origin_of(value)).partition(".")[0]
+    return room.module.partition(".")[0] == upstream != origin
 
 
 def _is_about_code(key: str, value: Any) -> bool:

@@ -254,3 +254,87 @@ class HistoryShape(TypedDict):
 
     target: str
     releases: list[StepShape]
+
+
+class CheckFindingShape(TypedDict):
+    """One finding of `patchkit check`; `details` is a list that belongs to it."""
+
+    code: str
+    title: str
+    severity: str
+    patch: str
+    target: str
+    release: str
+    message: str
+    fix: str
+    file: str | None
+    line: int | None
+    details: list[str]
+
+
+class ReportShape(TypedDict):
+    """What `patchkit check` answers; a release that a patch has nothing to do with is not in it."""
+
+    releases: list[str]
+    findings: list[CheckFindingShape]
+    grid: dict[str, dict[str, str]]
+    summary: dict[str, int]
+
+
+class SpanShape(TypedDict):
+    """Releases in which a target has the same source."""
+
+    patch: str
+    target: str
+    project: str
+    first: str
+    last: str
+    fingerprint: str
+
+
+class LockShape(TypedDict):
+    """What `patchkit lock` answers: the whole lock, and how it differs from the one before."""
+
+    file: str
+    changed: bool
+    written: bool
+    spans: list[SpanShape]
+    diff: list[str]
+
+
+class SideShape(TypedDict):
+    """A target in one release of a comparison; `target` is where it is there."""
+
+    release: str
+    target: str
+    state: str
+    file: str
+    line: int | None
+    fingerprint: str | None
+
+
+# `from` is no name that a class could have.
+ComparisonShape = TypedDict(
+    "ComparisonShape",
+    {"target": str, "from": SideShape, "to": SideShape, "changed": bool, "diff": str},
+)
+
+
+DiffShape = TypedDict(
+    "DiffShape", {"patch": str, "from": str, "to": str, "targets": list[ComparisonShape]}
+)
+
+
+class MatrixReleaseShape(TypedDict):
+    """One release of a matrix, and what it exercises."""
+
+    release: str
+    cases: list[str]
+
+
+class MatrixShape(TypedDict):
+    """What `patchkit matrix` answers; `unreadable` are releases that were left out."""
+
+    project: str
+    releases: list[MatrixReleaseShape]
+    unreadable: list[str]

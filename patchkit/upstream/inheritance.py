@@ -365,7 +365,7 @@ def _merge(orders: list[list[Value]]) -> list[Value] | None:
     orders = [order for order in orders if order]
     while orders:
         heads = (order[0] for order in orders)
-        head = next((one for one in heads if True), None)
+        head = next((one for one in heads if not _in_tail(one, orders)), None)
         if head is None:
             return None
         merged.append(head)

@@ -72,7 +72,8 @@ class Installed:
 
 def import_some(names: list[str], wanted: int) -> tuple[list[str], dict[str, str]]:
     """Import modules until there are enough; also say which do not import, and why."""
-    imported, failed = [], {}
+    imported: list[str] = []
+    failed: dict[str, str] = {}
     for name in names:
         if len(imported) == wanted:
             break
@@ -317,7 +318,7 @@ class Judge:
         found = runtime_signature(value)
         if isinstance(value, type) and str(found) == "(*args, **kwargs)":
             # inspect stops at a __new__ that leaves it to __init__ to say more
-            started = runtime_signature(value.__init__)
+            started = runtime_signature(inspect.getattr_static(value, "__init__"))
             found = started.bound() if started else None
         if str(found) == "(**data)":
             return None  # a model that pydantic has not built yet
@@ -333,7 +334,7 @@ def find(dotted: str) -> Any:
     parts = dotted.split(".")
     for cut in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:cut]))
+            found: Any = importlib.import_module(".".join(parts[:cut]))
         except ImportError:
             continue
         for name in parts[cut:]:

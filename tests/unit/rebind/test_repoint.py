@@ -291,6 +291,16 @@ def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
     assert plugin.renamed is plugin.Mine.stored is new
 
 
+def test_a_replacement_that_is_upstreams_own(loaded: Loaded) -> None:
+    """Who has `Thing` has it from there, and not from `function`, which it stood in for."""
+    site = loaded.site("function")
+    undo = push(site, Layer(lambda _: loaded.up.Thing, base=True))
+    user = loaded.add("up.user", "from up import Thing, function")
+    undo()
+    assert loaded.restore(site) == ["up.user:function"]
+    assert user.Thing is loaded.up.Thing
+
+
 def test_what_a_class_stored_while_a_wrapper_was_on(loaded: Loaded) -> None:
     """Undo reaches class attributes that were made since."""
     site = loaded.site("function")

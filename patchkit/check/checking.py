@@ -1,0 +1,213 @@
+"""Rows against releases: every rule, and what came of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from patchkit.check import codes
+from patchkit.check.findings import Finding, Report, State
+from patchkit.check.grid import Grid
+from patchkit.check.importers import importers
+from patchkit.check.judge import Judge, reviewed
+from patchkit.check.moves import Moves
+from patchkit.check.order import unordered
+from patchkit.check.packs import of_row, sources_of
+from patchkit.check.spans import of_ranges
+from patchkit.check.subjects import learn_all
+from patchkit.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from patchkit.check.importers import Importer
+    from patchkit.check.judge import Fault
+    from patchkit.check.subjects import Subject
+    from patchkit.declaration import Change
+    from patchkit.lock import Lock
+    from patchkit.registry import Row
+    from patchkit.target import Target
+    from patchkit.upstream.releases import Progress
+
+_WORST = list(State)
+_AGAIN = "check it again, or leave it out"
+
+
+class Check:
+    """
+    One check.
+
+    Args:
+        rows: in the order in which they apply.
+        subjects: the releases, by distribution, the oldest first.
+        lock: what has been reviewed; an empty one says nothing.
+        known: for distributions, the versions of all releases that there are.
+
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        subjects: Sequence[Subject],
+        lock: Lock,
+        known: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._grid = Grid(rows, subjects)
+        self._lock = lock
+        self._known = known
+        self._packs = sources_of(rows)
+        self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
+
+    def run(self, progress: Progress | None = None) -> Report:
+        """Look into every release; one that cannot be read is a finding, and the others go on."""
+        whole = self._grid
+        faults = learn_all(whole.subjects, whole.targets, progress)
+        findings = [
+            Finding(codes.RELEASE_UNREADABLE, str(error), _AGAIN, release=name)
+            for name, error in faults.items()
+        ]
+        self._grid = whole.without(faults)
+        for row in whole.rows:
+            findings += of_row(row, self._packs[row.pack])
+            findings += self._of_row(row)
+        findings += self._order()
+        findings += self._importers()
+        names = [one.name for one in whole.subjects]
+        return Report(names, findings, self._states)
+
+    def _of_row(self, row: Row) -> Iterator[Finding]:
+        place = self._packs[row.pack].place(row)
+        yield from of_ranges(row, self._grid, self._known, place)
+        moves = Moves(row, self._grid)
+        for subject in self._grid.subjects:
+            if not self._grid.meets(row, subject):
+                continue
+            if self._grid.is_out(row, subject):
+                self._states[row.name][subject.name] = State.OUT_OF_RANGE
+                continue
+            try:
+                yield from self._in(row, subject, moves)
+            except UpstreamError as error:
+                message = str(error)
+                yield Finding(codes.RELEASE_UNREADABLE, message, _AGAIN, row.name, "", subject.name)
+
+    def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
+        judge = Judge(row, subject, self._packs[row.pack])
+        worst = State.OK
+        for change in self._grid.due(row, subject):
+            found = [
+                *(
+                    self._finding(row, subject, change, fault, moves)
+                    for fault in judge.faults(change)
+                ),
+                *self._review(row, subject, change),
+            ]
+            worst = max([worst, *map(_state, found)], key=_WORST.index)
+            yield from found
+        subject.rest()
+        self._states[row.name][subject.name] = worst
+
+    def _finding(
+        self, row: Row, subject: Subject, change: Change, fault: Fault, moves: Moves
+    ) -> Finding:
+        file, line = self._packs[row.pack].place(row, fault.by)
+        message = fault.message
+        if fault.code is codes.TARGET_MISSING:
+            message += moves.words(change.place, subject)
+        target = str(change.place)
+        return Finding(fault.code, message, fault.fix, row.name, target, subject.name, file, line)
+
+    def _review(self, row: Row, subject: Subject, change: Change) -> Iterator[Finding]:
+        mark = subject.facts(change.place).fingerprint
+        if not self._lock or mark is None or not reviewed(change):
+            return
+        target = str(change.place)
+        known = self._lock.fingerprints(row.name, target)
+        file, line = self._packs[row.pack].place(row)
+        where = (row.name, target, subject.name, file, line)
+        if not known:
+            message = f"{target} has never been reviewed for {row.name}"
+            yield Finding(codes.UNREVIEWED, message, f"patchkit lock {row.name}", *where)
+        elif mark not in known:
+            message = f"upstream's source is {mark}, which is none of those that were reviewed"
+            fix = f"patchkit diff {row.name} --to {subject.version}, then patchkit lock {row.name}"
+            yield Finding(codes.DRIFT, message, fix, *where)
+
+    def _order(self) -> Iterator[Finding]:
+        seen: dict[tuple[str, str, str], list[str]] = {}
+        for subject in self._grid.subjects:
+            due = {row.name: self._grid.due(row, subject) for row in self._grid.rows}
+            for found in unordered(self._grid.rows, partial(_is_among, due)):
+                seen.setdefault(found, []).append(subject.name)
+        rows = {row.name: row for row in self._grid.rows}
+        for (target, inner, outer), names in seen.items():
+            file, line = self._packs[rows[outer].pack].place(rows[outer])
+            message = f"{inner} and {outer} both change {target}, and neither says which is first"
+            fix = f"after=({inner!r},) in {outer}, or conflicts"
+            yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
+
+    def _importers(self) -> Iterator[Finding]:
+        """Read releases whole, those of which all is at hand."""
+        for subject in self._grid.subjects:
+            if not subject.is_local:
+                continue
+            wanted = {row.name: self._copied(row, subject) for row in self._grid.rows}
+            targets = {target for several in wanted.values() for target in several}
+            found = importers(subject.resolver.modules, targets)
+            subject.rest()
+            for name, own in wanted.items():
+                for target in own:
+                    yield from _imported(name, target, subject, found.get(target, ()))
+
+    def _copied(self, row: Row, subject: Subject) -> list[Target]:
+        due = self._grid.due(row, subject)
+        return list(dict.fromkeys(one.place for one in due if reviewed(one) and one.rebind))
+
+
+def _imported(
+    patch: str, target: Target, subject: Subject, several: Sequence[Importer]
+) -> Iterator[Finding]:
+    if not several:
+        return
+    names = [one.module for one in several]
+    words = "which a patch that comes late has to rebind"
+    yield Finding(
+        codes.BY_NAME_IMPORTERS,
+        f"{target} is imported by name in {_modules(names)}, {words}",
+        "nothing, where patchkit is loaded before them; else leave rebind on",
+        patch,
+        str(target),
+        subject.name,
+        several[0].path,
+        several[0].line,
+        names,
+    )
+
+
+def _is_among(due: Mapping[str, Sequence[Change]], row: Row, change: Change) -> bool:
+    return any(one is change for one in due[row.name])
+
+
+def _modules(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
+
+
+def _state(finding: Finding) -> State:
+    if finding.code in _BREAKING:
+        return State.BROKEN
+    if finding.code is codes.DRIFT:
+        return State.DRIFT
+    if finding.code in (codes.UNREVIEWED, codes.UNDECIDABLE):
+        return State.UNREVIEWED
+    return State.OK
+
+
+_BREAKING = (
+    codes.TARGET_MISSING,
+    codes.KIND_CHANGED,
+    codes.SIGNATURE_CHANGED,
+    codes.ANCHOR_ABSENT,
+    codes.ANCHOR_AMBIGUOUS,
+    codes.ALREADY_UPSTREAM,
+)

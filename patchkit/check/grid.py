@@ -1,0 +1,76 @@
+"""Which rows and changes meet which releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.check.judge import needed
+from patchkit.check.ranges import in_range, is_for, names_project, package_of, packages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from patchkit.check.subjects import Subject
+    from patchkit.declaration import Change
+    from patchkit.registry import Row
+    from patchkit.target import Target
+
+
+class Grid:
+    """
+    Rows and releases.
+
+    Args:
+        rows: that are checked.
+        subjects: the releases, those that cannot be read left out later by `without`.
+
+    """
+
+    def __init__(self, rows: Sequence[Row], subjects: Sequence[Subject]) -> None:
+        self.rows = rows
+        self.subjects = subjects
+        self._packages = packages_of(rows)
+        self._here: dict[str, frozenset[str]] = {}
+
+    def without(self, names: Iterable[str]) -> Grid:
+        """Leave releases out."""
+        left = set(names)
+        return Grid(self.rows, [one for one in self.subjects if one.name not in left])
+
+    def meets(self, row: Row, subject: Subject) -> bool:
+        """Whether a row has anything to do with a release, in its range or not."""
+        texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
+        return names_project(texts, subject.project) or bool(
+            self._covered(subject) & set(packages_of([row]))
+        )
+
+    def due(self, row: Row, subject: Subject) -> list[Change]:
+        """List the changes that are made in a release."""
+        if not is_for(row, subject):
+            return []
+        here = self._covered(subject)
+        return [
+            one for one in row.patch.changes if package_of(one) in here and in_range(one, subject)
+        ]
+
+    def is_out(self, row: Row, subject: Subject) -> bool:
+        """Whether a release lies outside of a row's range, or of that of each of its changes."""
+        if not is_for(row, subject):
+            return True
+        return not any(in_range(one, subject) for one in row.patch.changes)
+
+    def targets(self, subject: Subject) -> list[Target]:
+        """
+        List what has to be looked up in a release.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        changes = (one for row in self.rows for one in self.due(row, subject))
+        return list(dict.fromkeys(target for one in changes for target in needed(one)))
+
+    def _covered(self, subject: Subject) -> frozenset[str]:
+        if subject.name not in self._here:
+            self._here[subject.name] = subject.covers(self._packages)
+        return self._here[subject.name]

@@ -1,0 +1,106 @@
+"""What a review of targets comes to: the spans of a lock, from releases that were looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.check.grid import Grid
+from patchkit.check.judge import reviewed
+from patchkit.check.subjects import learn_all
+from patchkit.lock import Span
+from patchkit.requirements import parse_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from patchkit.check.subjects import Subject
+    from patchkit.errors import UpstreamError
+    from patchkit.lock import Lock
+    from patchkit.registry import Row
+    from patchkit.requirements import Listed
+    from patchkit.upstream.releases import Progress
+
+
+def accept(
+    lock: Lock, rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
+) -> tuple[Lock, Mapping[str, UpstreamError]]:
+    """
+    Take the sources of targets for reviewed, as they are in releases.
+
+    What was reviewed in other releases than these stays.
+
+    Args:
+        lock: what has been reviewed so far.
+        rows: whose targets.
+        subjects: the releases, by distribution, the oldest first.
+        progress: told of each that was read.
+
+    Returns:
+        The new lock, and the error of each release that cannot be read.
+
+    """
+    grid = Grid(rows, subjects)
+    faults = learn_all(subjects, grid.targets, progress)
+    sound = grid.without(faults)
+    for row in rows:
+        old = lock.entries.get(row.name, {})
+        targets = {str(one.place) for one in row.patch.changes if reviewed(one)}
+        found = {
+            target: _merged(old.get(target, ()), list(_spans(row, target, sound)), sound.subjects)
+            for target in sorted(targets)
+        }
+        lock = lock.with_patch(row.name, {target: one for target, one in found.items() if one})
+    return lock, faults
+
+
+def _spans(row: Row, target: str, grid: Grid) -> Iterator[Span]:
+    """One for each run of neighbouring releases with the same source."""
+    last: Span | None = None
+    for subject in grid.subjects:
+        due = (one for one in grid.due(row, subject) if str(one.place) == target and reviewed(one))
+        change = next(due, None)
+        mark = subject.facts(change.place).fingerprint if change else None
+        here = Span(mark, subject.project, subject.version, subject.version) if mark else None
+        if here and last and here[:2] == last[:2]:
+            last = last._replace(last=here.last)
+            continue
+        if last:
+            yield last
+        last = here
+    if last:
+        yield last
+
+
+def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
+    """Keep what was reviewed outside of the releases that were looked at, or before an update."""
+    versions: dict[str, list[Listed]] = {}
+    for subject in subjects:
+        versions.setdefault(subject.project, []).append(_order(subject.version))
+    found = list(new)
+    for span in old:
+        seen = versions.get(span.project)
+        if seen and min(seen) <= _order(span.first) and _order(span.last) <= max(seen):
+            continue
+        found = list(_joined(found, span))
+    return sorted(found, key=lambda one: (one.project, _order(one.first), _order(one.last)))
+
+
+def _joined(spans: Sequence[Span], old: Span) -> Iterator[Span]:
+    """Make one span of those with the same source that overlap."""
+    for span in spans:
+        if span[:2] == old[:2] and _overlap(span, old):
+            first = min(span.first, old.first, key=_order)
+            old = old._replace(first=first, last=max(span.last, old.last, key=_order))
+        else:
+            yield span
+    yield old
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return _order(one.first) <= _order(other.last) and _order(other.first) <= _order(one.last)
+
+
+def _order(version: str) -> Listed:
+    found = parse_version(version)
+    assert found is not None  # a subject's counts as a release, a lock's was a subject's
+    return found

@@ -1,0 +1,97 @@
+"""The ranges of a row and its changes, against each other and against the releases there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.check import codes
+from patchkit.check.findings import Finding
+from patchkit.check.ranges import allows, is_for, names_project, open_requirements, packages_of
+from patchkit.requirements import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from patchkit.check.grid import Grid
+    from patchkit.check.subjects import Subject
+    from patchkit.declaration import Change
+    from patchkit.registry import Row
+
+Place = tuple[str, int | None]
+
+
+def of_ranges(
+    row: Row, grid: Grid, known: Mapping[str, Sequence[str]], place: Place
+) -> Iterator[Finding]:
+    """
+    Find ranges that no release is in, that leave a gap, overlap, or have no end.
+
+    Args:
+        row: whose ranges.
+        grid: the releases that are looked at.
+        known: for distributions, the versions of all releases that there are.
+        place: file and line of the row.
+
+    """
+    yield from _unmatched(row, known, place)
+    for text in open_requirements(row):
+        fix = f"add an upper bound, or say that there is none: '{text}{_comma(text)}<9999'"
+        message = f"{text!r} has no upper bound: releases that nobody has seen are patched too"
+        yield Finding(codes.OPEN_RANGE, message, fix, row.name, "", "", *place)
+    for group in _alternatives(row):
+        for subject in grid.subjects:
+            yield from _due_once(row, group, subject, place)
+
+
+def _comma(text: str) -> str:
+    return "," if any(letter in text for letter in "<>=!~") else ""
+
+
+def _unmatched(row: Row, known: Mapping[str, Sequence[str]], place: Place) -> Iterator[Finding]:
+    for project, versions in known.items():
+        if not names_project(row.patch.requires, project):
+            continue
+        fix = "correct the range, or delete the row"
+        if not any(allows(row.patch.requires, project, one) for one in versions):
+            message = f"no release of {project} is in {', '.join(row.patch.requires)}"
+            yield Finding(codes.NO_RELEASE, message, fix, row.name, "", "", *place)
+            continue
+        for change in row.patch.changes:
+            texts = [*row.patch.requires, *change.requires]
+            if not any(allows(texts, project, one) for one in versions):
+                message = f"no release of {project} is in {', '.join(texts)}"
+                target = str(change.place)
+                yield Finding(codes.NO_RELEASE, message, fix, row.name, target, "", *place)
+
+
+def _alternatives(row: Row) -> list[list[Change]]:
+    """Group changes that stand for one another: the same name at places in different releases."""
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for change in row.patch.changes:
+        tail = change.place.qualname or change.place.module.rpartition(".")[2]
+        groups.setdefault((change.kind, tail), []).append(change)
+    return [
+        group
+        for group in groups.values()
+        if len({one.place for one in group}) > 1 and all(one.requires for one in group)
+    ]
+
+
+def _due_once(
+    row: Row, group: Sequence[Change], subject: Subject, place: Place
+) -> Iterator[Finding]:
+    package = {canonical(name) for name in packages_of([row])}
+    if subject.project not in package or not is_for(row, subject):
+        return
+    if not any(names_project(one.requires, subject.project) for one in group):
+        return
+    due = [one for one in group if allows(one.requires, subject.project, subject.version)]
+    places = list(dict.fromkeys(str(one.place) for one in due))
+    where = (row.name, str(group[0].place), subject.name, *place)
+    if not places:
+        names = ", ".join(dict.fromkeys(str(one.place) for one in group))
+        message = f"none of {names} is in range, though the row is"
+        yield Finding(codes.GAP, message, "let one range begin where the other ends", *where)
+    elif len(places) > 1:
+        message = f"{' and '.join(places)} are both in range"
+        yield Finding(codes.OVERLAP, message, "let one range end where the other begins", *where)

@@ -1,0 +1,109 @@
+"""`patchkit check`: do the patches hold against upstream, as it lies in any release?"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.options import offline_option, patches_option
+from patchkit.cli.progress import progress
+
+if TYPE_CHECKING:
+    from patchkit.check.findings import Report
+    from patchkit.check.subjects import Subject
+
+_FORMATS = ("table", "json", "github", "markdown", "html")
+_FINDINGS = 1
+
+
+@click.command("check")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
+)
+@click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
+@click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
+@click.option("--lock", "lock", metavar="FILE", help="What was reviewed; ./patchkit.lock if there.")
+@click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+@offline_option
+@patches_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="table",
+    show_default=True,
+    help="For a person, a program, annotations, a comment, or a page.",
+)
+def command(
+    names: tuple[str, ...],
+    releases: tuple[str, ...],
+    path: str | None,
+    wheel: str | None,
+    lock: str | None,
+    output: str | None,
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> int:
+    """
+    Check patches against releases: what is installed, or any others.
+
+    Nothing of upstream is imported or installed for that.
+
+    \b
+    Examples:
+      patchkit check                                   against what is installed
+      patchkit check --releases 'vllm>=0.20,<0.34'     against each of these releases
+      patchkit check --path ../vllm my-patch           against a checkout, one patch
+      patchkit check --releases 'vllm==0.33.0' --format github
+      patchkit check --releases 'vllm>=0.20' --format html --output check.html
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.findings import Report  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.upstream.releases import Library  # noqa: PLC0415
+
+    wanted = look.Wanted(releases, path, wheel)
+    wanted.check()
+    rows, faults = look.rows_of(packs, names)
+    _, reviewed = look.open_lock(lock)
+    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+        subjects = look.open_releases(wanted, rows, library)
+        known = look.all_versions(subjects, library)
+        found = Check(rows, subjects, reviewed, known).run(told)
+        report = Report(found.releases, [*faults, *found.findings], found.grid)
+        _show(report, form, output, subjects)
+    return 0 if report.is_fine else _FINDINGS
+
+
+def _show(report: Report, form: str, output: str | None, subjects: list[Subject]) -> None:
+    if form == "table" and output is None:
+        from patchkit.report.console import console  # noqa: PLC0415 - only one is needed
+
+        importlib.import_module("patchkit.report.check_table").print_check(report, console())
+        return
+    text = _text(report, form, subjects)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        Path(output).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
+
+
+def _text(report: Report, form: str, subjects: list[Subject]) -> str:
+    if form == "json":
+        from patchkit.cli.facts.check import check_facts  # noqa: PLC0415 - only one is needed
+        from patchkit.report.as_json import to_json  # noqa: PLC0415
+
+        return to_json(check_facts(report))
+    _ = subjects
+    page = importlib.import_module(f"patchkit.report.check_{form}")
+    text: str = getattr(page, f"as_{form}")(report)
+    return text

@@ -1,0 +1,61 @@
+"""`patchkit diff`: what upstream changed in a patch's targets."""
+
+from __future__ import annotations
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.options import format_option, offline_option, patches_option
+
+
+@click.command("diff")
+@click.argument("name")
+@click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
+@click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
+@click.option("--lock", "lock", metavar="FILE", help="What was reviewed; ./patchkit.lock if there.")
+@offline_option
+@patches_option
+@format_option
+def command(
+    name: str,
+    old: str | None,
+    new: str | None,
+    lock: str | None,
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> None:
+    """
+    Show what upstream changed in the targets of a patch.
+
+    \b
+    Examples:
+      patchkit diff my-patch                        since the last review
+      patchkit diff my-patch --from 0.31.0 --to 0.33.0
+      patchkit diff my-patch --format json | jq -r '.targets[].diff'
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.choosing import ends  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.comparison import compare  # noqa: PLC0415
+    from patchkit.check.opening import on_index  # noqa: PLC0415
+    from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.cli.facts.diff import diff_facts  # noqa: PLC0415
+    from patchkit.requirements import canonical  # noqa: PLC0415
+    from patchkit.upstream.releases import Library  # noqa: PLC0415
+
+    (row,), _ = look.rows_of(packs, [name])
+    _, reviewed = look.open_lock(lock)
+    package = packages_of([row])[0]
+    with Library(offline=offline, notice=say) as library:
+        first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
+        places = [one.place for one in row.patch.changes if package_of(one) == package]
+        found = [compare(place, first, last) for place in dict.fromkeys(places)]
+    data = diff_facts(name, first.name, last.name, found)
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+        return
+    from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - only one of them is needed
+
+    print_diff(data)

@@ -1,0 +1,84 @@
+"""`patchkit lock`: record the sources of targets as reviewed."""
+
+from __future__ import annotations
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.options import format_option, offline_option, patches_option
+from patchkit.cli.progress import progress
+
+_FINDINGS = 1
+
+
+@click.command("lock")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
+)
+@click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
+@click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
+@click.option("--lock", "lock", metavar="FILE", default="patchkit.lock", show_default=True)
+@click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
+@offline_option
+@patches_option
+@format_option
+def command(
+    names: tuple[str, ...],
+    releases: tuple[str, ...],
+    path: str | None,
+    wheel: str | None,
+    lock: str,
+    dry: bool,
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> int:
+    """
+    Record what upstream's targets look like as reviewed, and show what is new of that.
+
+    \b
+    Examples:
+      patchkit lock                                    as they are installed here
+      patchkit lock --releases 'vllm>=0.20,<0.34'      in each of these releases
+      patchkit lock my-patch --releases 'vllm==0.33.0'
+      patchkit lock --releases 'vllm>=0.20' --check    say what is not reviewed yet
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from pathlib import Path  # noqa: PLC0415 - late: the help needs none of it
+
+    from patchkit.check.review import accept  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
+    from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
+    from patchkit.upstream.releases import Library  # noqa: PLC0415
+
+    wanted = look.Wanted(releases, path, wheel)
+    wanted.check()
+    rows, _ = look.rows_of(packs, names)
+    file = Path(lock)
+    old = read_lock(file)
+    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+        new, faults = accept(old, rows, look.open_releases(wanted, rows, library), told)
+    for fault in faults.values():
+        say(f"not looked at: {fault}")
+    written = old != new and not dry
+    data = lock_facts(file, old, new, written=written)
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+    else:
+        from patchkit.report.console import console  # noqa: PLC0415 - only one of them is needed
+        from patchkit.report.diff_lines import print_lines  # noqa: PLC0415
+
+        print_lines(data["diff"], console())
+    if written:
+        write_lock(file, new)
+    say(f"{lock}: {_said(old != new, dry=dry)}")
+    return _FINDINGS if faults or (dry and old != new) else 0
+
+
+def _said(is_changed: bool, *, dry: bool) -> str:
+    if not is_changed:
+        return "nothing new"
+    return "would change" if dry else "written; review its diff before you commit it"

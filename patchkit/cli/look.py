@@ -1,0 +1,109 @@
+"""What `check`, `lock` and `diff` look at: rows, releases and the lock of a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from patchkit.check.opening import archive, installed, on_index, tree
+from patchkit.check.packs import read_packs
+from patchkit.check.ranges import packages_of
+from patchkit.cli.app import say
+from patchkit.cli.options import choose
+from patchkit.environment import Settings
+from patchkit.lock import NAME, Lock, read_lock
+from patchkit.upstream.releases import find_releases
+from patchkit.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from patchkit.check.findings import Finding
+    from patchkit.check.subjects import Subject
+    from patchkit.registry import Row
+    from patchkit.upstream.releases import Library
+
+
+class Wanted(NamedTuple):
+    """
+    Which releases a command line asks for; what is installed where it says nothing.
+
+    Args:
+        releases: requirements, for an index.
+        path: a source tree.
+        wheel: a file.
+
+    """
+
+    releases: tuple[str, ...] = ()
+    path: str | None = None
+    wheel: str | None = None
+
+    def check(self) -> None:
+        """
+        Refuse what contradicts itself.
+
+        Raises:
+            UsageError: more than one of them is given.
+
+        """
+        if sum(map(bool, self)) > 1:
+            raise click.UsageError("--releases, --path and --wheel: expected one of them at most")
+
+
+def rows_of(
+    packs: Iterable[str], names: Collection[str]
+) -> tuple[Sequence[Row], Sequence[Finding]]:
+    """
+    Read the rows of a command line, and what is wrong with packs.
+
+    Raises:
+        UsageError: no row has such a name.
+
+    """
+    rows, findings = read_packs(Settings.read(), packs)
+    return choose(rows, names), [one for one in findings if not names or one.patch in names]
+
+
+def open_releases(wanted: Wanted, rows: Sequence[Row], library: Library) -> list[Subject]:
+    """
+    Open the releases that a command line asks for, and say which packages are not installed.
+
+    Raises:
+        PatchkitError: there are none, or one of them does not say which it is.
+
+    """
+    packages = packages_of(rows)
+    versions = Versions.of(Settings.read())
+    if wanted.releases:
+        return [one for spec in wanted.releases for one in on_index(spec, library)]
+    if wanted.path:
+        return tree(Path(wanted.path), packages, versions)
+    if wanted.wheel:
+        return archive(Path(wanted.wheel), versions)
+    found, missing = installed(packages, versions)
+    if missing:
+        say(f"not installed, so not looked at: {', '.join(missing)}")
+    return found
+
+
+def all_versions(subjects: Iterable[Subject], library: Library) -> Mapping[str, Sequence[str]]:
+    """List the versions of all releases of those distributions that come from an index."""
+    projects = dict.fromkeys(one.project for one in subjects if not one.is_local)
+    return {name: [one.version for one in find_releases(name, library)] for name in projects}
+
+
+def open_lock(file: str | None) -> tuple[Path, Lock]:
+    """
+    Read the lock that a command line names, or the one that is here.
+
+    Raises:
+        LockError: it is none, or one is named and not there.
+
+    """
+    place = Path(file or NAME)
+    if file and not place.exists():
+        raise click.UsageError(f"found no file {file!r}, expected a lock")
+    return place, read_lock(place)

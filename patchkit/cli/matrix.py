@@ -1,0 +1,65 @@
+"""`patchkit matrix`: the releases that a CI matrix should cover."""
+
+from __future__ import annotations
+
+import click
+
+from patchkit.cli.app import say
+from patchkit.cli.options import offline_option, patches_option
+from patchkit.cli.progress import progress
+
+_FINDINGS = 1
+
+
+@click.command("matrix")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--releases", metavar="SPEC", default="vllm", show_default=True, help="To choose from."
+)
+@offline_option
+@patches_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "github"]),
+    default="table",
+    show_default=True,
+    help="For a person, a program, or strategy.matrix.",
+)
+def command(
+    names: tuple[str, ...], releases: str, offline: bool, packs: tuple[str, ...], form: str
+) -> int:
+    """
+    Choose the fewest releases that show every range's ends and every source of every target.
+
+    \b
+    Examples:
+      patchkit matrix
+      patchkit matrix --releases 'vllm>=0.20'
+      echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.matrix import cases, smallest  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.opening import on_index  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
+    from patchkit.upstream.releases import Library  # noqa: PLC0415
+
+    rows, _ = look.rows_of(packs, names)
+    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+        subjects = on_index(releases, library)
+        found, faults = cases(rows, subjects, told)
+    for fault in faults.values():
+        say(f"left out: {fault}")
+    data = matrix_facts(subjects, smallest(found), found, faults)
+    if form == "json":
+        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
+
+        click.echo(to_json(data))
+        return _FINDINGS if faults else 0
+    from patchkit.report.matrix_page import as_github, print_matrix  # noqa: PLC0415 - only one
+
+    if form == "github":
+        click.echo(as_github(data))
+    else:
+        print_matrix(data)
+    return _FINDINGS if faults else 0

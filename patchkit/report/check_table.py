@@ -1,0 +1,191 @@
+"""`patchkit check` for a person: a grid of patches and releases, then what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report import check_view as view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from patchkit.check.findings import Report, State
+    from patchkit.report.check_view import Grid, Group, Run
+
+_STYLES = {"ok": "ok", "unreviewed": "note", "drift": "warn", "broken": "bad"}
+_SEVERITIES = {"error": "bad", "warning": "warn", "info": "note", "": "ok"}
+_MARKS = {"ok": "✓", "unreviewed": "?", "drift": "~", "broken": "✗", "out-of-range": "·"}
+_ASCII = {"ok": "+", "unreviewed": "?", "drift": "~", "broken": "X", "out-of-range": "."}
+_ENDLESS, _WIDEST = 1_000, 120
+"""A pipe is endlessly wide; no grid needs to be."""
+_GAP = 2
+
+
+def print_check(report: Report, console: Console) -> None:
+    """
+    Print the grids and the findings.
+
+    Args:
+        report: what to print.
+        console: where to.
+
+    """
+    room = console.width if console.width < _ENDLESS else _WIDEST
+    marks = _MARKS if console.encoding.lower().startswith("utf") else _ASCII
+    used: set[str] = set()
+    for grid in view.grids(report):
+        console.print(Text(view.printable(str(grid)), style="heading"))
+        for table in _tables(grid, room, marks, used):
+            console.print(table)
+            console.print()
+    if used:
+        console.print(_legend(used, marks))
+        console.print()
+    for patch, found in view.groups(report).items():
+        console.print(_findings(patch, found, report))
+    console.print(_summary(report))
+
+
+# -- grid -------------------------------------------------------------------------------------
+
+
+def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> Iterator[Table]:
+    """Give one table with words where there is room, else as many as are needed with marks."""
+    if not grid.rows:
+        return
+    wide = _in_words(grid)
+    if _width(wide) <= room:
+        yield _table(wide)
+        return
+    used.update(str(state) for row in grid.rows.values() for state in row if state)
+    names = [_cropped(name, max(room * 2 // 5, 16)) for name in grid.rows]
+    left = room - max(map(len, names)) - _GAP
+    step = 2 if len(grid.runs) * 2 <= left else 1
+    size = max(left // step, 1)
+    for start in range(0, len(grid.runs), size):
+        yield _in_marks(grid, names, slice(start, start + size), step, marks)
+
+
+def _in_words(grid: Grid) -> list[list[Text]]:
+    """Lay out the cells of a grid whose states are words, the heads of its columns first."""
+    heads = [Text(""), *(Text(view.printable(_head(run)), style="note") for run in grid.runs)]
+    rows = [
+        [Text(view.printable(name), style="name"), *map(_word, row)]
+        for name, row in grid.rows.items()
+    ]
+    return [heads, *rows]
+
+
+def _head(run: Run) -> str:
+    return run.first if run.first == run.last else f"{run.first}\n- {run.last}"
+
+
+def _word(state: State | None) -> Text:
+    if state is None:
+        return Text("")
+    word = "-" if state == "out-of-range" else str(state)
+    return Text(word, style=_STYLES.get(state, "note"))
+
+
+def _width(rows: Sequence[Sequence[Text]]) -> int:
+    widths = [max(_longest(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _longest(text: Text) -> int:
+    return max(map(cell_len, text.plain.split("\n")))
+
+
+def _table(rows: Sequence[Sequence[Text]]) -> Table:
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    for _ in rows[0]:
+        table.add_column(no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _in_marks(
+    grid: Grid, names: Sequence[str], part: slice, step: int, marks: Mapping[str, str]
+) -> Table:
+    """Lay out columns of one character, with their first versions upright above them."""
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(no_wrap=True, style="name")
+    table.add_column(no_wrap=True, overflow="crop")
+    heads = [view.printable(run.first) for run in grid.runs[part]]
+    for line in range(height := max(map(len, heads))):
+        letters = (head.rjust(height)[line].ljust(step) for head in heads)
+        table.add_row("", Text("".join(letters), style="note"))
+    for name, row in zip(names, grid.rows.values(), strict=True):
+        cells = [_mark(state, marks, step) for state in row[part]]
+        table.add_row(Text(name), Text.assemble(*cells))
+    return table
+
+
+def _mark(state: State | None, marks: Mapping[str, str], step: int) -> tuple[str, str]:
+    if state is None:
+        return " " * step, ""
+    return marks[state].ljust(step), _STYLES.get(state, "note")
+
+
+def _cropped(name: str, room: int) -> str:
+    name = view.printable(name)
+    if cell_len(name) <= room:
+        return name
+    return set_cell_size(name, room - 1).rstrip() + "…"
+
+
+def _legend(used: set[str], marks: Mapping[str, str]) -> Text:
+    parts = [
+        Text.assemble((marks[state], _STYLES.get(state, "note")), " ", words)
+        for state, words in view.WORDS.items()
+        if state in used
+    ]
+    more = "a column begins at the release above it and lasts until the next one's"
+    return Text.assemble(Text("\n").join(parts), "\n", (more, "note"))
+
+
+# -- findings ---------------------------------------------------------------------------------
+
+
+def _findings(patch: str, found: Sequence[Group], report: Report) -> Table:
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    # Not in a cell: it would make the first column as wide as itself.
+    table.title = Text(view.printable(patch) or "packs and releases", style="heading")
+    table.title_justify = "left"
+    for group in found:
+        one = group.finding
+        style = _SEVERITIES[one.severity]
+        label = Text(f"  {one.code.code}\n  {'note' if style == 'note' else one.severity}", style)
+        table.add_row(label, _said(group, report))
+    return table
+
+
+def _said(group: Group, report: Report) -> Text:
+    one = group.finding
+    text = Text.assemble((one.code.title, "name"), _after("  ", one.target, "note"))
+    text.append(f"\n{view.printable(one.message)}")
+    if one.fix:
+        text.append_text(Text.assemble(("\nfix: ", "note"), view.printable(one.fix)))
+    places = [view.spans(group.releases, report), view.where(one)]
+    if line := "  ".join(filter(None, places)):
+        text.append(f"\n{view.printable(line)}", style="note")
+    return text
+
+
+def _after(blank: str, text: str, style: str) -> Text:
+    return Text(f"{blank}{view.printable(text)}" if text else "", style=style)
+
+
+def _summary(report: Report) -> Text:
+    style = _SEVERITIES[view.worst(report)]
+    looked = f"{view.count(len(report.grid), 'patch')}, {view.count(len(report.releases), 'release')}"
+    return Text.assemble((view.tally(report), style), "  ", (looked, "note"))

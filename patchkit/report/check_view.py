@@ -1,0 +1,202 @@
+"""
+A check's report as pages show it.
+
+Releases that look the same for every patch are one column, and findings that say the same of several
+releases are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from patchkit.check.findings import Finding, Report, State
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+WORDS = {
+    "ok": "as reviewed, or nothing against it",
+    "unreviewed": "holds, but nobody has reviewed it",
+    "drift": "upstream has changed it since the review",
+    "broken": "the patch does not hold",
+    "out-of-range": "not for this release",
+}
+"""What the states mean, in the order of legends."""
+
+
+class Run(NamedTuple):
+    """
+    Releases in a row in which each patch is in one state.
+
+    Args:
+        releases: their names, the oldest first.
+
+    """
+
+    releases: tuple[str, ...]
+
+    @property
+    def first(self) -> str:
+        """The oldest one's version."""
+        return version_of(self.releases[0])
+
+    @property
+    def last(self) -> str:
+        """The newest one's version."""
+        return version_of(self.releases[-1])
+
+    def __str__(self) -> str:
+        return self.first if len(self.releases) == 1 else f"{self.first} - {self.last}"
+
+
+class Grid(NamedTuple):
+    """
+    The patches in the releases of one project.
+
+    Args:
+        project: its name.
+        runs: the columns.
+        rows: for each patch its state in each column; None where it has nothing to do with it.
+
+    """
+
+    project: str
+    runs: tuple[Run, ...]
+    rows: Mapping[str, tuple[State | None, ...]]
+
+    def __str__(self) -> str:
+        whole = Run(tuple(release for run in self.runs for release in run.releases))
+        count = len(whole.releases)
+        more = f", {count} releases" if count > 1 else ""
+        return f"{self.project} {whole}{more}".strip()
+
+
+class Group(NamedTuple):
+    """
+    Findings that say the same.
+
+    Args:
+        finding: the newest release's.
+        releases: those that it is about, the oldest first; none where it holds for all.
+
+    """
+
+    finding: Finding
+    releases: tuple[str, ...]
+
+
+def grids(report: Report) -> list[Grid]:
+    """Fold a report's grid, project by project."""
+    by_project: dict[str, list[str]] = {}
+    for release in report.releases:
+        by_project.setdefault(_project_of(release), []).append(release)
+    return [_grid(project, names, report.grid) for project, names in by_project.items()]
+
+
+def _grid(project: str, releases: Sequence[str], states: Mapping[str, Mapping[str, State]]) -> Grid:
+    rows = {
+        patch: tuple(row.get(release) for release in releases)
+        for patch, row in states.items()
+        if not row.keys().isdisjoint(releases)
+    }
+    columns = zip(*rows.values()) if rows else [()] * len(releases)  # noqa: B905 - of one length
+    runs, folded = [], []
+    for column, found in groupby(zip(releases, columns, strict=True), lambda one: one[1]):
+        runs.append(Run(tuple(release for release, _ in found)))
+        folded.append(column)
+    cells = zip(*folded, strict=True)
+    return Grid(project, tuple(runs), dict(zip(rows, cells, strict=False)))
+
+
+def groups(report: Report) -> dict[str, list[Group]]:
+    """Fold findings, by the names of patches, '' first; the worst come first in each."""
+    same: dict[tuple[str, ...], list[Finding]] = {}
+    for one in report.findings:
+        same.setdefault((one.patch, one.code.code, one.target, one.message, one.fix), []).append(
+            one
+        )
+    place = {release: number for number, release in enumerate(report.releases)}
+    found: dict[str, list[Group]] = {}
+    for alike in same.values():
+        alike.sort(key=lambda one: place.get(one.release, -1))
+        releases = tuple(dict.fromkeys(one.release for one in alike if one.release))
+        found.setdefault(alike[0].patch, []).append(Group(alike[-1], releases))
+    for some in found.values():
+        some.sort(key=lambda one: _ORDER[one.finding.severity])
+    return dict(sorted(found.items(), key=lambda item: item[0] != ""))
+
+
+def spans(releases: Iterable[str], report: Report) -> str:
+    """Name releases by the spans in which they follow each other: `vllm 0.9.0 - 0.11.0, 0.13.0`."""
+    wanted = set(releases)
+    parts = []
+    for project, names in groupby(_ordered(wanted, report), _project_of):
+        runs = ", ".join(map(str, _consecutive(list(names), report)))
+        parts.append(f"{project} {runs}".strip())
+    return "; ".join(parts)
+
+
+def _ordered(wanted: set[str], report: Report) -> list[str]:
+    known = [release for release in report.releases if release in wanted]
+    return known + sorted(wanted.difference(known))
+
+
+def _consecutive(names: Sequence[str], report: Report) -> Iterator[Run]:
+    place = {release: number for number, release in enumerate(report.releases)}
+    for _, found in groupby(enumerate(names), lambda one: place.get(one[1], -1) - one[0]):
+        yield Run(tuple(name for _, name in found))
+
+
+def where(finding: Finding) -> str:
+    """Write `file:line`, as much of it as is known."""
+    if not finding.file:
+        return ""
+    return finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+
+
+def tally(report: Report) -> str:
+    """Count the findings in a few words; those that say the same are one."""
+    counted: Counter[str] = Counter(
+        one.finding.severity for some in groups(report).values() for one in some
+    )
+    words = {"error": "error", "warning": "warning", "info": "note"}
+    parts = [count(counted[name], word) for name, word in words.items() if counted[name]]
+    return ", ".join(parts) or "nothing found"
+
+
+def worst(report: Report) -> str:
+    """Return the highest severity that there is; '' where there is no finding."""
+    return min((one.severity for one in report.findings), key=_ORDER.__getitem__, default="")
+
+
+def count(number: int, one: str) -> str:
+    """Write `1 patch` or `2 patches`."""
+    end = "" if number == 1 else "es" if one.endswith("ch") else "s"
+    return f"{number} {one}{end}"
+
+
+def version_of(release: str) -> str:
+    """Return the version of `vllm 0.32.0`."""
+    return release.partition(" ")[2] or release
+
+
+def _project_of(release: str) -> str:
+    name, _, version = release.partition(" ")
+    return name if version else ""
+
+
+def printable(text: str) -> str:
+    """Leave no control characters in what a stranger may have written; lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    if character == "\t":
+        return "    "
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii", "replace")
