@@ -6,15 +6,18 @@ VLLM = .envs/vllm-0.32.0/bin
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
-.PHONY: help test test-unit e2e ways lint demo bench clean env-unit env-vllm
+.PHONY: help test test-unit check e2e ways lint demo bench clean env-unit env-vllm
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
-test: lint test-unit e2e  ## Everything; the last line is pytest's
+test: lint test-unit check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Seconds, no vLLM
 	$(UNIT)/python -m pytest tests/unit
+
+check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
+	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34"
 
 e2e: env-vllm    ## Real engines on a real Ray, one at a time
 	$(VLLM)/python -m pytest tests/e2e --durations=0 -m "not every_cell" $(E2E)

@@ -12,9 +12,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from patchkit import rebind
-from patchkit.apply import apply_group, load_body, reason_to_skip, unwind
+from patchkit.apply import apply_group, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
 from patchkit.errors import ApplyError, OverwrittenError
+from patchkit.main_copy import apart, body_for
 from patchkit.overwrites import copies_that_came_back, stranger_at
 from patchkit.plan import APPLIED, FAILED, SKIPPED
 from patchkit.remarks import remarks
@@ -113,6 +114,19 @@ class Applier:
         except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
             self._ledger.fail(state, error)
 
+    def refuse(self, state: State, error: ApplyError) -> None:
+        """
+        Fail a row whose changes cannot reach what they are for.
+
+        Raises:
+            ApplyError: the patch is required.
+
+        """
+        self.settle(state)
+        if state.status not in {SKIPPED, FAILED}:
+            self.take_back(state)
+            self._ledger.fail(state, error)
+
     def changes_here(self, group: Group) -> list[tuple[int, Change]]:
         """The changes of a group that are for the versions here."""
         return [one for one in group.changes if self._selection.applies(one[1])]
@@ -207,7 +221,7 @@ class Applier:
             return False  # where somebody else imports the body, its end makes the group due again
         if group.before and not group.provides and module is not None:
             raise ApplyError(f"{group.module} was imported before patchkit could run before it")
-        body = self._load(group)
+        body = self._load(group, module)
         if not self._has_no_half_body(group):
             return False  # the body itself asks for the module that it provides
         if (reason := reason_to_skip(group.row, body)) is not None:
@@ -216,16 +230,17 @@ class Applier:
         unwind(group.undos)  # what the module's last execution left of them
         group.calls.clear()
         group.sites.clear()
+        changes = apart(group, changes, module, state.groups)
         apply_group(group, changes, module, body, self.sites)
         group.done = self._execution(group, module)
         return True
 
-    def _load(self, group: Group) -> ModuleType:
+    def _load(self, group: Group, module: ModuleType | None) -> ModuleType:
         with self._free:
             group.loads = True
             self._free.notify_all()
         try:
-            return load_body(group.row, afresh=group.done is not None)
+            return body_for(group, module, self._plan.of_body(group.row.body))
         finally:
             group.loads = False
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import sys
 from importlib import _bootstrap_external
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
+
+from patchkit.as_main import BEGINS, is_asked_by_runpy, telling_code
+from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import CodeType, ModuleType
     from typing import Any, TypeVar
 
     Method = TypeVar("Method", bound=Callable[..., Any])
@@ -33,6 +36,26 @@ class Watcher(Protocol):
         """
 
 
+class MainWatcher(Watcher, Protocol):
+    """Who also wants to know of a module that is run by its name, `python -m pkg.mod`."""
+
+    def main_begins(self, name: str, module: ModuleType | None) -> None:
+        """
+        A module is about to execute as the main one.
+
+        Args:
+            name: its own name, not `__main__`.
+            module: the one that executes; None where `runpy` has made none.
+
+        """
+
+    def main_ran(self, name: str, module: ModuleType | None) -> None:
+        """Tell that it has, up to where it begins to act."""
+
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """Tell that nobody will be told, and why."""
+
+
 class Notifier:
     """
     Whom to tell of which modules, and what executes just now; all stand-ins of a finder share it.
@@ -44,6 +67,7 @@ class Notifier:
 
     def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
+        self.main_watcher = cast("MainWatcher | None", _if_of_mains(watcher))
         self.names: set[str] = set()
         self.own: dict[str, Callable[[ModuleType], None]] = {}
         self.active = False
@@ -80,6 +104,10 @@ class Notifier:
         if self.active and name in self.names:
             self.watcher.imported(name, module)
 
+    def main(self, name: str) -> MainWatcher | None:
+        """Return who is told of this module where it is run as the main one."""
+        return self.main_watcher if self.active and name in self.names else None
+
     def completed(self, name: str) -> None:
         """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
         module = sys.modules.get(name)
@@ -90,6 +118,10 @@ class Notifier:
         except BaseException:
             sys.modules.pop(name, None)
             raise
+
+
+def _if_of_mains(watcher: Watcher) -> Watcher | None:
+    return watcher if hasattr(watcher, "main_ran") else None
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
@@ -184,6 +216,32 @@ class _Loading(_StandIn):
         return module
 
 
+class _Code(_StandIn):
+    """For `get_code`: what `runpy` is given tells of its execution, as that is not the loader's."""
+
+    def __init__(self, loader: Any, name: str, notifier: Notifier) -> None:
+        super().__init__(name, loader.get_code, notifier)
+        self.loader = loader
+
+    def __call__(self, fullname: str) -> CodeType | None:
+        name, notifier = self.key
+        code: CodeType | None = self.method(fullname)
+        watcher = notifier.main(name)
+        if code is None or watcher is None or not is_asked_by_runpy(depth=1):
+            return code
+        try:
+            return telling_code(self.loader, name, code)
+        except TargetError as error:
+            watcher.main_unreachable(name, str(error))
+            return code
+
+    def tell_of_main(self, moment: str, module: ModuleType | None) -> None:
+        """Tell how far the module has come that runs as the main one."""
+        name, notifier = self.key
+        if (watcher := notifier.main(name)) is not None:
+            (watcher.main_begins if moment == BEGINS else watcher.main_ran)(name, module)
+
+
 def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
     """The module that an execution leaves: itself, or what it put in its place."""
     now = sys.modules.get(name)
@@ -211,6 +269,8 @@ def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
         twin.exec_module = _Execution(name, twin.exec_module, notifier)
     else:
         twin.load_module = _Loading(name, twin.load_module, notifier)
+    if hasattr(twin, "get_code"):
+        twin.get_code = _Code(twin, name, notifier)
     return twin
 
 

@@ -9,6 +9,7 @@ from patchkit.declaration import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from types import ModuleType
 
     from patchkit.changes.sites import Site
     from patchkit.declaration import Change
@@ -39,6 +40,9 @@ class Group:
         calls: those of the undos that belong to one execution of the module, and run before the
             next.
         sites: changed attributes, each with the target that led to it.
+        copy_of: the module's own name, where this group is for the copy that runs as the main one.
+        body: the body that was loaded for this group, where that need not be the one in
+            `sys.modules`.
 
     """
 
@@ -54,6 +58,8 @@ class Group:
     undos: list[Callable[[], None]] = field(default_factory=list)
     calls: list[Callable[[], None]] = field(default_factory=list)
     sites: list[tuple[str, Site]] = field(default_factory=list)
+    copy_of: str = ""
+    body: ModuleType | None = None
 
 
 @dataclass(eq=False)
@@ -136,6 +142,30 @@ class Plan:
     def providing(self, module: str) -> list[Group]:
         """Return the groups that serve a module, should nobody else."""
         return list(self._groups.get((module, True, True), ()))
+
+    def copies(self, module: str, name: str, *, before: bool) -> list[Group]:
+        """
+        Return groups for the copy of a module that runs as the main one, made where there is none.
+
+        Args:
+            module: its own name.
+            name: the name under which it runs, such as `__main__`.
+            before: due just before it executes, not after.
+
+        """
+        there = self._groups.setdefault((name, before, False), [])
+        for group in self.due(module, before=before):
+            if not any(one.row is group.row and one.copy_of == module for one in there):
+                there.append(self._copy(group, name))
+        return [group for group in there if group.copy_of == module]
+
+    def _copy(self, group: Group, name: str) -> Group:
+        copy = Group(group.row, name, group.before, rank=group.rank, copy_of=group.module)
+        copy.changes = group.changes
+        self.states[group.row.name].groups.append(copy)
+        if group.row.patch.body is not None:
+            self._by_body.setdefault(group.row.body, []).append(copy)
+        return copy
 
     def provides_beneath(self, module: str) -> bool:
         """Whether a module is served whose name makes this one a package."""

@@ -138,6 +138,9 @@ def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
         _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
     if bool(target.qualname) is not change.inside_module:
         _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
+    if target.module == "__main__":
+        found, expected = repr(text), "the name of the module that is run, as in 'python -m NAME'"
+        _refuse(pack, patch, f"{field} {change.target_field}", found, expected)
     if change.body_field:
         _check_body_name(pack, row, f"{field} {change.body_field}", change)
     for name, kind in _FIELDS.get(change.kind, {}).items():

@@ -25,6 +25,7 @@ from patchkit.finder import Finder, is_half_imported
 from patchkit.hold import Holds
 from patchkit.journal import process_facts
 from patchkit.ledger import Ledger
+from patchkit.main_copy import MainCopies, unreachable
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
@@ -68,6 +69,7 @@ class Session:
         self._ledger = Ledger(self._plan.states, selection.settings, journal)
         self._applier = Applier(self._plan, selection, self._ledger, self._is_whole)
         self._finder = Finder(self, self.provide)
+        self._mains = MainCopies()
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
@@ -157,6 +159,41 @@ class Session:
                 self._apply_late(waiting, from_body=True)
             _refuse_withdrawn(name, module)
 
+    def main_begins(self, name: str, module: ModuleType | None) -> None:
+        """A module is about to execute as the main one."""
+        self._mains.begin(name)
+        if module is None:
+            self.main_unreachable(name, "runpy runs it without a module in sys.modules")
+        elif module.__name__ == name:
+            self.importing(name)
+        else:
+            self._apply(self._plan.copies(name, module.__name__, before=True), {}, nowhere)
+
+    def main_ran(self, name: str, module: ModuleType | None) -> None:
+        """A module has executed as the main one, up to where it begins to act."""
+        if module is None:
+            return
+        if module.__name__ == name:
+            self.imported(name, module)
+            return
+        self._mains.end(name, module)
+        copies = self._plan.copies(name, module.__name__, before=False)
+        self._apply(copies, {module.__name__: module}, everywhere)
+
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """
+        Fail the patches of a module that runs as the main one and cannot be patched there.
+
+        Raises:
+            ApplyError: one is required.
+
+        """
+        self._mains.begin(name)
+        groups = [*self._plan.due(name, before=True), *self._plan.due(name, before=False)]
+        for group in groups:
+            if self._is_wanted(group) and self._applier.changes_here(group):
+                self._applier.refuse(self.states[group.row.name], unreachable(name, reason))
+
     def provide(self, name: str) -> ModuleSpec | None:
         """
         Make the spec of a module that nobody finds, if a patch of this process serves it.
@@ -200,10 +237,12 @@ class Session:
         self._applier.inspect()
         visit = (role, get_ident())
         if role in self._entered or visit in self._entering:
+            self._look_at_main()
             return
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
+        self._look_at_main()
         self._entering.add(visit)
         try:
             self._settle_provided(one for one in self.states.values() if role in one.row.roles)
@@ -409,18 +448,25 @@ class Session:
         any_role = group.provides and self._awaits_role and not self.roles
         return state.is_for(self.roles) or (any_role and state.is_for_every_role)
 
+    def _look_at_main(self) -> None:
+        """Refuse to go on where the main module acts, and could not be patched before that."""
+        if (name := self._mains.missed()) is not None:
+            self.main_unreachable(name, "it had begun to run before patchkit was there")
+        elif (name := self._mains.acts_too_early()) is not None:
+            self.main_unreachable(name, "it acts before the end of its definitions")
+
     def _apply_late(self, groups: Iterable[Group], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
         missed = [group for group in groups if group.done is None or not group.before]
         names = dict.fromkeys(group.module for group in missed)
-        whole = {name: sys.modules[name] for name in names if self._is_whole(name)}
+        whole = {name: self._mains.module(name) for name in names if self._is_whole(name)}
         due = [group for group in missed if group.module in whole]
         self._apply(due, whole, everywhere, from_body=from_body)
 
     def _is_whole(self, name: str) -> bool:
         """Whether a module has been imported; if it is being imported, `imported` will come."""
         module = sys.modules.get(name)
-        if module is None:
+        if module is None or self._mains.stands_in(name):
             return False
         return not (is_half_imported(module) and self._finder.await_import(name, module))
 

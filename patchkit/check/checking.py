@@ -15,6 +15,7 @@ from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
+from patchkit.declaration import Add, Provide
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
@@ -95,15 +96,12 @@ class Check:
         judge = Judge(row, subject, self._packs[row.pack])
         worst = State.OK
         for change in self._grid.due(row, subject):
-            found = [
-                *(
-                    self._finding(row, subject, change, fault, moves)
-                    for fault in judge.faults(change)
-                ),
-                *self._review(row, subject, change),
-            ]
-            worst = max([worst, *map(_state, found)], key=_WORST.index)
-            yield from found
+            faults, reviews = [*judge.faults(change)], [*self._review(row, subject, change)]
+            states = [*map(_state_of_fault, faults), *map(_state_of_review, reviews)]
+            worst = max([worst, *states], key=_WORST.index)
+            for fault in faults:
+                yield self._finding(row, subject, change, fault, moves)
+            yield from reviews
         subject.rest()
         self._states[row.name][subject.name] = worst
 
@@ -112,7 +110,7 @@ class Check:
     ) -> Finding:
         file, line = self._packs[row.pack].place(row, fault.by)
         message = fault.message
-        if fault.code is codes.TARGET_MISSING:
+        if fault.code is codes.TARGET_MISSING and not isinstance(change, (Add, Provide)):
             message += moves.words(change.place, subject)
         target = str(change.place)
         return Finding(fault.code, message, fault.fix, row.name, target, subject.name, file, line)
@@ -193,21 +191,11 @@ def _modules(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
 
 
-def _state(finding: Finding) -> State:
-    if finding.code in _BREAKING:
+def _state_of_fault(fault: Fault) -> State:
+    if fault.breaks:
         return State.BROKEN
-    if finding.code is codes.DRIFT:
-        return State.DRIFT
-    if finding.code in (codes.UNREVIEWED, codes.UNDECIDABLE):
-        return State.UNREVIEWED
-    return State.OK
+    return State.UNREVIEWED if fault.code is codes.UNDECIDABLE else State.OK
 
 
-_BREAKING = (
-    codes.TARGET_MISSING,
-    codes.KIND_CHANGED,
-    codes.SIGNATURE_CHANGED,
-    codes.ANCHOR_ABSENT,
-    codes.ANCHOR_AMBIGUOUS,
-    codes.ALREADY_UPSTREAM,
-)
+def _state_of_review(finding: Finding) -> State:
+    return State.DRIFT if finding.code is codes.DRIFT else State.UNREVIEWED

@@ -58,6 +58,12 @@ class Fault(NamedTuple):
     fix: str
     by: str = ""
 
+    @property
+    def breaks(self) -> bool:
+        """Whether the change fails at run time; an Edit does that is upstream by now."""
+        is_edit = self.code is codes.MERGED_UPSTREAM and not self.by
+        return is_edit or self.code not in (codes.UNDECIDABLE, codes.MERGED_UPSTREAM)
+
 
 def needed(change: Change) -> list[Target]:
     """List the targets that have to be looked up to judge a change."""

@@ -20,6 +20,7 @@ _TRIES = 20_000
 
 Cases = dict[str, frozenset[int]]
 """What has to be exercised, in words, and the releases (by their place) that do."""
+_Case = tuple[str, frozenset[int]]
 
 
 def cases(
@@ -50,9 +51,7 @@ def cases(
     return found, faults
 
 
-def _boundaries(
-    row: Row, grid: Grid, places: Sequence[int]
-) -> Iterator[tuple[str, frozenset[int]]]:
+def _boundaries(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
     ranges = {row.name: [at for at in places if _is_in(row, grid, at)]}
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
@@ -69,7 +68,7 @@ def _is_in(row: Row, grid: Grid, at: int) -> bool:
     return grid.meets(row, subject) and not grid.is_out(row, subject)
 
 
-def _sources(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[tuple[str, frozenset[int]]]:
+def _sources(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
     by_source: dict[str, set[int]] = {}
     for at in places:
         subject = grid.subjects[at]

@@ -29,8 +29,11 @@ class Moves:
         self._found: dict[tuple[Target, str], tuple[Target, str] | None] = {}
 
     def words(self, target: Target, subject: Subject) -> str:
-        """Say where a target is in a release that lacks it; '' where nothing is like it."""
-        old = self._neighbour(target, subject)
+        """Say where a target went that a release lacks, or since when it is there; or ''."""
+        old = self._known(target, subject, before=True)
+        later = None if old else self._known(target, subject, before=False)
+        if later:
+            return f"; it is there from {later.name} on"
         key = (target, old.name if old else "")
         if key not in self._found or not self._is_at(self._found[key], subject):
             self._found[key] = self._look(target, subject, old)
@@ -54,11 +57,11 @@ class Moves:
     def _is_at(found: tuple[Target, str] | None, subject: Subject) -> bool:
         return found is None or subject.facts(found[0]).is_present
 
-    def _neighbour(self, target: Target, subject: Subject) -> Subject | None:
-        """Return the last release before it that has the target, else the first after it."""
+    def _known(self, target: Target, subject: Subject, *, before: bool) -> Subject | None:
+        """Return the nearest release that has the target."""
         same = [one for one in self._grid.subjects if one.project == subject.project]
         at = same.index(subject)
-        for one in (*reversed(same[:at]), *same[at + 1 :]):
+        for one in reversed(same[:at]) if before else same[at + 1 :]:
             try:
                 if one.facts(target).is_present:
                     return one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.requirements import (
     Found,
@@ -15,8 +15,6 @@ from patchkit.requirements import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from packaging.requirements import Requirement
 
     from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
@@ -65,7 +63,7 @@ def allows(texts: Iterable[str], project: str, version: str) -> bool:
     return all(_holds(text, project, version) for text in texts)
 
 
-def _is_open(requirement: Requirement) -> bool:
+def _is_open(requirement: Any) -> bool:
     return not any(one.operator in _UPPER for one in requirement.specifier)
 
 
@@ -78,5 +76,5 @@ def _holds(text: str, project: str, version: str) -> bool:
 
 
 @functools.cache
-def _parsed(text: str) -> Requirement:
+def _parsed(text: str) -> Any:
     return parse_requirement(text)

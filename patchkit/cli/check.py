@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ from patchkit.cli.options import offline_option, patches_option
 from patchkit.cli.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from patchkit.check.findings import Report
-    from patchkit.check.subjects import Subject
 
 _FORMATS = ("table", "json", "github", "markdown", "html")
 _FINDINGS = 1
@@ -64,12 +64,15 @@ def command(
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.differences import differences  # noqa: PLC0415
     from patchkit.check.findings import Report  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.releases import Library  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel)
     wanted.check()
+    if form == "table" and output is not None:
+        raise click.UsageError("--output: expected --format json, github, markdown or html")
     rows, faults = look.rows_of(packs, names)
     _, reviewed = look.open_lock(lock)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
@@ -77,17 +80,37 @@ def command(
         known = look.all_versions(subjects, library)
         found = Check(rows, subjects, reviewed, known).run(told)
         report = Report(found.releases, [*faults, *found.findings], found.grid)
-        _show(report, form, output, subjects)
+        diffs = differences(rows, subjects, reviewed) if form == "html" else {}
+    if form == "table":
+        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
+        from patchkit.report.console import console  # noqa: PLC0415
+
+        print_check(report, console())
+    else:
+        _write(_text(report, form, diffs), output)
     return 0 if report.is_fine else _FINDINGS
 
 
-def _show(report: Report, form: str, output: str | None, subjects: list[Subject]) -> None:
-    if form == "table" and output is None:
-        from patchkit.report.console import console  # noqa: PLC0415 - only one is needed
+def _text(report: Report, form: str, diffs: Mapping[tuple[str, str], str]) -> str:
+    if form == "json":
+        from patchkit.cli.facts.check import check_facts  # noqa: PLC0415 - only one is needed
+        from patchkit.report.as_json import to_json  # noqa: PLC0415
 
-        importlib.import_module("patchkit.report.check_table").print_check(report, console())
-        return
-    text = _text(report, form, subjects)
+        return to_json(check_facts(report))
+    if form == "html":
+        from patchkit.report.check_html import as_html  # noqa: PLC0415
+
+        return as_html(report, diffs)
+    if form == "github":
+        from patchkit.report.check_github import as_github  # noqa: PLC0415
+
+        return as_github(report)
+    from patchkit.report.check_markdown import as_markdown  # noqa: PLC0415
+
+    return as_markdown(report)
+
+
+def _write(text: str, output: str | None) -> None:
     if output is None:
         click.echo(text)
         return
@@ -95,15 +118,3 @@ def _show(report: Report, form: str, output: str | None, subjects: list[Subject]
         Path(output).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
-
-
-def _text(report: Report, form: str, subjects: list[Subject]) -> str:
-    if form == "json":
-        from patchkit.cli.facts.check import check_facts  # noqa: PLC0415 - only one is needed
-        from patchkit.report.as_json import to_json  # noqa: PLC0415
-
-        return to_json(check_facts(report))
-    _ = subjects
-    page = importlib.import_module(f"patchkit.report.check_{form}")
-    text: str = getattr(page, f"as_{form}")(report)
-    return text

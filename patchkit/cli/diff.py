@@ -13,6 +13,7 @@ from patchkit.cli.options import format_option, offline_option, patches_option
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
 @click.option("--lock", "lock", metavar="FILE", help="What was reviewed; ./patchkit.lock if there.")
+@click.option("--side-by-side", is_flag=True, help="In two columns, on a wide terminal.")
 @offline_option
 @patches_option
 @format_option
@@ -21,6 +22,7 @@ def command(
     old: str | None,
     new: str | None,
     lock: str | None,
+    side_by_side: bool,
     offline: bool,
     packs: tuple[str, ...],
     form: str,
@@ -50,12 +52,11 @@ def command(
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
         places = [one.place for one in row.patch.changes if package_of(one) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
-    data = diff_facts(name, first.name, last.name, found)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 
-        click.echo(to_json(data))
+        click.echo(to_json(diff_facts(name, first.name, last.name, found)))
         return
     from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - only one of them is needed
 
-    print_diff(data)
+    print_diff(f"{name}: {first.name} to {last.name}", found, side_by_side=side_by_side)

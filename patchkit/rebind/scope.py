@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from patchkit.as_main import own_name
 from patchkit.changes.resolve import MISSING, namespace
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def home_of(site: Site) -> str:
     """Name the module of a changed attribute, or '' where only the row knows."""
     where = "__name__" if isinstance(site.owner, ModuleType) else "__module__"
     home = namespace(site.owner).get(where, "")
-    return home if isinstance(home, str) else ""
+    return own_name(home) if isinstance(home, str) else ""
 
 
 def untraced(site: Site) -> str | None:
@@ -105,5 +106,5 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
 def origin_of(value: Any) -> Any:
     """Tell the module that made a value; an instance has its class's name, not its maker's."""
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
-        return value.__module__
-    return namespace(value).get("__module__")
+        return own_name(value.__module__)
+    return own_name(namespace(value).get("__module__"))

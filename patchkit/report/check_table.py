@@ -49,6 +49,7 @@ def print_check(report: Report, console: Console) -> None:
         console.print()
     for patch, found in view.groups(report).items():
         console.print(_findings(patch, found, report))
+        console.print()
     console.print(_summary(report))
 
 
@@ -187,5 +188,4 @@ def _after(blank: str, text: str, style: str) -> Text:
 
 def _summary(report: Report) -> Text:
     style = _SEVERITIES[view.worst(report)]
-    looked = f"{view.count(len(report.grid), 'patch')}, {view.count(len(report.releases), 'release')}"
-    return Text.assemble((view.tally(report), style), "  ", (looked, "note"))
+    return Text.assemble((view.tally(report), style), "  ", (view.looked_at(report), "note"))

@@ -1,8 +1,8 @@
 """
 A check's report as pages show it.
 
-Releases that look the same for every patch are one column, and findings that say the same of several
-releases are one.
+Releases that look the same for every patch are one column, and findings that say the same of
+several releases are one.
 """
 
 from __future__ import annotations
@@ -166,6 +166,11 @@ def tally(report: Report) -> str:
     words = {"error": "error", "warning": "warning", "info": "note"}
     parts = [count(counted[name], word) for name, word in words.items() if counted[name]]
     return ", ".join(parts) or "nothing found"
+
+
+def looked_at(report: Report) -> str:
+    """Count what was looked at."""
+    return f"{count(len(report.grid), 'patch')}, {count(len(report.releases), 'release')}"
 
 
 def worst(report: Report) -> str:

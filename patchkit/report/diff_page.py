@@ -6,31 +6,46 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from patchkit.report import diff_view
 from patchkit.report.console import console
 from patchkit.report.diff_lines import print_lines
 
 if TYPE_CHECKING:
-    from patchkit.report.shapes import ComparisonShape, DiffShape
+    from collections.abc import Sequence
+
+    from patchkit.check.comparison import Comparison
 
 
-def print_diff(data: DiffShape) -> None:
-    """Print what upstream changed."""
+def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool) -> None:
+    """
+    Print what upstream changed; a unified diff where nobody looks at it.
+
+    Args:
+        title: the patch, and the releases.
+        several: each of its targets in both.
+        side_by_side: in two columns, where the terminal has room.
+
+    """
     out = console()
-    out.print(Text(f"{data['patch']}: {data['from']} to {data['to']}", style="heading"))
-    for one in data["targets"]:
-        out.print(Text(f"{one['target']}: {_words(one)}", style="name"))
-        print_lines(one["diff"].splitlines(), out)
+    out.print(Text(title, style="heading"))
+    for one in several:
+        words = f"{one.target}: {_words(one)}"
+        if out.is_terminal and one.diff:
+            diff_view.print_diff(words, one.old.text, one.new.text, out, side_by_side=side_by_side)
+            continue
+        out.print(Text(words, style="name"))
+        print_lines(one.diff.splitlines(), out)
 
 
-def _words(one: ComparisonShape) -> str:
-    old, new = one["from"], one["to"]
-    states = {old["state"], new["state"]}
+def _words(one: Comparison) -> str:
+    old, new = one.old, one.new
+    states = {old.facts.state, new.facts.state}
     if states == {"absent"}:
         return "in neither of them"
-    if new["target"] != old["target"]:
-        return f"at {new['target']} by now" + (", changed" if one["changed"] else "")
+    if new.place != old.place:
+        return f"at {new.place} by now" + (", changed" if one.changed else "")
     if len(states) > 1:
-        return f"{old['state']}, then {new['state']}"
-    if one["changed"]:
+        return f"{old.facts.state}, then {new.facts.state}"
+    if one.changed:
         return "changed"
-    return "the same" if not one["diff"] else "changed in layout, comments or annotations alone"
+    return "the same" if not one.diff else "changed in layout, comments or annotations alone"

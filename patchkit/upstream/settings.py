@@ -2,12 +2,15 @@
 Where pip would look for packages: its configuration files and `PIP_*` variables.
 
 Read as pip documents them, without pip: asking it costs a third of a second, and an environment
-may have none.
+may have none. Only which index is the usual one, where nobody has set any, is asked of pip.
 """
 
 from __future__ import annotations
 
 import configparser
+import contextlib
+import importlib
+import importlib.util
 import os
 import sys
 from dataclasses import dataclass
@@ -15,16 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_USUAL_INDEX = "https://pypi.org/simple"
 # Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
 # look for packages.
 _SECTIONS = ("global", "install", "download")
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
+_PIP_MODULE = "pip._internal.models.index"
 _ETC = Path("/etc")
 _TRUE = ("y", "yes", "t", "true", "on", "1")
 _FALSE = ("n", "no", "f", "false", "off", "0")
@@ -47,7 +50,7 @@ class PipSettings:
 
     """
 
-    indexes: tuple[str, ...] = (_USUAL_INDEX,)
+    indexes: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     trusted_hosts: tuple[str, ...] = ()
     cert: str | None = None
@@ -73,8 +76,7 @@ class PipSettings:
         """
         env = os.environ if environ is None else environ
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
-        main = values.urls("index-url")[:1] or [_USUAL_INDEX]
-        indexes = [] if values.switch("no-index") else main + values.urls("extra-index-url")
+        indexes = [] if values.switch("no-index") else _indexes(values)
         return cls(
             indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
             find_links=tuple(dict.fromkeys(map(_expanded, values.urls("find-links")))),
@@ -89,6 +91,54 @@ class PipSettings:
     def trusts(self, host: str, port: int) -> bool:
         """Whether the user vouches for a host, whatever its certificate says."""
         return bool({host, f"{host}:{port}"} & {trusted.lower() for trusted in self.trusted_hosts})
+
+
+def _indexes(values: _Values) -> list[str]:
+    return (values.urls("index-url")[:1] or [usual_index()]) + values.urls("extra-index-url")
+
+
+def usual_index() -> str:
+    """
+    Return the index that pip asks where nobody has set one; pip itself says which.
+
+    Raises:
+        UpstreamError: there is no pip to ask.
+
+    """
+    for place in (None, *_bundled_pips()):
+        with _first_on_path(place):
+            try:
+                return str(importlib.import_module(_PIP_MODULE).PyPI.simple_url).rstrip("/")
+            except ImportError:
+                continue
+    raise UpstreamError(
+        "found no index-url in pip's settings and no pip to say which index is the usual one, "
+        "expected one of them; set PIP_INDEX_URL"
+    )
+
+
+def _bundled_pips() -> list[str]:
+    """Python brings a pip along for `ensurepip`, as a wheel that can be imported from."""
+    found = importlib.util.find_spec("ensurepip")
+    folder = Path(found.origin).parent / "_bundled" if found and found.origin else None
+    return sorted(map(str, folder.glob("pip-*.whl"))) if folder else []
+
+
+@contextlib.contextmanager
+def _first_on_path(place: str | None) -> Iterator[None]:
+    """Leave no trace of a pip that is not installed."""
+    before = set(sys.modules)
+    if place is None:
+        yield
+        return
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] == "pip":
+                del sys.modules[name]
 
 
 @dataclass(frozen=True)

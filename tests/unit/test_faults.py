@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import sys
 from collections import Counter
@@ -28,6 +29,8 @@ SHAPE = law_world.Shape(functions=3, depth=2, users=((0, 1), (1, 2)))
 CODE = Path(patchkit.__file__).parent
 BACK = frozenset({"undo", "take", "unwind", "take_back", "restore"})
 """What runs after the first fault; a second one at the same time is another story."""
+FORGIVING = frozenset({"_annotations"})
+"""What upstream's annotations raise means that they name nothing, and is no failure."""
 
 
 class Fault(Exception):
@@ -73,7 +76,7 @@ class Tracer:
             sys.settrace(before)
 
     def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
-        return self._line if _is_traced(frame) else None
+        return self._line if not self.has_failed and _is_traced(frame) else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
@@ -85,17 +88,20 @@ class Tracer:
         return self._line
 
 
-def _is_traced(frame: FrameType | None) -> bool:
-    file = Path(frame.f_code.co_filename) if frame else CODE
-    if CODE not in file.parents or _is_taking_back(frame):
-        return False
-    place = file.relative_to(CODE).parts[0]
-    return place in {"changes", "apply.py", "rebind.py", "rebind"}
+def _is_traced(frame: FrameType) -> bool:
+    return _makes_changes(frame.f_code.co_filename) and not _is_taking_back(frame)
+
+
+@functools.cache
+def _makes_changes(file: str) -> bool:
+    path = Path(file)
+    inside = CODE in path.parents and path.relative_to(CODE).parts[0]
+    return inside in {"changes", "apply.py", "rebind"}
 
 
 def _is_taking_back(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_name in BACK and str(CODE) in frame.f_code.co_filename:
+        if frame.f_code.co_name in BACK | FORGIVING and str(CODE) in frame.f_code.co_filename:
             return True
         frame = frame.f_back
     return False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, UpstreamError
 from patchkit.upstream import settings
-from patchkit.upstream.settings import PipSettings, without_secrets
+from patchkit.upstream.settings import PipSettings, usual_index, without_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +45,21 @@ def places(home: Path) -> dict[str, Path]:
 
 
 def test_without_any_the_usual_index_is_asked(tmp_path: Path) -> None:
-    """Nobody has set anything: PyPI, and patience as pip has it."""
+    """Nobody has set anything: pip's own index, and patience as pip has it."""
+    before = {name for name in sys.modules if name.partition(".")[0] == "pip"}
     found = read(tmp_path, PIP_CONFIG_FILE="/dev/null")
-    assert found == PipSettings()
+    assert found == PipSettings(indexes=(usual_index(),))
+    assert usual_index().startswith("https://")
+    assert {name for name in sys.modules if name.partition(".")[0] == "pip"} == before
+
+
+def test_without_a_pip_there_is_no_usual_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says what to set."""
+    monkeypatch.setattr("patchkit.upstream.settings._PIP_MODULE", "no_such_pip")
+    with pytest.raises(UpstreamError, match="set PIP_INDEX_URL"):
+        read(tmp_path, PIP_CONFIG_FILE="/dev/null")
 
 
 @pytest.mark.parametrize(("weak", "strong"), [

@@ -1,0 +1,217 @@
+"""What a check found as one page for a browser, which needs nothing beside itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from patchkit.report import check_view as view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from patchkit.check.findings import Report, State
+    from patchkit.report.check_view import Grid, Group
+
+    Diffs = Mapping[tuple[str, str], str]
+
+_MARKS = {"ok": "✓", "unreviewed": "?", "drift": "~", "broken": "✗", "out-of-range": "–"}  # noqa: RUF001
+_MANY = 14
+"""With more columns there is a mark in each, and no word."""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>patchkit check: {tally}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>patchkit check: {tally}</h1>
+<p class="quiet">{looked}</p>
+</header>
+<main>
+{body}
+</main>
+<dialog aria-labelledby="dialog-title">
+<header><h2 id="dialog-title"></h2><button type="button" autofocus>Close</button></header>
+<div class="found"></div>
+</dialog>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def as_html(report: Report, diffs: Diffs | None = None) -> str:
+    """
+    Write the page.
+
+    Args:
+        report: what to show.
+        diffs: unified diffs, by patch and release.
+
+    """
+    style, script = _file("check_html.css"), _file("check_html.js")
+    return _PAGE.format(
+        policy=_policy(style, script),
+        tally=_text(view.tally(report)),
+        looked=_text(view.looked_at(report)),
+        style=style,
+        script=script,
+        body="\n".join(_Body(report, diffs or {}).parts()),
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files("patchkit.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow the page's own style and script, and nothing that a report may have brought in."""
+    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
+    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _text(text: str) -> str:
+    return escape(view.printable(text))
+
+
+class _Body:
+    """The grids, and a section for each patch that there is something to say of."""
+
+    def __init__(self, report: Report, diffs: Diffs) -> None:
+        self._report = report
+        self._groups = view.groups(report)
+        self._grids = view.grids(report)
+        self._diffs: dict[str, list[tuple[str, str]]] = {}
+        for (patch, release), text in diffs.items():
+            self._diffs.setdefault(patch, []).append((release, text))
+        names = dict.fromkeys([*self._groups, *self._diffs])
+        self._ids = {name: f"p{number}" for number, name in enumerate(names)}
+        # The number of the column in which a release is; over all grids.
+        runs = [run for grid in self._grids for run in grid.runs]
+        self._runs = {one: at for at, run in enumerate(runs) for one in run.releases}
+        self._told = {name: self._told_of(name) for name in names}
+
+    def parts(self) -> Iterator[str]:
+        if any(grid.rows for grid in self._grids):
+            yield from self._legend()
+        for grid in self._grids:
+            yield from self._grid(grid)
+        for name in self._ids:
+            yield from self._section(name)
+
+    def _told_of(self, name: str) -> set[int]:
+        """The columns that have something of their own to say of a patch."""
+        found = [release for group in self._groups.get(name, ()) for release in group.releases]
+        found += [release for release, _ in self._diffs.get(name, ())]
+        return {self._runs[release] for release in found if release in self._runs}
+
+    # -- grids --------------------------------------------------------------------------------
+
+    @staticmethod
+    def _legend() -> Iterator[str]:
+        yield '<ul class="legend" aria-label="Legend">'
+        for state, words in view.WORDS.items():
+            mark = f'<span class="mark {state}" aria-hidden="true">{_MARKS[state]}</span>'
+            yield f"<li>{mark}{state.replace('-', ' ')}: {words}</li>"
+        yield "</ul>"
+
+    def _grid(self, grid: Grid) -> Iterator[str]:
+        if not grid.rows:
+            yield f'<p class="quiet">{_text(str(grid))}: no patch is for it</p>'
+            return
+        name, many = _text(str(grid)), " many" if len(grid.runs) > _MANY else ""
+        yield f'<div class="box" role="region" tabindex="0" aria-label="{name}">'
+        yield f'<table class="grid{many}"><caption><span>{name}</span></caption>'
+        yield '<thead><tr><th scope="col">patch</th>'
+        yield from (f'<th scope="col">{_head(run.first, run.last)}</th>' for run in grid.runs)
+        yield "</tr></thead><tbody>"
+        for patch, row in grid.rows.items():
+            yield f'<tr><th scope="row">{self._name(patch)}</th>'
+            yield from (self._cell(patch, grid, at, state) for at, state in enumerate(row))
+            yield "</tr>"
+        yield "</tbody></table></div>"
+
+    def _name(self, patch: str) -> str:
+        if patch not in self._ids:
+            return f"<span>{_text(patch)}</span>"
+        return f'<a href="#{self._ids[patch]}" data-title="{_text(patch)}">{_text(patch)}</a>'
+
+    def _cell(self, patch: str, grid: Grid, at: int, state: State | None) -> str:
+        if state is None:
+            return "<td></td>"
+        run = self._runs[grid.runs[at].releases[0]]
+        word = str(state).replace("-", " ")
+        is_brief = len(grid.runs) > _MANY or state == "out-of-range"
+        said = f'<span class="hidden">{word}</span>' if is_brief else word
+        shown = f'<span aria-hidden="true">{_MARKS[state]}</span> {said}'
+        if run not in self._told.get(patch, ()):
+            return f'<td class="{state}"><span title="{word}">{shown}</span></td>'
+        title = _text(f"{patch}, {grid.project} {grid.runs[at]}: {word}")
+        link = f'href="#{self._ids[patch]}" data-run="{run}" data-title="{title}" title="{word}"'
+        return f'<td class="{state}"><a {link}>{shown}</a></td>'
+
+    # -- sections -----------------------------------------------------------------------------
+
+    def _section(self, name: str) -> Iterator[str]:
+        heading = _text(name) or "packs and releases"
+        yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
+        yield from (self._article(group) for group in self._groups.get(name, ()))
+        for release, text in self._diffs.get(name, ()):
+            runs = self._runs_of([release]) or "-"
+            summary = f"What upstream changed in {_text(release)}"
+            yield f'<details data-runs="{runs}"><summary>{summary}</summary>{_diff(text)}</details>'
+        yield "</section>"
+
+    def _article(self, group: Group) -> str:
+        one = group.finding
+        tag = f'<span class="tag {one.severity}">{one.code.code} {one.severity}</span>'
+        places = [_text(view.spans(group.releases, self._report)), _code(view.where(one))]
+        lines = [
+            f"<h3>{tag}{_text(one.code.title)}</h3>",
+            f"<p>{_code(one.target)}</p>" if one.target else "",
+            f'<p class="message">{_text(one.message)}</p>',
+            f"<p><b>Fix:</b> {_text(one.fix)}</p>" if one.fix else "",
+            f'<p class="quiet">{" · ".join(filter(None, places))}</p>' if any(places) else "",
+        ]
+        return f'<article data-runs="{self._runs_of(group.releases)}">{"".join(lines)}</article>'
+
+    def _runs_of(self, releases: Sequence[str]) -> str:
+        """Name columns for the script; none where all of them are meant."""
+        found = {self._runs[release]: None for release in releases if release in self._runs}
+        return " ".join(map(str, found))
+
+
+def _head(first: str, last: str) -> str:
+    if first == last:
+        return f"<span>{_text(first)}</span>"
+    return f"<span>{_text(first)}</span> <span>– {_text(last)}</span>"  # noqa: RUF001
+
+
+def _code(text: str) -> str:
+    return f"<code>{_text(text)}</code>" if text else ""
+
+
+def _diff(text: str) -> str:
+    lines = (
+        f'<span class="{_sort(line)}">{_text(line) or " "}</span>' for line in text.splitlines()
+    )
+    return f'<pre tabindex="0">{"".join(lines)}</pre>'
+
+
+def _sort(line: str) -> str:
+    if line.startswith(("--- ", "+++ ", "@@")):
+        return "at"
+    return {"+": "add", "-": "del"}.get(line[:1], "same")

@@ -1,0 +1,130 @@
+"""Two texts of Python, and what is different: one below the other, or side by side."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher, unified_diff
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report.check_view import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    Line = tuple[int, Text] | None
+    Opcode = tuple[str, int, int, int, int]
+
+_CONTEXT = 3
+_TWO_COLUMNS = 120
+_REMOVED, _ADDED = "on #3c1618", "on #12301a"
+_NUMBER = 5
+
+
+def print_diff(title: str, old: str, new: str, console: Console, *, side_by_side: bool) -> None:
+    """
+    Print how a text became another.
+
+    Where the console is no terminal, it is a plain unified diff, which other programs read.
+
+    Args:
+        title: what it is about.
+        old: the text as it was.
+        new: the text as it is.
+        console: where to.
+        side_by_side: in two columns, if the terminal is wide enough for two.
+
+    """
+    before, after = old.splitlines(), new.splitlines()
+    if not console.is_terminal:
+        _plain(title, before, after, console)
+        return
+    console.print(Text(printable(title), style="heading"))
+    if before == after:
+        console.print(Text("no difference", style="note"))
+        return
+    lay_out = _beside if side_by_side and console.width >= _TWO_COLUMNS else _below
+    hunks = SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_CONTEXT)
+    left, right = _colored(before), _colored(after)
+    for hunk in hunks:
+        console.print(_position(hunk))
+        console.print(lay_out(hunk, left, right))
+
+
+def _plain(title: str, old: Sequence[str], new: Sequence[str], console: Console) -> None:
+    lines = unified_diff(old, new, f"{title} (old)", f"{title} (new)", lineterm="", n=_CONTEXT)
+    for line in lines:
+        console.out(line, highlight=False)
+
+
+def _colored(lines: Sequence[str]) -> list[Text]:
+    """Color lines as Python, which they need not be in full."""
+    plain = [printable(line.expandtabs(4)).replace("\n", " ") for line in lines]
+    syntax = Syntax("", "python", theme="ansi_dark", background_color="default")
+    colored = syntax.highlight("\n".join(plain)).split("\n", allow_blank=True)
+    # The highlighter drops empty lines at the start and the end: then colors do not count.
+    same = [text.plain for text in colored[: len(plain)]] == plain
+    return list(colored[: len(plain)]) if same else [Text(line) for line in plain]
+
+
+def _position(hunk: Sequence[Opcode]) -> Text:
+    first, last = hunk[0], hunk[-1]
+    old = f"-{first[1] + 1},{last[2] - first[1]}"
+    new = f"+{first[3] + 1},{last[4] - first[3]}"
+    return Text(f"@@ {old} {new} @@", style="cyan")
+
+
+def _below(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> Table:
+    """Lay a hunk out as a unified diff."""
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    for width in (_NUMBER, _NUMBER, 1):
+        table.add_column(width=width, justify="right", style="note", no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    for tag, old_from, old_to, new_from, new_to in hunk:
+        if tag == "equal":
+            for number, text in enumerate(old[old_from:old_to]):
+                table.add_row(str(old_from + number + 1), str(new_from + number + 1), "", text)
+            continue
+        for number in range(old_from, old_to):
+            table.add_row(str(number + 1), "", Text("-", "bad"), old[number], style=_REMOVED)
+        for number in range(new_from, new_to):
+            table.add_row("", str(number + 1), Text("+", "ok"), new[number], style=_ADDED)
+    return table
+
+
+def _beside(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> Table:
+    """Lay a hunk out in two columns, the old one on the left."""
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    for _ in range(2):
+        table.add_column(width=_NUMBER, justify="right", style="note", no_wrap=True)
+        table.add_column(width=1, no_wrap=True)
+        table.add_column(overflow="fold", ratio=1)
+    for tag, left, right in _pairs(hunk, old, new):
+        is_same = tag == "equal"
+        table.add_row(*_side(left, "" if is_same else "-"), *_side(right, "" if is_same else "+"))
+    return table
+
+
+def _pairs(
+    hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]
+) -> Iterator[tuple[str, Line, Line]]:
+    for tag, old_from, old_to, new_from, new_to in hunk:
+        left = ((number + 1, old[number]) for number in range(old_from, old_to))
+        right = ((number + 1, new[number]) for number in range(new_from, new_to))
+        for one, other in zip_longest(left, right):
+            yield tag, one, other
+
+
+def _side(line: Line, sign: str) -> tuple[Text, Text, Text]:
+    if line is None:
+        return Text(""), Text(""), Text("")
+    number, text = line
+    style = {"-": _REMOVED, "+": _ADDED}.get(sign, "")
+    shown = text.copy()
+    shown.stylize(style)
+    return Text(str(number)), Text(sign, "bad" if sign == "-" else "ok"), shown

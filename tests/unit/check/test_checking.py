@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from packages import row
+
+from check.released import broken, checked, codes, subject, the
+from patchkit.lock import Lock, Span
+
+if TYPE_CHECKING:
+    from packages import World
+
+REPLACE = "Replace('up.mod:f', by='g')"
+WRAP = "Wrap('up.mod:f', by='w')"
+BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
+
+
+def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
+    return f"Edit({target!r}, old={old!r}, new={new!r}, count={count})"
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "def f(a, b=1): ...", []),
+        (REPLACE, "def f(a): ...", []),
+        (REPLACE, "def other(): ...", ["PK101"]),
+        (REPLACE, "def f(a, b=1, c=2): ...", ["PK103"]),
+        (REPLACE, "def f(x, b=1): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, *rest): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, **more): ...", ["PK103"]),
+        (REPLACE, "class f: ...", ["PK102"]),
+        (REPLACE, "globals().update(x())", ["PK104"]),
+        (REPLACE, "def f(a, b=1):\n    '''Same.'''\n    return a", ["PK122"]),
+        (WRAP, "def f(a, b=1, c=2): ...", []),
+        (WRAP, "f = 3", ["PK102"]),
+        (WRAP, "class f: ...", ["PK102"]),
+        ("Wrap('up.mod:f', by='g')", "def f(): ...", ["PK103"]),
+        ("Replace('up.mod:C', by='Sub')", "class C: ...", []),
+        ("Replace('up.mod:C', by='g')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose', unrelated=True)", "class C: ...", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x  =  1  # one\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 3\n", ["PK111"]),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 1\n    x = 1\n", ["PK112"]),
+        (edit("x = 1", "x = 2", count=2), "def f():\n    x = 1\n    x = 1\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 2\n", ["PK122"]),
+        (edit("x = 1", "x = 2"), "f = 3", ["PK102"]),
+        (
+            edit("x = 1", "x = 2", target="up.mod:D.f"),
+            "class C:\n    def f(self):\n        x = 1\nclass D(C): ...",
+            ["PK102"],
+        ),
+        ("Add('up.mod:new', by='g')", "", []),
+        ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
+        ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C: ...", []),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C:\n    x: int = 2", ["PK121"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "def C(): ...", ["PK102"]),
+        ("Provide('up.extra', by='N')", "", []),
+        ("Provide('up.mod', by='N')", "", ["PK121"]),
+        ("Provide('up.none.extra', by='N')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='g')", "", []),
+        ("AfterImport('up.gone', call='g')", "", ["PK101"]),
+        ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
+    ],
+)
+def test_each_change_has_its_needs(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """What a change needs is there or not; each way of not being there has its code."""
+    body = f"{BODY}from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    report = checked([subject("1.0", mod=mod)])
+    assert codes(report) == expected
+    soft = {"PK104", "PK503"} | ({"PK122"} if change == REPLACE else set())
+    state = "unreviewed" if expected == ["PK104"] else "ok"
+    wanted = state if set(expected) <= soft else "broken"
+    assert report.grid["p"]["up 1.0"] == wanted
+
+
+def test_later_edits_see_the_earlier(world: World) -> None:
+    """Two edits of one function are looked for in turn, as they are applied."""
+    changes = (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"))
+    world.pack(row("p", "patch_a", *changes), patch_a="")
+    assert codes(checked([subject("1.0", mod="def f():\n    x = 1\n")])) == []
+
+
+def test_a_missing_target_is_followed(world: World) -> None:
+    """The message says where it went, by the source that an earlier release had."""
+    source = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
+    world.pack(row("p", "patch_a", REPLACE), patch_a="def g(alpha, beta): ...")
+    before, after = subject("1.0", mod=source), subject("2.0", mod="", new=source)
+    found = the(checked([before, after]), "PK101")
+    assert (found.release, found.target) == ("up 2.0", "up.mod:f")
+    assert "moved to up.new:f" in found.message
+
+
+def test_only_releases_in_range_count(world: World) -> None:
+    """Out of range nothing is looked at; a change's own requirements narrow the row's."""
+    old = "Replace('up.mod:f', by='g', requires=('up<2',))"
+    new = "Replace('up.new:f', by='g', requires=('up>=2',))"
+    world.pack(row("p", "patch_a", old, new, requires="('up>=1,<3', 'else')"), patch_a=BODY)
+    releases = [
+        subject("0.9"),
+        subject("1.0", mod="def f(a): ..."),
+        subject("2.0", new="def f(a): ..."),
+        subject("3.0"),
+    ]
+    report = checked(releases)
+    assert codes(report) == []
+    states = [str(report.grid["p"][one.name]) for one in releases]
+    assert states == ["out-of-range", "ok", "ok", "out-of-range"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("up<2", "up>=2", []),
+        ("up<2", "up>=3", ["PK302"]),
+        ("up<3", "up>=2", ["PK303"]),
+    ],
+)
+def test_alternatives_meet(world: World, first: str, second: str, expected: list[str]) -> None:
+    """In each release of the row's range exactly one of the places is due."""
+    changes = (
+        f"AfterImport('up.a.mod', call='g', requires=({first!r},))",
+        f"AfterImport('up.b.mod', call='g', requires=({second!r},))",
+    )
+    world.pack(row("p", "patch_a", *changes), patch_a=BODY)
+    releases = [subject(f"{number}.0", a__mod="", b__mod="") for number in (1, 2, 3)]
+    assert codes(checked(releases)) == expected
+
+
+def test_a_release_that_cannot_be_read_stops_no_other(world: World) -> None:
+    """It is one finding, has no state, and the others are judged."""
+    world.pack(row("p", "patch_a", REPLACE), patch_a=BODY)
+    report = checked([broken("1.0"), subject("2.0", mod="def f(a): ...")])
+    assert codes(report) == ["PK901"]
+    assert report.releases == ["up 1.0", "up 2.0"]
+    assert report.grid["p"] == {"up 2.0": "ok"}
+
+
+def test_a_range_without_a_release(world: World) -> None:
+    """A range that no release is in is an error; one without an end is told."""
+    world.pack(
+        row("never", "patch_a", REPLACE, requires="('up>=9,<10',)"),
+        row("open", "patch_b", REPLACE, requires="('up>=1',)", after="('never',)"),
+        row("shut", "patch_c", REPLACE, requires="('up>=1,<9999',)", after="('open',)"),
+        patch_a=BODY,
+        patch_b=BODY,
+        patch_c=BODY,
+    )
+    report = checked([subject("1.0", mod="def f(a): ...")], known={"up": ["1.0", "2.0"]})
+    assert codes(report) == ["PK301"]
+    assert the(report, "PK301").patch == "never"
+    assert the(report, "PK304").patch == "open"
+
+
+def test_two_patches_without_order(world: World) -> None:
+    """One finding for both, with the releases in which they meet."""
+    world.pack(row("one", "patch_a", WRAP), row("two", "patch_b", WRAP), patch_a=BODY, patch_b=BODY)
+    found = the(checked([subject("1.0", mod="def f(): ...")]), "PK401")
+    assert (found.patch, found.target, found.details) == ("two", "up.mod:f", ["up 1.0"])
+
+
+def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
+    """Both are findings where the registry refuses the pack, and the other rows are checked."""
+    world.pack(
+        row("lost", "patch_lost", WRAP),
+        row("p", "patch_a", WRAP),
+        patch_a=BODY,
+        patch_loose="",
+    )
+    report = checked([subject("1.0", mod="def f(): ...")])
+    assert codes(report) == ["PK501", "PK502"]
+    assert the(report, "PK501").message.startswith("pack pack has patch_loose.py")
+    assert the(report, "PK502").patch == "lost"
+    assert report.grid == {"p": {"up 1.0": "ok"}}
+
+
+def test_missing_texts(world: World) -> None:
+    """A row says why it is there, where upstream knows of it, and when it goes."""
+    world.pack(row("p", "patch_a", WRAP, why="'It fails.'"), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(): ...")])
+    missing = [one.code.code for one in report.findings if one.code.code.startswith("PK51")]
+    assert missing == ["PK512", "PK513"]
+    assert the(report, "PK512").line == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "state"),
+    [
+        ("def f(a):\n    # said anew\n    return  1", None, "ok"),
+        ("def f(a): return 2", "PK201", "drift"),
+        ("def f(): return 1\ndef g(): return 1", "PK201", "drift"),
+    ],
+)
+def test_drift_is_told_by_the_lock(world: World, source: str, code: str | None, state: str) -> None:
+    """A source that means another thing than the reviewed one is drift; layout is not."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    from patchkit.target import Target
+
+    mark = subject("1.0", mod="def f(a): return 1").facts(Target("up.mod", "f")).fingerprint
+    assert mark
+    lock = Lock({"p": {"up.mod:f": [Span(mark, "up", "1.0", "1.0")]}})
+    report = checked([subject("2.0", mod=source)], lock)
+    assert codes(report) == ([code] if code else [])
+    assert report.grid["p"]["up 2.0"] == state
+
+
+def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
+    """Beside a lock, a target that is not in it is told; without a lock nothing is."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    releases = [subject("1.0", mod="def f(a): return 1")]
+    report = checked(releases, Lock({"q": {"up.mod:f": [Span("0" * 16, "up", "1.0", "1.0")]}}))
+    assert the(report, "PK202").target == "up.mod:f"
+    assert report.grid["p"]["up 1.0"] == "unreviewed"
+    assert checked(releases).grid["p"]["up 1.0"] == "ok"
+
+
+def test_importers_by_name_are_listed(world: World) -> None:
+    """Modules that import a target by name when they run; not those that do so in functions."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    release = subject(
+        "1.0",
+        mod="def f(a): ...",
+        one="from .mod import f",
+        two="from up.mod import f as g",
+        late="def run():\n    from up.mod import f",
+        other="from up import mod",
+    )
+    release.is_local = True
+    found = the(checked([release]), "PK402")
+    assert found.details == ["up.one", "up.two"]

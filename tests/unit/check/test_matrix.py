@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+from packages import row
+
+from check.released import broken, subject
+from patchkit.check.matrix import cases, smallest
+from patchkit.registry import read_pack
+
+if TYPE_CHECKING:
+    from packages import World
+
+SETS = st.lists(st.frozensets(st.integers(0, 7), min_size=1), max_size=7)
+
+
+@given(SETS)
+def test_the_smallest_set_that_meets_all(wanted: list[frozenset[int]]) -> None:
+    """Every case is exercised, and no smaller set of releases does it."""
+    found = smallest({str(number): one for number, one in enumerate(wanted)})
+    assert all(one & set(found) for one in wanted)
+    for fewer in combinations(range(8), len(found) - 1) if found else ():
+        assert not all(one & set(fewer) for one in wanted)
+
+
+def test_ends_of_ranges_and_sources(world: World) -> None:
+    """The first and last release in range, and one of each source; unreadable ones are told."""
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=2,<6',)"), patch_a=""
+    )
+    sources = {2: "1", 3: "2", 4: "2", 5: "3"}
+    releases = [
+        subject(f"{number}.0", mod=f"def f(): return {sources.get(number, 0)}")
+        for number in range(1, 8)
+    ]
+    found, faults = cases(read_pack("pack"), [*releases, broken("8.0")])
+    assert [releases[at].version for at in smallest(found)] == ["2.0", "4.0", "5.0"]
+    assert set(faults) == set()
+    assert {name for name, places in found.items() if places == {4}} == {
+        "last release of p",
+        next(name for name in found if name.startswith("up.mod:f") and found[name] == {4}),
+    }

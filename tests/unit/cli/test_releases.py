@@ -1,0 +1,190 @@
+"""`check`, `lock`, `diff`, `history` and `matrix` over wheels that the tests write."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import row, world
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packages import World
+
+__all__ = ["world"]
+
+OLD = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
+NEW = "def f(alpha, beta):\n    return [alpha - one for one in beta]\n"
+RELEASES = {"1.0": {"mod": OLD}, "2.0": {"mod": NEW}, "3.0": {"mod": "", "late": NEW}}
+BODY = "def w(wrapped, instance, args, kwargs): ..."
+
+
+@pytest.fixture(autouse=True)
+def _shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack with one patch, three releases in a folder, and no index."""
+    no_own_packs(monkeypatch)
+    texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("p", "patch_a", wrap, requires="('up>=1,<4',)", **texts), patch_a=BODY)
+    write_wheels(tmp_path / "wheels", RELEASES)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
+    monkeypatch.chdir(tmp_path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> Any:
+    assert main([*words, "--format", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys of the contract, and 1 where there is something to do."""
+    data = answer(capsys, "check", "--releases", "up", code=1)
+    assert data["releases"] == ["up 1.0", "up 2.0", "up 3.0"]
+    assert data["grid"] == {"p": {"up 1.0": "ok", "up 2.0": "ok", "up 3.0": "broken"}}
+    (found,) = data["findings"]
+    assert (found["code"], found["severity"], found["patch"]) == ("PK101", "error", "p")
+    assert (found["target"], found["release"], found["line"]) == ("up.mod:f", "up 3.0", 2)
+    assert found["file"] == "pack/__init__.py"
+    assert "moved to up.late:f" in found["message"]
+    assert data["summary"] == {
+        "patches": 1,
+        "releases": 3,
+        "errors": 1,
+        "warnings": 0,
+        "infos": 0,
+    }
+    answer(capsys, "check", "--releases", "up<3", code=0)
+
+
+@pytest.mark.parametrize("form", ["table", "github", "markdown", "html"])
+def test_check_in_every_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each says what was found, and ends with the same code."""
+    assert main(["check", "--releases", "up", "--format", form]) == 1
+    assert "PK101" in capsys.readouterr().out
+
+
+def test_check_of_a_tree_and_of_a_wheel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree that does not say which release it is needs to be told; a wheel says it."""
+    wheel = str(tmp_path / "wheels" / "up-2.0-py3-none-any.whl")
+    assert answer(capsys, "check", "--wheel", wheel, code=0)["releases"] == ["up 2.0"]
+    (tmp_path / "tree" / "up").mkdir(parents=True)
+    (tmp_path / "tree" / "up" / "__init__.py").touch()
+    assert main(["check", "--path", "tree"]) == 2
+    assert "PATCHKIT_VERSIONS=up=release" in capsys.readouterr().err
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
+    data = answer(capsys, "check", "--path", "tree", code=1)
+    assert [one["code"] for one in data["findings"]] == ["PK101"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
+        (["check", "--path", "none"], "found no up"),
+        (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
+        (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
+        (["check", "--releases", "up>>9"], "expected a name with bounds"),
+        (["check", "--releases", "up", "--lock", "none.lock"], "found no file 'none.lock'"),
+        (["check", "--output", "x"], "expected --format json"),
+        (["check", "q"], "no patch is named 'q'"),
+        (["history", "up.mod:"], "expected a target"),
+        (["history", "nowhere.mod:f"], "nowhere"),
+        (["diff", "p", "--to", "7"], "found no release up 7"),
+        (["matrix", "--releases", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr that says what was expected."""
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is locked is shown and reviewed; what is not is drift; a dry run writes nothing."""
+    words = ["lock", "--releases", "up<2"]
+    assert answer(capsys, *words, "--check", code=1)["written"] is False
+    assert not (tmp_path / "patchkit.lock").exists()
+    data = answer(capsys, *words, code=0)
+    assert (data["changed"], data["written"]) == (True, True)
+    assert any(line.startswith("+") and line.endswith("up 1.0") for line in data["diff"])
+    (span,) = data["spans"]
+    assert (span["patch"], span["target"], span["first"]) == ("p", "up.mod:f", "1.0")
+    assert answer(capsys, *words, "--check", code=0)["changed"] is False
+    data = answer(capsys, "check", "--releases", "up<3", code=1)
+    assert data["grid"]["p"] == {"up 1.0": "ok", "up 2.0": "drift"}
+    assert [one["code"] for one in data["findings"]] == ["PK201"]
+    main(["lock", "--releases", "up<3"])
+    assert answer(capsys_cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
+
+
+def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    capsys.readouterr()
+    return capsys
+
+
+def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names file and line, for every command that reads it."""
+    (tmp_path / "patchkit.lock").write_text("format 1\nwhat is this\n")
+    for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
+        assert main(words) == 2
+        assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
+
+
+def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both sources of each target, in full and as a unified diff; a move is followed."""
+    data = answer(capsys, "diff", "p", "--to", "2.0", code=0)
+    assert (data["patch"], data["from"], data["to"]) == ("p", "up 1.0", "up 2.0")
+    (one,) = data["targets"]
+    assert one["changed"] is True
+    assert "-    return [alpha + one for one in beta]" in one["diff"]
+    assert "+    return [alpha - one for one in beta]" in one["diff"]
+    (one,) = answer(capsys, "diff", "p", "--from", "2.0", code=0)["targets"]
+    assert (one["changed"], one["to"]["target"]) == (False, "up.late:f")
+    assert main(["diff", "p", "--to", "2.0"]) == 0
+    assert "+    return [alpha - one" in capsys.readouterr().out
+
+
+def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without `--from` it says what has to be reviewed."""
+    main(["lock", "--releases", "up==2.0"])
+    data = answer(capsys_cleared(capsys), "diff", "p", code=0)
+    assert (data["from"], data["to"]) == ("up 2.0", "up 3.0")
+
+
+def test_history(capsys: pytest.CaptureFixture[str]) -> None:
+    """Release by release in JSON; as few lines as there are changes for a person."""
+    steps = answer(capsys, "history", "up.mod:f", code=0)["releases"]
+    assert [(one["release"], one["state"], one["changed"]) for one in steps] == [
+        ("1.0", "present", False),
+        ("2.0", "present", True),
+        ("3.0", "absent", False),
+    ]
+    assert [one["moved_to"] for one in steps] == [None, None, "up.late:f"]
+    assert main(["history", "up.mod:f", "--releases", "up<3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "up.mod:f"
+    assert [line.split()[0] for line in lines[2:]] == ["1.0", "2.0"]
+
+
+def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    """The releases for a job, each with what it is there for."""
+    data = answer(capsys, "matrix", "--releases", "up", code=0)
+    assert [one["release"] for one in data["releases"]] == ["1.0", "2.0", "3.0"]
+    assert "first release of p" in data["releases"][0]["cases"]
+    assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from report.reports import HOSTILE, STATES, finding, sample
+
+from patchkit.check.findings import Report
+from patchkit.report import check_view as view
+
+RELEASES = [f"vllm 0.{number}.0" for number in range(8)] + ["ray 2.1.0", "ray 2.2.0"]
+ROWS = st.dictionaries(st.sampled_from(RELEASES), st.sampled_from(STATES))
+
+
+@given(st.dictionaries(st.sampled_from("abc"), ROWS))
+def test_folding_loses_no_state(rows: dict[str, dict[str, object]]) -> None:
+    """Unfolded, a grid has each state that the report has, in the order of its releases."""
+    report = Report(RELEASES, [], rows)  # type: ignore[arg-type]
+    found: dict[str, dict[str, object]] = {}
+    seen: list[str] = []
+    for grid in view.grids(report):
+        seen += [release for run in grid.runs for release in run.releases]
+        for name, cells in grid.rows.items():
+            for run, state in zip(grid.runs, cells, strict=True):
+                new = dict.fromkeys(run.releases, state) if state is not None else {}
+                found.setdefault(name, {}).update(new)
+    assert seen == RELEASES
+    assert found == {name: row for name, row in rows.items() if row}
+
+
+def test_neighbours_that_look_the_same_are_one_column() -> None:
+    """0.10.0 and 0.11.0 are one run, and are named by its ends."""
+    (grid,) = view.grids(sample())
+    assert list(map(str, grid.runs)) == ["0.9.0", "0.10.0 - 0.11.0"]
+
+
+def test_findings_that_say_the_same_are_one() -> None:
+    """They are told once, with all their releases."""
+    report = sample()
+    (group,) = view.groups(report)["one"]
+    assert view.spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
+    assert view.tally(report) == "1 error, 1 note"
+
+
+def test_spans_break_where_a_release_is_left_out() -> None:
+    """A release between that is not meant is not covered by a span."""
+    report = Report(RELEASES)
+    meant = [RELEASES[0], RELEASES[1], RELEASES[3], "ray 2.1.0"]
+    assert view.spans(meant, report) == "vllm 0.0.0 - 0.1.0, 0.3.0; ray 2.1.0"
+
+
+def test_the_worst_comes_first() -> None:
+    """Within a patch errors come before notes; packs and releases come before patches."""
+    found = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
+    groups = view.groups(Report([], found))
+    assert list(groups) == ["", "a"]
+    assert [one.finding.code.code for one in groups["a"]] == ["PK101", "PK304"]
+
+
+def test_no_control_character_is_printed() -> None:
+    """Escape sequences, and what turns text round, are spelt out."""
+    text = view.printable(HOSTILE + "\u202e\udc80")
+    assert all(one.isprintable() or one == "\n" for one in text)
+    assert "\\x1b" in text
