@@ -10,8 +10,8 @@ import os
 import pickle
 import typing
 
-import acme_plain
-import acme_up
+import acme_plain  # type: ignore[import-not-found]  # the test writes both
+import acme_up  # type: ignore[import-not-found]
 import ray
 
 import patchkit.ray
@@ -71,7 +71,8 @@ def from_ray(sent: dict[str, object]) -> dict[str, object]:
     """By cloudpickle, as arguments of a task."""
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
-    return ray.get(ray.remote(num_cpus=0)(look).remote(sent), timeout=100)
+    seen: dict[str, object] = ray.get(ray.remote(num_cpus=0)(look).remote(sent), timeout=100)
+    return seen
 
 
 def shape(module: typing.Any) -> dict[str, object]:

@@ -6,7 +6,7 @@ import json
 import os
 
 import ray
-import uses_backport
+import uses_backport  # type: ignore[import-not-found]  # the test writes it
 
 import patchkit.ray
 
