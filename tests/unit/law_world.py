@@ -7,6 +7,7 @@ that are on.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,20 @@ def _class(level: int) -> str:
 """
 
 
+RE_EXPORT = "from up.base import *\n"
+"""The module `up.again`."""
+
+
 def user_source(taken: tuple[int, ...]) -> str:
-    """A module that imports by name: as a global, under another name, and into a class."""
-    lines = ["from up.base import Thing, entry as taken_entry"]
-    lines += [f"from up.base import f{number}, f{number} as other{number}" for number in taken]
+    """
+    A module that imports by name: as a global, under another name, and into a class.
+
+    What is taken first comes from where it is, the rest by way of a re-export.
+    """
+    lines = ["from up.again import Thing, entry as taken_entry"]
+    for number in taken:
+        origin = "up.base" if number == taken[0] else "up.again"
+        lines += [f"from {origin} import f{number}, f{number} as other{number}"]
     lines.append("class Holder:\n    nothing = None")
     lines += [f"    held{number} = f{number}" for number in taken]
     return "\n".join(lines) + "\n"
@@ -96,6 +107,15 @@ class NewThing(Thing):
 
 def added(): return ['added']
 NUMBER = 2000
+
+def mark(module):
+    module.TABLE['first'] = 'marked'
+    def undo():
+        module.TABLE['first'] = None
+    return undo
+
+class Extra:
+    value = 'extra'
 """
 
 
@@ -129,6 +149,8 @@ _OTHERS = {
     "item": ["Wrap(\"up.base:TABLE['k']\", by='w_item')"],
     "class": ["Replace('up.base:Thing', by='NewThing')"],
     "added": ["Add('up.base:added', by='added')", "Add(\"up.base:TABLE['new']\", by='added')"],
+    "mark": ["AfterImport('up.base', call='mark')"],
+    "extra": ["Provide('up.extra', by='Extra')"],
     "field-b": ["AddField('up.base:Data', 'b', 'int', 2)"],
     "field-c": ["AddField('up.base:Data', 'c', 'list', [3])"],
 }
@@ -180,6 +202,8 @@ def others_answer(on: Collection[str]) -> dict[str, Any]:
         "item": ["item", "entry"] if "item" in on else ["entry"],
         "keys": ["first", "k", "new"] if "added" in on else ["first", "k"],
         "class": ["new", "thing"] if "class" in on else ["thing"],
+        "mark": "marked" if "mark" in on else None,
+        "extra": "extra" if "extra" in on else None,
         "added": added,
         "fields": ["a", *[one for one in "bc" if f"field-{one}" in on]],
     }
@@ -201,9 +225,18 @@ def others_seen(base: Any) -> dict[str, Any]:
         "item": base.TABLE["k"](),
         "keys": list(base.TABLE),
         "class": base.Thing().tell(),
+        "mark": base.TABLE["first"],
+        "extra": _extra(),
         "added": added(),
         "fields": sorted(vars(data)),
     }
+
+
+def _extra() -> Any:
+    try:
+        return importlib.import_module("up.extra").value
+    except ModuleNotFoundError:
+        return None
 
 
 def method_seen(base: Any, kind: str, level: int) -> Any:

@@ -132,6 +132,7 @@ def after(module):
 def upstream(world: World) -> list[Any]:
     """A package, two modules that import from it by name, and their patches."""
     world.module("up.base", law_world.base_source(SHAPE))
+    world.module("up.again", law_world.RE_EXPORT)
     for number, taken in enumerate(SHAPE.users):
         world.module(f"up.user{number}", law_world.user_source(taken))
     names = ("up.base", *(f"up.user{number}" for number in range(len(SHAPE.users))))

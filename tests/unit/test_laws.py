@@ -50,6 +50,7 @@ class Applying(RuleBasedStateMachine):
         self.shape = shape
         world = World(self.folder)
         world.module("up.base", law_world.base_source(shape))
+        world.module("up.again", law_world.RE_EXPORT)
         for number, taken in enumerate(shape.users):
             world.module(f"up.user{number}", law_world.user_source(taken))
         world.pack(*law_world.rows(shape), patch_base=law_world.body_source(shape))
