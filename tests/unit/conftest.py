@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from patchkit.environment import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# How fast a machine is, is for benchmarks to say.
+settings.register_profile("patchkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patchkit")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -161,7 +161,8 @@ def test_without_urllib3_the_extra_is_named(tmp_path: Path) -> None:
         "from patchkit.upstream.cache import Cache\n"
         "from patchkit.errors import PatchkitError\n"
         "try:\n"
-        "    find_releases('up', Library(PipSettings(), Cache(None)))\n"
+        "    settings = PipSettings(indexes=('https://index.invalid/simple',))\n"
+        "    find_releases('up', Library(settings, Cache(None)))\n"
         "except PatchkitError as error:\n"
         "    print(error)\n"
     )
