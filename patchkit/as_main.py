@@ -16,8 +16,8 @@ from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Sequence
-    from types import ModuleType
+    from collections.abc import Iterator, Sequence
+    from types import FrameType, ModuleType
 
 _CALL = "__import__({module!r}, None, None, ['*']).tell({moment!r}, globals())"
 BEGINS, RAN = "begins", "ran"
@@ -53,6 +53,40 @@ def name_run() -> str | None:
     """Return the name by which the main module of this process was run, or None."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return getattr(spec, "name", None)
+
+
+def has_come_to_act(name: str, module: ModuleType) -> bool:
+    """
+    Whether the main module, which nobody was told of, has all its definitions by now.
+
+    Args:
+        name: the name by which it was run.
+        module: `sys.modules["__main__"]`.
+
+    """
+    import ast  # noqa: PLC0415
+
+    frame = next((one for one in _all_frames() if _is_code_of(one, module)), None)
+    if frame is None:
+        return True
+    try:
+        body = ast.parse(module.__loader__.get_source(name)).body  # type: ignore[union-attr]
+    except Exception:  # noqa: BLE001 - a stranger's loader may raise anything, and knows no source
+        return False
+    place = _place_of_action(body)
+    return place < len(body) and frame.f_lineno >= body[place].lineno
+
+
+def _all_frames() -> Iterator[FrameType]:
+    for frame in sys._current_frames().values():  # noqa: SLF001 - the main thread's, from any
+        inner: FrameType | None = frame
+        while inner is not None:
+            yield inner
+            inner = inner.f_back
+
+
+def _is_code_of(frame: FrameType, module: ModuleType) -> bool:
+    return frame.f_code.co_name == "<module>" and frame.f_globals is vars(module)
 
 
 def own_name(module: Any) -> Any:

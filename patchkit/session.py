@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from patchkit import agreement
 from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
+from patchkit.as_main import has_come_to_act
 from patchkit.changes.context import Context
 from patchkit.changes.resolve import locate
 from patchkit.changes.wrap import wrapped_at
@@ -449,8 +450,15 @@ class Session:
         return state.is_for(self.roles) or (any_role and state.is_for_every_role)
 
     def _look_at_main(self) -> None:
-        """Refuse to go on where the main module acts, and could not be patched before that."""
+        """
+        Patch a main module that nobody was told of, if its definitions are there.
+
+        Refuse to go on where it is among them, or acts and could not be patched before that.
+        """
         if (name := self._mains.missed()) is not None:
+            if has_come_to_act(name, sys.modules["__main__"]):
+                self.main_ran(name, sys.modules["__main__"])
+                return
             self.main_unreachable(name, "it had begun to run before patchkit was there")
         elif (name := self._mains.acts_too_early()) is not None:
             self.main_unreachable(name, "it acts before the end of its definitions")

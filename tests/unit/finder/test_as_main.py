@@ -254,6 +254,16 @@ def test_armed_in_the_middle(world: World) -> None:
     assert "had begun to run before patchkit was there" in soft.stderr
 
 
+def test_armed_once_it_acts(world: World) -> None:
+    """A module whose main part arms patchkit, or has a plugin do so, is patched as it stands."""
+    assert "if __name__ ==" in MODULE
+    head, guard, tail = MODULE.partition('if __name__ == "__main__":\n')
+    indent = tail[: len(tail) - len(tail.lstrip())]
+    module = f"{head}{guard}{indent}import patchkit.auto\n{tail}"
+    done = a_world(world, module=module).run("-m", "up.mod")
+    assert last(done)[1:3] == last(run_as_main(a_world(world)))[1:3]
+
+
 def test_it_acts_before_its_end(world: World) -> None:
     """What acts among its definitions is stopped where the process says that it begins."""
     module = """
