@@ -19,6 +19,8 @@ from benchmarks import (
     report,
     start_up,
     status,
+    upstream_griffe,
+    upstream_index,
     vllm_start,
 )
 
@@ -36,6 +38,8 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "pile": pile.run,
     "vllm-start": vllm_start.run,
     "status": status.run,
+    "index": upstream_index.run,
+    "index-griffe": upstream_griffe.run,
 }
 
 

@@ -71,7 +71,7 @@ def run(rounds: int = 3) -> Result:
         samples = in_turns(cases, rounds)
     found = {case: samples.spread(case).median for case in cases}
     return Result(
-        name="upstream-index",
+        name="index",
         title=f"{counts.releases} releases of vLLM, {len(PATHS)} paths in each: wall time",
         unit="s",
         rounds=rounds,
