@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit import rebind
 from patchkit.apply import apply_group, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
-from patchkit.errors import ApplyError, OverwrittenError
+from patchkit.errors import ApplyError, DriftError, OverwrittenError
 from patchkit.main_copy import apart, body_for
 from patchkit.overwrites import copies_that_came_back, stranger_at
 from patchkit.plan import APPLIED, FAILED, SKIPPED
@@ -254,6 +254,7 @@ class Applier:
                 self._ledger.set(state, SKIPPED, reason)
             else:
                 self._refuse_conflict(state)
+                self._review(state)
             state.settled = True  # last, as another thread may be asking
         return state.status not in {SKIPPED, FAILED}
 
@@ -266,6 +267,19 @@ class Applier:
                     f"it conflicts with {other.row.name}, which is selected too; leave one out "
                     "with PATCHKIT_DISABLE"
                 )
+
+    def _review(self, state: State) -> None:
+        """Compare what the row changes with what was reviewed, and do as the policy says."""
+        if not (words := self._selection.unreviewed(state.row)):
+            return
+        if self._selection.settings.on_drift == "stop":
+            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
+        name = state.row.name
+        if (name, words) not in self._told:
+            self._told.add((name, words))
+            self._ledger.note("unreviewed", name=name, reason=words)
+            hint = f"see 'patchkit diff {name}', then 'patchkit lock {name}'"
+            self._ledger.say("warning", f"{name}: {words}; {hint}")
 
     def _is_selected(self, other: State, beside: State) -> bool:
         """Whether a row is there too; beside one that was asked for, whatever else is for here."""

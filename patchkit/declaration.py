@@ -64,6 +64,11 @@ class Change:
         return Target.parse(getattr(self, self.target_field))
 
     @property
+    def is_reviewed(self) -> bool:
+        """Whether it depends on the source of its target, which a lock then records."""
+        return self.inside_module and self.kind != "Add"
+
+    @property
     def body_name(self) -> str:
         """The object of the body that this change uses, or ''."""
         return str(getattr(self, self.body_field)) if self.body_field else ""

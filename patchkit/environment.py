@@ -20,6 +20,7 @@ VARIABLES = (
     "PATCHKIT_ONLY",
     "PATCHKIT_ON_FAILURE",
     "PATCHKIT_ON_DRIFT",
+    "PATCHKIT_LOCK",
     "PATCHKIT_JOURNAL",
     "PATCHKIT_LOG",
     "PATCHKIT_DEVICE_BACKEND",
@@ -42,6 +43,7 @@ class Settings:
         only: names of `PATCHKIT_ONLY`, or None for all.
         on_failure: `stop` or `warn`.
         on_drift: `warn`, `stop` or `skip`.
+        lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
         versions: distribution name as written -> version text, of `PATCHKIT_VERSIONS`.
         vllm_version: `VLLM_VERSION`, or None.
         journal: directory of `PATCHKIT_JOURNAL`, or None.
@@ -56,6 +58,7 @@ class Settings:
     only: tuple[str, ...] | None = None
     on_failure: str = "stop"
     on_drift: str = "warn"
+    lock: str | None = None
     versions: tuple[tuple[str, str], ...] = ()
     vllm_version: str | None = None
     journal: str | None = None
@@ -80,6 +83,7 @@ class Settings:
             only=_names(env, "PATCHKIT_ONLY") or None,
             on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
             on_drift=_choice(env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"),
+            lock=env.get("PATCHKIT_LOCK") or None,
             versions=_pairs(env, "PATCHKIT_VERSIONS"),
             vllm_version=env.get("VLLM_VERSION") or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,

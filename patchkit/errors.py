@@ -68,6 +68,10 @@ class OverwrittenError(PatchkitError):
     """Somebody else has overwritten what a patch had changed."""
 
 
+class DriftError(PatchkitError):
+    """What a patch changes is not what was reviewed."""
+
+
 class UndoError(PatchkitError):
     """A change could not be taken back; what could be was."""
 

@@ -6,26 +6,32 @@ For each patch and target the file has one line for each run of releases whose s
     ray-worker-torch-npu
       vllm.v1.executor.ray_utils:RayWorkerWrapper
         d5d1d1f39d6821ae  vllm 0.11.1 - 0.13.0
+          written 5d8a4c66b2f0e913
 
-What is reviewed is the source; the releases say where it was seen.
+What is reviewed is the source; the releases say where it was seen. How it is written, comments and
+all, lets a process see that it runs what was reviewed without parsing it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import LockError
 
-NAME = "patchkit.lock"
-"""Of the file, beside the pack."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
+    """Patch -> target -> spans, in order of release."""
 
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
 _FORMAT = "format 1"
+_WRITTEN = "written"
+_MARK = re.compile(r"[0-9a-f]{16}")
+_IN_LINE = 5
 _SPAN = re.compile(r"(?P<mark>[0-9a-f]{16})  (?P<project>[^ ]+) (?P<first>[^ ]+)( - (?P<last>.+))?")
 
 
@@ -38,6 +44,7 @@ class Span(NamedTuple):
         project: the distribution.
         first: version of the first release.
         last: of the last, the same where it is one.
+        wordings: in which it was seen, sorted; none where they take a parser to find.
 
     """
 
@@ -45,14 +52,17 @@ class Span(NamedTuple):
     project: str
     first: str
     last: str
+    wordings: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Write it as it stands below its target."""
+        yield f"    {self}"
+        for at in range(0, len(self.wordings), _IN_LINE):
+            yield f"      {_WRITTEN} {' '.join(self.wordings[at : at + _IN_LINE])}"
 
     def __str__(self) -> str:
         until = "" if self.first == self.last else f" - {self.last}"
         return f"{self.fingerprint}  {self.project} {self.first}{until}"
-
-
-Entries = Mapping[str, Mapping[str, Sequence[Span]]]
-"""Patch -> target -> spans, in order of release."""
 
 
 class Lock:
@@ -83,6 +93,10 @@ class Lock:
         """List the sources that have been reviewed."""
         return frozenset(one.fingerprint for one in self.spans(patch, target))
 
+    def wordings(self, patch: str, target: str) -> frozenset[str]:
+        """List how those were written."""
+        return frozenset(mark for one in self.spans(patch, target) for mark in one.wordings)
+
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
         """Return another lock, with what was reviewed for one patch in place of what was."""
         entries = {name: found for name, found in self.entries.items() if name != patch}
@@ -96,7 +110,7 @@ class Lock:
         for patch, targets in sorted(self.entries.items()):
             lines = [f"\n{patch}"]
             for target, spans in sorted(targets.items()):
-                lines += [f"  {target}", *(f"    {span}" for span in spans)]
+                lines += [f"  {target}", *(line for span in spans for line in span.lines())]
             yield "\n".join(lines)
         yield ""
 
@@ -118,7 +132,7 @@ def read_lock(file: Path) -> Lock:
     return parse_lock(text, str(file))
 
 
-def parse_lock(text: str, file: str = NAME) -> Lock:
+def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     """
     Read a lock's text.
 
@@ -137,6 +151,8 @@ def write_lock(file: Path, lock: Lock) -> None:
         LockError: it cannot be written.
 
     """
+    import tempfile  # noqa: PLC0415 - processes that only read a lock do without
+
     try:
         handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
     except OSError as error:
@@ -177,9 +193,15 @@ class _Parser:
             self._open_target(number, line.strip())
         elif depth == 4 and self._target:
             self._add_span(number, line.strip())
+        elif depth == 6 and self._spans:
+            self._add_wordings(number, line.strip())
         else:
-            expected = "a patch, below it its targets by two blanks, below them releases by four"
+            expected = "a patch, its targets by two blanks, their releases by four, wordings by six"
             raise self._refused(number, line, expected)
+
+    @property
+    def _spans(self) -> list[Span]:
+        return self._entries[self._patch][self._target] if self._target else []
 
     def _open_patch(self, number: int, name: str) -> None:
         if name in self._entries or " " in name:
@@ -199,7 +221,14 @@ class _Parser:
             raise self._refused(number, text, "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'")
         first = match["first"]
         span = Span(match["mark"], match["project"], first, match["last"] or first)
-        self._entries[self._patch][self._target].append(span)
+        self._spans.append(span)
+
+    def _add_wordings(self, number: int, text: str) -> None:
+        word, *marks = text.split(" ")
+        if word != _WRITTEN or not marks or not all(map(_MARK.fullmatch, marks)):
+            raise self._refused(number, text, f"such as '{_WRITTEN} 0123456789abcdef'")
+        span = self._spans.pop()
+        self._spans.append(span._replace(wordings=(*span.wordings, *marks)))
 
     def _refused(self, number: int, found: str, expected: str) -> LockError:
         return LockError(f"{self._file}:{number}: found {found.strip()!r}, expected {expected}")

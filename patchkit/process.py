@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from patchkit.bodies import rest_from_bodies, stop_watching_bodies
 from patchkit.children import watch_children
 from patchkit.declaration import Role
+from patchkit.drift import Drift
 from patchkit.entries import watch_entries
 from patchkit.environment import Settings
 from patchkit.errors import SettingsError
@@ -143,7 +144,7 @@ def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
 
 
 def _make(settings: Settings) -> Session:
-    selection = Selection(settings, Versions.of(settings))
+    selection = Selection(settings, Versions.of(settings), Drift(settings.lock))
     return Session(Registry.collect(settings), selection, Journal(settings.journal))
 
 

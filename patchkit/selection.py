@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from patchkit.environment import Settings
     from patchkit.registry import Row
     from patchkit.versions import Versions
+
+
+class Reviewer(Protocol):
+    """Knows what of upstream was reviewed."""
+
+    def words(self, row: Row, changes: Iterable[Change]) -> str:
+        """Say which targets of a row are not as they were reviewed; '' where all are."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Selection:
 
     settings: Settings
     versions: Versions
+    reviewer: Reviewer | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def reason_to_skip(self, row: Row) -> str | None:
@@ -35,7 +43,14 @@ class Selection:
             or self._env_unmet(row.patch.env)
             or self._unmet(row.patch.requires)
             or self._no_change_left(row)
+            or (self.settings.on_drift == "skip" and self.unreviewed(row))
+            or None
         )
+
+    def unreviewed(self, row: Row) -> str:
+        """Say which targets of a row are not as they were reviewed; '' where all are."""
+        changes = [change for change in row.patch.changes if self.applies(change)]
+        return self.reviewer.words(row, changes) if self.reviewer else ""
 
     def applies(self, change: Change) -> bool:
         """Whether the change's own requirements hold."""

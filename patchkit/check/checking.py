@@ -9,7 +9,7 @@ from patchkit.check import codes
 from patchkit.check.findings import Finding, Report, State
 from patchkit.check.grid import Grid
 from patchkit.check.importers import importers
-from patchkit.check.judge import Judge, reviewed
+from patchkit.check.judge import Judge
 from patchkit.check.moves import Moves
 from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
@@ -41,7 +41,7 @@ class Check:
     Args:
         rows: in the order in which they apply.
         subjects: the releases, by distribution, the oldest first.
-        lock: what has been reviewed; an empty one says nothing.
+        lock: what has been reviewed; nothing is said of rows that it does not name.
         known: for distributions, the versions of all releases that there are.
 
     """
@@ -117,7 +117,8 @@ class Check:
 
     def _review(self, row: Row, subject: Subject, change: Change) -> Iterator[Finding]:
         mark = subject.facts(change.place).fingerprint
-        if not self._lock or mark is None or not reviewed(change):
+        speaks = row.name in self._lock.entries
+        if not speaks or mark is None or not change.is_reviewed:
             return
         target = str(change.place)
         known = self._lock.fingerprints(row.name, target)
@@ -159,7 +160,7 @@ class Check:
 
     def _copied(self, row: Row, subject: Subject) -> list[Target]:
         due = self._grid.due(row, subject)
-        return list(dict.fromkeys(one.place for one in due if reviewed(one) and one.rebind))
+        return list(dict.fromkeys(one.place for one in due if one.is_reviewed and one.rebind))
 
 
 def _imported(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from patchkit.check.facts import Facts
     from patchkit.check.subjects import Subject
     from patchkit.target import Target
+    from patchkit.upstream.facts import Facts
 
 
 @dataclass(frozen=True)

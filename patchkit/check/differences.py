@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.comparison import compare
 from patchkit.check.grid import Grid
-from patchkit.check.judge import reviewed
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def _of_release(
     row: Row, subject: Subject, grid: Grid, last: dict[Target, Subject], lock: Lock
 ) -> list[str]:
     texts = []
-    for place in dict.fromkeys(one.place for one in grid.due(row, subject) if reviewed(one)):
+    for place in dict.fromkeys(one.place for one in grid.due(row, subject) if one.is_reviewed):
         mark = subject.facts(place).fingerprint
         old = last.get(place)
         if old and old.project == subject.project and old.facts(place).fingerprint != mark:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.check.codes import Code
-    from patchkit.check.facts import Facts
     from patchkit.check.pack_source import PackSource
     from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
     from patchkit.registry import Row
+    from patchkit.upstream.facts import Facts
 
 _FUNCTIONS = frozenset(
     map(
@@ -75,11 +75,6 @@ def needed(change: Change) -> list[Target]:
     if isinstance(change, Provide) and "." in place.module:
         return [place, Target(place.module.rpartition(".")[0])]
     return [place]
-
-
-def reviewed(change: Change) -> bool:
-    """Whether a change depends on the source of its target, which a lock then records."""
-    return change.inside_module and not isinstance(change, Add)
 
 
 def around(place: Target) -> Target:

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchkit.check.facts import Facts, facts_of
 from patchkit.target import Target
+from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.resolve import Resolver
 from patchkit.upstream.tree import Tree
 

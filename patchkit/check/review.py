@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.grid import Grid
-from patchkit.check.judge import reviewed
 from patchkit.check.subjects import learn_all
 from patchkit.lock import Span
 from patchkit.requirements import parse_version
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchkit.check.subjects import Subject
+    from patchkit.declaration import Change
     from patchkit.errors import UpstreamError
     from patchkit.lock import Lock
     from patchkit.registry import Row
@@ -44,7 +44,7 @@ def accept(
     sound = grid.without(faults)
     for row in rows:
         old = lock.entries.get(row.name, {})
-        targets = {str(one.place) for one in row.patch.changes if reviewed(one)}
+        targets = {str(one.place) for one in row.patch.changes if one.is_reviewed}
         found = {
             target: _merged(old.get(target, ()), list(_spans(row, target, sound)), sound.subjects)
             for target in sorted(targets)
@@ -57,18 +57,31 @@ def _spans(row: Row, target: str, grid: Grid) -> Iterator[Span]:
     """One for each run of neighbouring releases with the same source."""
     last: Span | None = None
     for subject in grid.subjects:
-        due = (one for one in grid.due(row, subject) if str(one.place) == target and reviewed(one))
+        due = (
+            one for one in grid.due(row, subject) if str(one.place) == target and one.is_reviewed
+        )
         change = next(due, None)
-        mark = subject.facts(change.place).fingerprint if change else None
-        here = Span(mark, subject.project, subject.version, subject.version) if mark else None
+        here = _span(subject, change) if change else None
         if here and last and here[:2] == last[:2]:
-            last = last._replace(last=here.last)
+            last = last._replace(last=here.last, wordings=_both(last, here))
             continue
         if last:
             yield last
         last = here
     if last:
         yield last
+
+
+def _span(subject: Subject, change: Change) -> Span | None:
+    facts, version = subject.facts(change.place), subject.version
+    if facts.fingerprint is None:
+        return None
+    wordings = (facts.wording,) if facts.wording else ()
+    return Span(facts.fingerprint, subject.project, version, version, wordings)
+
+
+def _both(one: Span, other: Span) -> tuple[str, ...]:
+    return tuple(sorted({*one.wordings, *other.wordings}))
 
 
 def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
@@ -90,7 +103,8 @@ def _joined(spans: Sequence[Span], old: Span) -> Iterator[Span]:
     for span in spans:
         if span[:2] == old[:2] and _overlap(span, old):
             first = min(span.first, old.first, key=_order)
-            old = old._replace(first=first, last=max(span.last, old.last, key=_order))
+            last = max(span.last, old.last, key=_order)
+            old = old._replace(first=first, last=last, wordings=_both(old, span))
         else:
             yield span
     yield old

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit import upstream
-from patchkit.check import facts
-from patchkit.check.facts import Facts, facts_of
 from patchkit.errors import UpstreamError
 from patchkit.requirements import canonical
 from patchkit.target import Target
+from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.likeness import whereabouts
 from patchkit.upstream.releases import for_each
 from patchkit.upstream.resolve import Resolver
@@ -242,7 +241,7 @@ def _paths(target: Target) -> Iterable[str]:
 def _topic(name: str) -> str:
     """Name what is kept after the code that works it out: another answer has another name."""
     whole = hashlib.sha256()
-    for file in (*sorted(Path(upstream.__file__).parent.glob("*.py")), Path(facts.__file__)):
+    for file in sorted(Path(upstream.__file__).parent.glob("*.py")):
         whole.update(file.read_bytes())
     version = "{}.{}".format(*sys.version_info)
     return f"{name} {version} {whole.hexdigest()[:16]}"

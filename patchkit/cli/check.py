@@ -27,7 +27,7 @@ _FINDINGS = 1
 )
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
-@click.option("--lock", "lock", metavar="FILE", help="What was reviewed; ./patchkit.lock if there.")
+@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what packs bring.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
 @patches_option
@@ -74,7 +74,7 @@ def command(
     if form == "table" and output is not None:
         raise click.UsageError("--output: expected --format json, github, markdown or html")
     rows, faults = look.rows_of(packs, names)
-    _, reviewed = look.open_lock(lock)
+    reviewed = look.locks_of(lock).of_all(rows)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = look.open_releases(wanted, rows, library)
         known = look.all_versions(subjects, library)

@@ -12,7 +12,7 @@ from patchkit.cli.options import format_option, offline_option, patches_option
 @click.argument("name")
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
-@click.option("--lock", "lock", metavar="FILE", help="What was reviewed; ./patchkit.lock if there.")
+@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what the pack brings.")
 @click.option("--side-by-side", is_flag=True, help="In two columns, on a wide terminal.")
 @offline_option
 @patches_option
@@ -46,7 +46,7 @@ def command(
     from patchkit.upstream.releases import Library  # noqa: PLC0415
 
     (row,), _ = look.rows_of(packs, [name])
-    _, reviewed = look.open_lock(lock)
+    reviewed = look.locks_of(lock).of_all([row])
     package = packages_of([row])[0]
     with Library(offline=offline, notice=say) as library:
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)

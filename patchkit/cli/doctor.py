@@ -7,10 +7,8 @@ import os
 import click
 
 from patchkit.cli.facts.health import doctor_facts
-from patchkit.cli.options import format_option, patches_option
+from patchkit.cli.options import format_option, patches_option, selection_of
 from patchkit.environment import Settings
-from patchkit.selection import Selection
-from patchkit.versions import Versions
 
 
 @click.command("doctor")
@@ -30,7 +28,7 @@ def command(packs: tuple[str, ...], form: str) -> int:
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     settings = Settings.read()
-    data = doctor_facts(Selection(settings, Versions.of(settings)), os.environ, packs)
+    data = doctor_facts(selection_of(settings), os.environ, packs)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 

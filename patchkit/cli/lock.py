@@ -18,7 +18,7 @@ _FINDINGS = 1
 )
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
-@click.option("--lock", "lock", metavar="FILE", default="patchkit.lock", show_default=True)
+@click.option("--lock", metavar="FILE", help="Else the one of your pack, or ./patchkit.lock.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
 @patches_option
@@ -28,7 +28,7 @@ def command(
     releases: tuple[str, ...],
     path: str | None,
     wheel: str | None,
-    lock: str,
+    lock: str | None,
     dry: bool,
     offline: bool,
     packs: tuple[str, ...],
@@ -44,9 +44,7 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check    say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from pathlib import Path  # noqa: PLC0415 - late: the help needs none of it
-
-    from patchkit.check.review import accept  # noqa: PLC0415
+    from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
     from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
@@ -55,10 +53,12 @@ def command(
     wanted = look.Wanted(releases, path, wheel)
     wanted.check()
     rows, _ = look.rows_of(packs, names)
-    file = Path(lock)
+    file, ours = look.lock_to_write(lock, rows)
+    if names:
+        ours = list(rows)
     old = read_lock(file)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        new, faults = accept(old, rows, look.open_releases(wanted, rows, library), told)
+        new, faults = accept(old, ours, look.open_releases(wanted, ours, library), told)
     for fault in faults.values():
         say(f"not looked at: {fault}")
     written = old != new and not dry
@@ -74,7 +74,7 @@ def command(
         print_lines(data["diff"], console())
     if written:
         write_lock(file, new)
-    say(f"{lock}: {_said(old != new, dry=dry)}")
+    say(f"{file}: {_said(old != new, dry=dry)}")
     return _FINDINGS if faults or (dry and old != new) else 0
 
 

@@ -13,7 +13,7 @@ from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.environment import Settings
-from patchkit.lock import NAME, Lock, read_lock
+from patchkit.locks import NAME, Locks, is_installed
 from patchkit.upstream.releases import find_releases
 from patchkit.versions import Versions
 
@@ -95,15 +95,39 @@ def all_versions(subjects: Iterable[Subject], library: Library) -> Mapping[str, 
     return {name: [one.version for one in find_releases(name, library)] for name in projects}
 
 
-def open_lock(file: str | None) -> tuple[Path, Lock]:
+def locks_of(file: str | None) -> Locks:
     """
-    Read the lock that a command line names, or the one that is here.
+    Open the lock that a command line or `PATCHKIT_LOCK` names, else the one here and the packs'.
 
     Raises:
-        LockError: it is none, or one is named and not there.
+        UsageError: one is named and not there.
 
     """
-    place = Path(file or NAME)
-    if file and not place.exists():
-        raise click.UsageError(f"found no file {file!r}, expected a lock")
-    return place, read_lock(place)
+    named = file or Settings.read().lock
+    if named and not Path(named).exists():
+        raise click.UsageError(f"found no file {named!r}, expected a lock")
+    return Locks(named, Path())
+
+
+def lock_to_write(file: str | None, rows: Sequence[Row]) -> tuple[Path, list[Row]]:
+    """
+    Choose where reviews are recorded, and of which rows where nobody has named any.
+
+    Returns:
+        The file: the one that is named; that of the rows' packs, where they share one that lies
+        below this directory; or the one here. And the rows: those whose pack brings no lock of
+        its own from elsewhere, which is for its authors to keep.
+
+    """
+    named = file or Settings.read().lock
+    if named:
+        return Path(named), list(rows)
+    locks = Locks()
+    own = {row.pack: locks.own(row.pack) for row in rows}
+    ours = [row for row in rows if _is_ours(own[row.pack])]
+    files = {found for row in ours if (found := own[row.pack])}
+    return files.pop() if len(files) == 1 else Path(NAME), ours
+
+
+def _is_ours(file: Path | None) -> bool:
+    return file is None or (not is_installed(file) and Path().resolve() in file.resolve().parents)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from patchkit.drift import Drift
 from patchkit.environment import Settings
 from patchkit.registry import Registry
 from patchkit.requirements import Found
@@ -74,6 +75,11 @@ def _unknown(name: str, rows: Registry) -> str:
     return f"no patch is named {name!r}; 'patchkit list --all' names the {len(names)} that are"
 
 
+def selection_of(settings: Settings) -> Selection:
+    """Say what decides on rows, as in a process that patchkit arms."""
+    return Selection(settings, Versions.of(settings), Drift(settings.lock))
+
+
 def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:
     """
     Read the rows of this process and what decides on them.
@@ -90,4 +96,4 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[R
     if vllm is not None:
         _ = Found("vllm", vllm, "--vllm").counts_as  # raises where it is no version
         settings = replace(settings, vllm_version=vllm)
-    return Registry.collect(settings, packs), Selection(settings, Versions.of(settings))
+    return Registry.collect(settings, packs), selection_of(settings)

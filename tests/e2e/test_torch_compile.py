@@ -142,7 +142,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
     """Functions, methods, static methods and submodules are traced patched, in one graph."""
     settings = Settings(packs=("net_pack",))
-    selection = Selection(settings, Versions.of(settings), {"KIND": kind})
+    selection = Selection(settings, Versions.of(settings), environ={"KIND": kind})
     session = Session(Registry.collect(settings), selection, Journal())
     session.arm({Role.MAIN})
     try:

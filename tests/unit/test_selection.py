@@ -19,7 +19,7 @@ def selection(
     settings: Settings | None = None, environ: Mapping[str, str] | None = None, **versions: str
 ) -> Selection:
     """A selection where nothing is installed but the given versions."""
-    return Selection(settings or Settings(), Versions(versions, path=[]), environ or {})
+    return Selection(settings or Settings(), Versions(versions, path=[]), environ=environ or {})
 
 
 def reason(chosen: Selection, **fields: Any) -> str | None:

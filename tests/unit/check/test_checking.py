@@ -214,7 +214,7 @@ def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
     """Beside a lock, a target that is not in it is told; without a lock nothing is."""
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     releases = [subject("1.0", mod="def f(a): return 1")]
-    report = checked(releases, Lock({"q": {"up.mod:f": [Span("0" * 16, "up", "1.0", "1.0")]}}))
+    report = checked(releases, Lock({"p": {}}))
     assert the(report, "PK202").target == "up.mod:f"
     assert report.grid["p"]["up 1.0"] == "unreviewed"
     assert checked(releases).grid["p"]["up 1.0"] == "ok"

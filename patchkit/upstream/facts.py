@@ -12,6 +12,7 @@ from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.module_tree import lines_of
 from patchkit.upstream.signature import Parameter, Signature
 from patchkit.upstream.values import Kind
+from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolve import Resolution, Resolver
@@ -38,6 +39,7 @@ class Facts:
         lines: the first and last line of its definition.
         fingerprint: hash of its source.
         shape: of a function, the hash of its source whatever its name.
+        wording: how its definition is written, a hash; None where that takes a parser to find.
 
     """
 
@@ -53,6 +55,7 @@ class Facts:
     lines: tuple[int, int] | None = None
     fingerprint: str | None = None
     shape: str | None = None
+    wording: str | None = None
 
     @property
     def is_present(self) -> bool:
@@ -107,7 +110,22 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         lines=found.lines,
         fingerprint=of_resolution(found),
         shape=_shape(found),
+        wording=_wording(resolver, target, found),
     )
+
+
+def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:
+    """Believe what indentation tells where the parser says the same."""
+
+    def read(name: str) -> tuple[bytes, bool] | None:
+        tree = resolver.modules.get(name)
+        return (tree.source, tree.is_package) if tree and tree.path else None
+
+    written = wording_of(read, target.module, target.qualname) if target.qualname else None
+    places = sorted(filter(None, (lines_of([node]) for node in found.nodes)))
+    if written is None or (written.module, sorted(written.lines)) != (found.module, places):
+        return None
+    return written.mark
 
 
 def _shape(found: Resolution) -> str | None:

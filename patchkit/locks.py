@@ -1,0 +1,108 @@
+"""
+Which lock says what was reviewed for a row.
+
+A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
+package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import LockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.lock import Lock
+    from patchkit.registry import Row
+
+NAME = "patchkit.lock"
+"""Of the file."""
+
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+class Locks:
+    """
+    The locks of this process, each read once.
+
+    Args:
+        named: the lock for all rows, as somebody has named it; None for the packs' own.
+        here: a directory whose lock comes first for the patches that it names; None for none.
+
+    """
+
+    def __init__(self, named: str | None = None, here: Path | None = None) -> None:
+        self._named = Path(named) if named else None
+        self._here = here / NAME if here else None
+        self._read: dict[Path, Lock] = {}
+        self._own: dict[str, Path | None] = {}
+
+    def of(self, row: Row) -> Lock | None:
+        """
+        Return the lock that speaks of a row; None where there is none.
+
+        Raises:
+            LockError: it is none, at which line, or is named and not there.
+
+        """
+        if self._named:
+            if not self._named.is_file():
+                raise LockError(f"found no file {str(self._named)!r}, expected a lock")
+            return self._lock(self._named)
+        here = self._lock(self._here) if self._here and self._here.exists() else None
+        if here is not None and row.name in here.entries:
+            return here
+        own = self.own(row.pack)
+        return self._lock(own) if own else here
+
+    def of_all(self, rows: Iterable[Row]) -> Lock:
+        """
+        Make one lock of those that speak of some rows; a row that no lock speaks of is not in it.
+
+        Raises:
+            LockError: one is none.
+
+        """
+        from patchkit.lock import Lock  # noqa: PLC0415 - for commands, not for processes
+
+        found = ((row.name, self.of(row)) for row in rows)
+        return Lock({name: lock.entries.get(name, {}) for name, lock in found if lock is not None})
+
+    def own(self, pack: str) -> Path | None:
+        """Find the lock that a pack brings."""
+        if pack not in self._own:
+            files = (folder / NAME for folder in _folders(pack))
+            self._own[pack] = next((file for file in files if file.is_file()), None)
+        return self._own[pack]
+
+    def _lock(self, file: Path) -> Lock:
+        if file not in self._read:
+            from patchkit.lock import read_lock  # noqa: PLC0415 - most processes have none
+
+            self._read[file] = read_lock(file)
+        return self._read[file]
+
+
+def is_installed(file: Path) -> bool:
+    """Whether a file was put where it lies by an installer."""
+    return not _INSTALLED.isdisjoint(file.parts)
+
+
+def _folders(pack: str) -> Iterator[Path]:
+    module = sys.modules.get(pack)
+    places = [*getattr(module, "__path__", ())]
+    if not places:
+        return
+    folder = Path(places[0])
+    for _ in pack.split("."):
+        yield folder
+        folder = folder.parent
+    for root in (folder, folder.parent):
+        if any((root / file).is_file() for file in _PROJECT):
+            yield root
+            return

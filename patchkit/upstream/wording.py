@@ -1,0 +1,298 @@
+"""
+How a definition is written, as one short hash, found without parsing its file.
+
+The fingerprint of a target asks for its syntax tree, which takes milliseconds. Its wording is
+found by indentation in some ten microseconds. The same wording is the same source, so a process
+that finds one that was reviewed need not look further; another wording says nothing, as a comment
+may have changed.
+
+The wording of a definition is its text with its decorators, the conditions that it stands under,
+and every other line of the module that may bind one of its names.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LENGTH = 16
+_HOPS = 8
+_WINDOW = 4096
+_DEFINES = re.compile(rb"(?:async[ \t]+def|def|class)[ \t]+(\w+)")
+_CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
+_IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
+_ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
+_BINDS = (
+    rb"(?<![\w.])%(name)s[ \t]*(?::[^=\n]*)?=(?!=)"  # NAME = …, NAME: int = …
+    rb"|\.%(name)s[ \t]*=(?!=)"  # Class.NAME = …
+    rb"|\b(?:import|as|global|nonlocal|del|for)\b[^\n]*\b%(name)s\b"
+    rb"|^[ \t]+%(name)s,?[ \t]*$"  # a line of an import or a tuple in brackets
+)
+_MAKERS = (b"setattr(", b"exec(", b"globals(", b"vars(", b"def __getattr__(", b"import *")
+
+
+class Wording(NamedTuple):
+    """
+    How a definition is written.
+
+    Args:
+        mark: hash, 16 hexadecimal digits.
+        module: where the definition stands, after imports were followed.
+        lines: first and last line of each of its texts, decorators included, from 1.
+
+    """
+
+    mark: str
+    module: str
+    lines: tuple[tuple[int, int], ...]
+
+
+def wording_of(
+    read: Callable[[str], tuple[bytes, bool] | None], module: str, qualname: str
+) -> Wording | None:
+    """
+    Find how a definition is written.
+
+    Args:
+        read: returns a module's source and whether it is a package, None where it has none.
+        module: where the definition is asked for; plain imports are followed from there.
+        qualname: of a function, a class, a method or a variable.
+
+    Returns:
+        The wording; None where it cannot be found by indentation alone.
+
+    """
+    parts: list[bytes] = []
+    for _ in range(_HOPS):
+        found = read(module)
+        if found is None or b"\t" in found[0] or "[" in qualname:
+            return None
+        page = _Page(found[0], qualname)
+        parts += page.bindings()
+        if page.texts:
+            parts += page.parts()
+            return Wording(_hash(parts), module, page.lines())
+        imported = page.imported(module, is_package=found[1])
+        if imported is None:
+            return None
+        module, qualname = imported
+    return None
+
+
+def _hash(parts: list[bytes]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(b"%d\n" % len(part))
+        whole.update(part)
+    return whole.hexdigest()[:LENGTH]
+
+
+class _Page:
+    """
+    One module's source, as far as one name of it goes.
+
+    Args:
+        source: the source.
+        qualname: the name.
+
+    """
+
+    def __init__(self, source: bytes, qualname: str) -> None:
+        plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
+        self._source = b"\n" + plain  # so that every line has an end of line before it
+        self._names = [name.encode() for name in qualname.split(".")]
+        mentions = list(self._mentions(self._names[-1]))
+        self.texts = list(self._definitions(mentions)) or list(self._assignments(mentions))
+
+    def parts(self) -> Iterator[bytes]:
+        """What stands there, with the conditions around it."""
+        for start, end in self.texts:
+            yield from self._conditions(self._line_at(start))
+            yield self._source[start:end]
+
+    def lines(self) -> tuple[tuple[int, int], ...]:
+        """Number the lines of the texts."""
+        count = self._source.count
+        return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in self.texts)
+
+    def bindings(self) -> Iterator[bytes]:
+        """Other lines that may bind the name, or one on the way to it."""
+        for name in dict.fromkeys(self._names):
+            binds = re.compile(_BINDS % {b"name": re.escape(name)})
+            for at in self._mentions(name):
+                line = self._text(at)
+                inside = any(start <= at < end for start, end in self.texts)
+                if not inside and binds.search(line):
+                    yield line.strip()
+        for maker in _MAKERS:
+            for at in self._places(maker):
+                if self._source[at - 1 : at] == b"\n" or maker == b"import *":
+                    yield self._text(self._line_at(at))
+
+    def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
+        """Find where the only import of the first name leads; None where that is not plain."""
+        found = [
+            (source, name)
+            for each in _IMPORTS.finditer(self._source)
+            for name, as_name in _ALIAS.findall(_uncommented(each[2]).strip(b"()"))
+            for source in [each[1]]
+            if (as_name or name) == self._names[0]
+        ]
+        if len(found) != 1:
+            return None
+        source, name = (one.decode() for one in found[0])
+        base = _absolute(source, module, is_package=is_package)
+        names = [name, *(one.decode() for one in self._names[1:])]
+        return (base, ".".join(names)) if base else None
+
+    # -- where it stands ------------------------------------------------------------------------
+
+    def _mentions(self, name: bytes) -> Iterator[int]:
+        """Yield the starts of the lines that hold a name, each once."""
+        source, size, last = self._source, len(name), -1
+        for at in self._places(name):
+            start = self._line_at(at)
+            before, after = source[at - 1 : at], source[at + size : at + size + 1]
+            if start != last and not (_is_word(before) or _is_word(after)):
+                last = start
+                yield start
+
+    def _places(self, text: bytes) -> Iterator[int]:
+        at = self._source.find(text)
+        while at >= 0:
+            yield at
+            at = self._source.find(text, at + 1)
+
+    def _definitions(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
+        for at in mentions:
+            found = _DEFINES.match(self._source, at + self._indent(at))
+            if found and found[1] == self._names[-1] and self._scope(at) == self._names[:-1]:
+                yield self._first_decorator(at), self._end(at)
+
+    def _assignments(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
+        pattern = re.compile(rb"[ \t]*%s[ \t]*[:=](?!=)" % re.escape(self._names[-1]))
+        for at in mentions:
+            if pattern.match(self._source, at) and self._scope(at) == self._names[:-1]:
+                yield at, self._end(at)
+
+    def _scope(self, at: int) -> list[bytes] | None:
+        """Name the classes around a line; None within a function."""
+        names: list[bytes] = []
+        for header in self._headers(at):
+            found = _DEFINES.match(self._source, header + self._indent(header))
+            if found and not found[0].startswith(b"class"):
+                return None
+            if found:
+                names.insert(0, found[1])
+        return names
+
+    def _conditions(self, at: int) -> Iterator[bytes]:
+        """Quote the `if`, `try`, `with` and their kin around a line."""
+        for header in self._headers(at):
+            text = self._text(header).strip()
+            if not _DEFINES.match(text):
+                yield text
+                yield from self._before(header)
+
+    def _before(self, header: int) -> Iterator[bytes]:
+        """Quote what an `else` and its kin belong to."""
+        indent = self._indent(header)
+        while _CONTINUES.match(self._source, header + indent):
+            above = self._above(header, indent)
+            if above is None:
+                return
+            header = above
+            yield self._text(header).strip()
+
+    def _headers(self, at: int) -> Iterator[int]:
+        """Yield the lines that a line is indented under, the innermost first."""
+        indent = self._indent(at)
+        here: int | None = at
+        while indent:
+            here = self._above(here, indent - 1) if here is not None else None
+            if here is None:
+                return
+            indent = self._indent(here)
+            yield here
+
+    def _above(self, at: int, indent: int) -> int | None:
+        """Find the line above that is indented so far at most, and starts a statement."""
+        statement, end = _statement(indent), at
+        while end > 0:
+            start = self._line_at(max(0, end - _WINDOW))
+            # The match begins with the end of the line before; it ends within the line itself.
+            # A match begins with the end of the line before.
+            found = list(statement.finditer(self._source, max(0, start - 1), end))
+            if found:
+                return found[-1].start() + 1
+            end = start
+        return None
+
+    def _first_decorator(self, at: int) -> int:
+        indent, first = self._indent(at), at
+        while (above := self._above(first, indent)) is not None:
+            if (
+                self._indent(above) != indent
+                or self._source[above + indent : above + indent + 1] != b"@"
+            ):
+                break
+            first = above
+        return first
+
+    def _end(self, at: int) -> int:
+        """Find the end of the block that starts at a line."""
+        found = _statement(self._indent(at)).search(self._source, self._line_end(at))
+        end = found.start() if found else len(self._source)
+        while self._is_idle(start := self._line_at(end)) and start > at:
+            end = start - 1
+        return end
+
+    # -- lines ----------------------------------------------------------------------------------
+
+    def _line_at(self, at: int) -> int:
+        return self._source.rfind(b"\n", 0, at) + 1
+
+    def _line_end(self, at: int) -> int:
+        end = self._source.find(b"\n", at)
+        return len(self._source) if end < 0 else end
+
+    def _text(self, at: int) -> bytes:
+        return self._source[at : self._line_end(at)]
+
+    def _indent(self, at: int) -> int:
+        text = self._text(at)
+        return len(text) - len(text.lstrip(b" "))
+
+    def _is_idle(self, at: int) -> bool:
+        """Whether a line is empty or a comment."""
+        return self._text(at).lstrip()[:1] in (b"", b"#")
+
+
+@functools.cache
+def _statement(indent: int) -> re.Pattern[bytes]:
+    """Match the end of a line before a statement that is indented so far at most."""
+    return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)
+
+
+def _is_word(letter: bytes) -> bool:
+    return letter.isalnum() or letter == b"_"
+
+
+def _uncommented(text: bytes) -> bytes:
+    return re.sub(rb"#[^\n]*", b"", text)
+
+
+def _absolute(source: str, module: str, *, is_package: bool) -> str | None:
+    level = len(source) - len(source.lstrip("."))
+    if not level:
+        return source
+    parts = module.split(".")
+    kept = len(parts) - level + is_package
+    if kept < 1:
+        return None
+    return ".".join([*parts[:kept], *filter(None, [source[level:]])])
