@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import patchkit
+from patchkit.drift import Drift
 from patchkit.environment import VARIABLES, Settings
 from patchkit.journal import Journal
 from patchkit.registry import Registry, read_pack
@@ -134,7 +135,8 @@ class World:
         """Make a session over packs of this world, not armed yet."""
         rows = (found for name in packs or ("pack",) for found in read_pack(name))
         chosen = Settings(versions=(("up", versions),), **settings)
-        return Session(Registry(rows), Selection(chosen, Versions.of(chosen)), Journal())
+        selection = Selection(chosen, Versions.of(chosen), Drift(chosen.lock))
+        return Session(Registry(rows), selection, Journal())
 
 
 @pytest.fixture

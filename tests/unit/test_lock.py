@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPAN = Span("0123456789abcdef", "vllm", "0.11.1", "0.13.0")
-LOCK = Lock({"b": {"m:g": [SPAN], "m:f": [SPAN._replace(last="0.11.1")]}, "a": {"m:T['x y']": []}})
+WRITTEN = SPAN._replace(wordings=("0" * 16, "1" * 16))
+LOCK = Lock({"b": {"m:g": [WRITTEN], "m:f": [SPAN._replace(last="0.11.1")]}, "a": {"m:T['x y']": []}})
 
 TEXT = """\
 # What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.
@@ -27,11 +28,14 @@ b
     0123456789abcdef  vllm 0.11.1
   m:g
     0123456789abcdef  vllm 0.11.1 - 0.13.0
+      written 0000000000000000 1111111111111111
 """
 
 MARKS = st.text("0123456789abcdef", min_size=16, max_size=16)
 VERSIONS = st.from_regex(r"[0-9]\.[0-9]{1,2}(\.post[0-9])?", fullmatch=True)
-SPANS = st.builds(Span, MARKS, st.sampled_from(["vllm", "ray", "torch-npu"]), VERSIONS, VERSIONS)
+PROJECTS = st.sampled_from(["vllm", "ray", "torch-npu"])
+WORDINGS = st.lists(MARKS, max_size=12).map(tuple)
+SPANS = st.builds(Span, MARKS, PROJECTS, VERSIONS, VERSIONS, WORDINGS)
 TARGETS = st.dictionaries(st.sampled_from(["a.b:c", "a:T['k']", "a:C.f"]), st.lists(SPANS))
 LOCKS = st.builds(
     Lock, st.dictionaries(st.from_regex(r"[a-z]+(-[a-z]+)?", fullmatch=True), TARGETS)
