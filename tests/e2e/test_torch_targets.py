@@ -17,8 +17,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
+from patchkit.changes.objects.torch_ops import Kernels
 from patchkit.changes.sites import Sites
-from patchkit.changes.torch_ops import Kernels
 from patchkit.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
 
