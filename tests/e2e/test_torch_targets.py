@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import importlib
 import os
 import subprocess
@@ -102,6 +103,7 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
+    gc.collect()  # of an earlier test's libraries, with which torch forgets operators by name
     upstream, body = ModuleType("upstream"), ModuleType("body")
     sys.modules["upstream"] = upstream
     exec(UPSTREAM, vars(upstream))
