@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
-from patchkit.changes.rebuilding import rebuild_after
+from patchkit.changes.fields.rebuilding import rebuild_after
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.waves import in_waves
 from patchkit.errors import TargetError

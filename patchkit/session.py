@@ -18,8 +18,8 @@ from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
 from patchkit.as_main import has_come_to_act
 from patchkit.changes.context import Context
+from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.resolve import locate
-from patchkit.changes.wrap import wrapped_at
 from patchkit.declaration import Role
 from patchkit.errors import AgreementError, TargetError, UndoError, UnknownPatchError
 from patchkit.finder import Finder, is_half_imported

@@ -1,6 +1,10 @@
 """
 The kinds of change, one module a kind: each prepares (looks and refuses) and then applies.
 
+Rooms hold what belongs together: `objects` (Replace, Wrap, Add), `source` (Edit), `fields`
+(AddField), `modules` (Provide and import calls). They know nothing of one another; what lies
+beside them, here, is shared by all.
+
 `prepare` changes nothing upstream. What it returns is applied later in one go with the other
 changes of the patch, and can take back what it has made.
 """
@@ -15,14 +19,14 @@ if TYPE_CHECKING:
     from patchkit.declaration import Change
 
 _MODULES = {
-    "Replace": "replace",
-    "Wrap": "wrap",
-    "Edit": "edit",
-    "Add": "add",
-    "AddField": "add_field",
-    "Provide": "provide",
-    "BeforeImport": "calls",
-    "AfterImport": "calls",
+    "Replace": "objects.replace",
+    "Wrap": "objects.wrap",
+    "Edit": "source.edit",
+    "Add": "objects.add",
+    "AddField": "fields.add_field",
+    "Provide": "modules.provide",
+    "BeforeImport": "modules.calls",
+    "AfterImport": "modules.calls",
 }
 """A kind's module is imported with its first change: some of them need half of the library."""
 

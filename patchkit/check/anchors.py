@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.function_text import FunctionText
-from patchkit.changes.mismatch import nearest
-from patchkit.changes.rewriting import MiscountError, Wanted, rewrite
+from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.mismatch import nearest
+from patchkit.changes.source.rewriting import MiscountError, Wanted, rewrite
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

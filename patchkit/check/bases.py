@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.ancestry import mro
 from patchkit.upstream.conditions import Platform
-from patchkit.upstream.inheritance import mro
 from patchkit.upstream.lookup import Lookup
 from patchkit.upstream.values import Kind
 

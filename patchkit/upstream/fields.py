@@ -11,12 +11,12 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream import inheritance
+from patchkit.upstream import ancestry, inheritance
 from patchkit.upstream.conditions import Platform, decide, dotted
 from patchkit.upstream.outside import standard_class
 from patchkit.upstream.scope import Scope
 from patchkit.upstream.signature import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
-from patchkit.upstream.values import Kind, Value, undecidable
+from patchkit.upstream.values import AS_METHOD, Kind, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +34,6 @@ _BASES = {
     "ctypes.Union": "ctypes",
     **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
 }
-AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
-"""What a function is once it stands on a class."""
 _GENERATED = frozenset({"__init__", "__repr__", "__eq__"})
 _MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
 _FIELD = frozenset({"dataclasses.field"})
@@ -70,7 +68,7 @@ def flavour(lookup: Lookup, value: Value) -> str:
     own = inheritance.made(lookup, value).flavour
     if own:
         return own
-    for entry in inheritance.mro(lookup, value):
+    for entry in ancestry.mro(lookup, value):
         found = _BASES.get(entry.dotted.replace("typing_extensions.", "typing."))
         if found:
             return found
@@ -189,7 +187,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 def _signature(lookup: Lookup, value: Value) -> Signature | None:
     found: dict[str, Field] = {}
-    for entry in reversed(inheritance.mro(lookup, value)):
+    for entry in reversed(ancestry.mro(lookup, value)):
         if not entry.classes:
             if not _is_known(entry):
                 return None
@@ -337,13 +335,13 @@ def _listed(lookup: Lookup, entry: Value, name: str) -> Value | None:
 
 
 def _is_direct(lookup: Lookup, entry: Value) -> bool:
-    order = inheritance.mro(lookup, entry)
+    order = ancestry.mro(lookup, entry)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 
 def _is_shaped(lookup: Lookup, value: Value) -> bool:
     """Whether a pydantic model has aliases, takes extra names, or a constructor of its own."""
-    for entry in inheritance.mro(lookup, value):
+    for entry in ancestry.mro(lookup, value):
         if not entry.classes:
             continue
         node = entry.classes[-1]

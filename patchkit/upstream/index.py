@@ -14,9 +14,9 @@ from urllib.parse import unquote, urljoin, urlsplit
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.requirements import canonical
 from patchkit.upstream.cache import Page
+from patchkit.upstream.replies import StatusError
 from patchkit.upstream.sdist import SUFFIXES
 from patchkit.upstream.settings import without_secrets
-from patchkit.upstream.web import StatusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -13,24 +13,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.upstream import decorators, factories, fields
+from patchkit.upstream.ancestry import is_bare, metaclass, mro
 from patchkit.upstream.bindings import UNBOUND, Cases, Flow, Form
 from patchkit.upstream.conditions import dotted
+from patchkit.upstream.later import calls_below, set_later
 from patchkit.upstream.outside import has_member
 from patchkit.upstream.scope import Scope
 from patchkit.upstream.signature import VAR_KEYWORD, VAR_POSITIONAL, Signature
 from patchkit.upstream.values import Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from patchkit.upstream.lookup import Lookup, Values
     from patchkit.upstream.module_tree import ModuleTree
 
-_OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _OF_CLASSES = frozenset(dir(type)) | {"__doc__", "__module__", "__dict__", "__annotations__"}
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
-_KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 _NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
 
 
@@ -96,18 +96,6 @@ def made(lookup: Lookup, value: Value) -> Made:
     return found
 
 
-def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    """List a class and its bases as Python does; what is not known of them stands in its place."""
-    assert value.tree is not None
-    key = ("mro", id(value.classes[-1]))
-    notes = value.tree.notes
-    if key not in notes:
-        notes[key] = (value, undecidable("it derives from itself"))
-        notes[key] = _linear(lookup, value)
-    found: tuple[Value, ...] = notes[key]
-    return found
-
-
 def member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of a class is."""
     if name.startswith("__") and not name.endswith("__"):
@@ -144,14 +132,14 @@ def makes_instances(lookup: Lookup, value: Value) -> bool:
     for one in mro(lookup, value):
         if not one.classes and (one.kind is not Kind.OUTSIDE or one.dotted in _NOT_PLAIN):
             return False
-    return _metaclass(lookup, value) is None and all(
+    return metaclass(lookup, value) is None and all(
         one.kind is Kind.OUTSIDE for one in member(lookup, value, "__new__")
     )
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     """Tell how a class is called; None where that cannot be told."""
-    if not value.classes or not value.sure or _metaclass(lookup, value) is not None:
+    if not value.classes or not value.sure or metaclass(lookup, value) is not None:
         return None
     if fields.flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
         return fields.call_signature(lookup, value)
@@ -163,7 +151,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
         return new.signature.bound() if outside and new.signature and new.sure else None
     if init.kind is Kind.OUTSIDE:
-        return Signature() if _is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
+        return Signature() if is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
     return init.signature.bound() if init.signature and init.sure else None
 
 
@@ -212,7 +200,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     assert entry.tree is not None
     work = made(lookup, entry)
     scope = Scope(entry.tree, entry.classes)
-    later = _set_later(lookup, entry, name)
+    later = set_later(lookup, entry, name)
     cases = own_binding(lookup, entry.tree, entry.classes, _written(entry, name))
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
@@ -249,7 +237,7 @@ def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
-    meta = _metaclass(lookup, value)
+    meta = metaclass(lookup, value)
     if meta is not None:
         if not meta.classes:
             return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
@@ -331,87 +319,6 @@ def _words(entry: Value) -> str:
     return entry.reason or entry.qualname
 
 
-# --- the order
-
-
-def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    bases = [_base(lookup, one, value) for one in value.classes[-1].bases]
-    orders = [list(mro(lookup, one)) if one.classes else [one] for one in bases]
-    orders = [[one for one in order if one is not _OBJECT] for order in orders]
-    merged = _merge([*orders, list(bases)])
-    if merged is None:
-        return (value, undecidable("its bases have no consistent order"), _OBJECT)
-    return (value, *merged, _OBJECT)
-
-
-def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
-    assert value.tree is not None
-    scope = Scope(value.tree, value.classes[:-1], value.classes[-1])
-    text = ast.unparse(node)
-    if isinstance(node, ast.Starred):
-        return undecidable(f"the base {text}")
-    found = {_key(one): one for one in lookup.evaluate(node, scope) if not _is_none(one)}
-    if len(found) != 1:
-        return undecidable(f"the base {text}, which is one of several,")
-    base = next(iter(found.values()))
-    if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
-        return base
-    return undecidable(f"the base {text}, which cannot be resolved,")
-
-
-def _merge(orders: list[list[Value]]) -> list[Value] | None:
-    """Linearise as C3 does; None where there is no order."""
-    merged: list[Value] = []
-    orders = [order for order in orders if order]
-    while orders:
-        heads = (order[0] for order in orders)
-        head = next((one for one in heads if not _in_tail(one, orders)), None)
-        if head is None:
-            return None
-        merged.append(head)
-        key = _key(head)
-        orders = [[one for one in order if _key(one) != key] for order in orders]
-        orders = [order for order in orders if order]
-    return merged
-
-
-def _in_tail(value: Value, orders: list[list[Value]]) -> bool:
-    key = _key(value)
-    return any(key == _key(one) for order in orders for one in order[1:])
-
-
-def _key(value: Value) -> object:
-    if value.classes:
-        return id(value.classes[-1])
-    return value.dotted if value.kind is Kind.OUTSIDE else id(value)
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value.expression, ast.Constant) and value.expression.value is None
-
-
-def _is_bare(lookup: Lookup, value: Value) -> bool:
-    bare = {"builtins.object", "abc.ABC", "typing.Generic"}
-    return all(one.classes or one.dotted in bare for one in mro(lookup, value))
-
-
-def _metaclass(lookup: Lookup, value: Value) -> Value | None:
-    """Find what else than `type` or one of its well-known kin makes a class."""
-    for entry in mro(lookup, value):
-        if not entry.classes:
-            continue
-        assert entry.tree is not None
-        for keyword in entry.classes[-1].keywords:
-            if keyword.arg == "metaclass":
-                scope = Scope(entry.tree, entry.classes[:-1], entry.classes[-1])
-                found = lookup.evaluate(keyword.value, scope)
-                if len(found) != 1:
-                    return undecidable(f"the metaclass {ast.unparse(keyword.value)}")
-                if found[0].dotted not in _KNOWN_METACLASSES:
-                    return found[0]
-    return None
-
-
 def _meta_opens(lookup: Lookup, meta: Value) -> bool:
     hooks = ("__new__", "__init__", "__prepare__", "__getattr__", "__getattribute__")
     for entry in mro(lookup, meta):
@@ -490,72 +397,8 @@ def _dynamic_body(entry: Value) -> bool:
         and len(node.args) > 1
         and dotted(node.args[0]) == entry.qualname
         and not isinstance(node.args[1], ast.Constant)
-        for node in _calls_below(entry)
+        for node in calls_below(entry)
     )
-
-
-def _set_later(lookup: Lookup, entry: Value, name: str) -> Values:
-    """Tell what statements of the module below a class set on it."""
-    assert entry.tree is not None
-    found: list[Value] = []
-    where = f"{entry.qualname}.{name}"
-    for one, value in _setting(entry, name):
-        base = Value("present", Kind.ASSIGNMENT, entry.module, where, entry.tree, (one,))
-        if value is not None:
-            given = lookup.evaluate(value, Scope(entry.tree, (), one))
-            found += [_as_set(base, each, value) for each in given]
-        else:
-            found.append(undecidable(f"{where} is deleted or set at line {one.lineno}"))
-    return tuple(found)
-
-
-def _as_set(base: Value, found: Value, expression: ast.expr) -> Value:
-    if found.state == "present" and found.qualname:
-        kind = fields.AS_METHOD.get(found.kind, found.kind) if found.kind else None
-        return replace(found, kind=kind).via(f"{base.module}:{base.qualname}")
-    kind = found.kind if found.state == "present" and found.kind is not Kind.MODULE else base.kind
-    return replace(
-        base, kind=kind, signature=found.signature, expression=expression, sure=found.sure
-    )
-
-
-def _setting(entry: Value, name: str) -> Iterator[tuple[ast.stmt, ast.expr | None]]:
-    assert entry.tree is not None
-    if entry.tree.source.count(f"{entry.qualname}.{name}".encode()) == 0 and (
-        b"setattr(" not in entry.tree.source
-    ):
-        return
-    for one in _below(entry):
-        for target in getattr(one, "targets", ()):
-            if dotted(target) == f"{entry.qualname}.{name}":
-                yield one, getattr(one, "value", None)
-        call = one.value if isinstance(one, ast.Expr) else None
-        if isinstance(call, ast.Call) and dotted(call.func) == "setattr" and len(call.args) == 3:
-            owner, given, value = call.args
-            named = isinstance(given, ast.Constant) and given.value == name
-            if named and dotted(owner) == entry.qualname:
-                yield one, value
-
-
-def _below(entry: Value) -> Iterator[ast.stmt]:
-    assert entry.tree is not None
-    end = entry.classes[0].end_lineno or 0
-    stack = [one for one in reversed(entry.tree.body) if (one.end_lineno or 0) > end]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        if one.lineno > end:
-            yield one
-        for field in ("body", "orelse", "finalbody"):
-            stack += getattr(one, field, ())
-
-
-def _calls_below(entry: Value) -> Iterator[ast.AST]:
-    if entry.tree is None or b"setattr(" not in entry.tree.source:
-        return
-    for one in _below(entry):
-        yield from ast.walk(one)
 
 
 def _written(entry: Value, name: str) -> str:

@@ -14,12 +14,13 @@ from patchkit.errors import UnreachableError, UpstreamError, VersionError
 from patchkit.requirements import canonical, parse_requirement, parse_version, satisfies
 from patchkit.upstream.archived import Archived, MemoryShelf
 from patchkit.upstream.cache import Cache, default_directory
+from patchkit.upstream.connections import CONNECTIONS
 from patchkit.upstream.content import LocalContent
 from patchkit.upstream.index import Index
 from patchkit.upstream.remote import RemoteContent
 from patchkit.upstream.sdist import SdistReader
 from patchkit.upstream.settings import PipSettings, without_secrets
-from patchkit.upstream.web import CONNECTIONS, Web
+from patchkit.upstream.web import Web
 from patchkit.upstream.wheel import WheelReader
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.content import LocalContent
-from patchkit.upstream.web import NoRangesError
+from patchkit.upstream.replies import NoRangesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -48,6 +48,8 @@ class Kind(str, Enum):
 
 FUNCTIONS = frozenset({Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION})
 METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD})
+AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
+"""What a function is once it stands on a class."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import importlib
 import os
 import subprocess
@@ -17,8 +18,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
+from patchkit.changes.objects.torch_ops import Kernels
 from patchkit.changes.sites import Sites
-from patchkit.changes.torch_ops import Kernels
 from patchkit.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
 
@@ -102,6 +103,7 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
+    gc.collect()  # of an earlier test's libraries, with which torch forgets operators by name
     upstream, body = ModuleType("upstream"), ModuleType("body")
     sys.modules["upstream"] = upstream
     exec(UPSTREAM, vars(upstream))

@@ -53,6 +53,8 @@ def write_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         (folder / "__init__.py").write_text(source)
         for body in bodies:
             (folder / f"{body}.py").write_text("raise AssertionError('a body was imported')\n")
+        for other in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
+            monkeypatch.delitem(sys.modules, other)  # the tests have an `upstream` of their own
         importlib.invalidate_caches()
         return folder
 

@@ -12,8 +12,8 @@ from urllib3.util import connection
 
 from patchkit.errors import RequirementError, UpstreamError
 from patchkit.upstream.cache import Page
+from patchkit.upstream.connections import CONNECTIONS
 from patchkit.upstream.releases import find_releases, for_each, prefetch
-from patchkit.upstream.web import CONNECTIONS
 from upstream import archives
 from upstream.server import Shop, serving
 from upstream.shops import WHEEL, Customer

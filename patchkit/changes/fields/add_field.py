@@ -1,0 +1,254 @@
+"""AddField: a dataclass or a pydantic class gets one more field, and stays the same class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import keyword
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+
+from patchkit.changes.fields.dataclass_fields import (
+    Parts,
+    generated_sites,
+    heirs,
+    inserted,
+    parts_of,
+)
+from patchkit.changes.fields.defaults import LateDefault, is_shared, options
+from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.marks import FIELDS, is_pydantic
+from patchkit.changes.resolve import MISSING, Location, locate
+from patchkit.errors import TargetError
+from patchkit.target import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchkit.changes.context import Context
+    from patchkit.changes.sites import Layer, Site, Sites
+    from patchkit.declaration import AddField
+
+_ANNOTATIONS = "__annotations__"
+
+
+@dataclass
+class PreparedField:
+    """
+    A field that only has to be added.
+
+    Args:
+        cls: the class.
+        name: the field.
+        parts: layers on the class, and on the subclasses that have fields of their own.
+        sites: none: the class stays the same object, so nobody has a stale copy.
+
+    """
+
+    cls: type
+    name: str
+    parts: Parts
+    sites: tuple[Site, ...] = ()
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """What has to be rebuilt, with all that embeds it."""
+        return (self.cls,)
+
+    def apply(self) -> None:
+        """
+        Add the field.
+
+        Raises:
+            TargetError: another change of the same group has added it.
+
+        """
+        _refuse_taken(self.cls, self.name)
+        self.parts.apply()
+
+    def undo(self) -> None:
+        """Put the very objects back that the classes held."""
+        self.parts.undo()
+
+
+def prepare(change: AddField, context: Context) -> PreparedField:
+    """
+    Find the class, and refuse what cannot get the field.
+
+    Raises:
+        TargetError: no dataclass and no pydantic class, or one that cannot grow; the field is
+            there by now; its name or type is none.
+
+    """
+    assert context.module is not None
+    cls: Any = locate(context.module, change.place.qualname).value
+    try:
+        _refuse(cls, change.name, context.sites)
+        annotation = _type(change.type, cls, context)
+    except TargetError as error:
+        raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
+    return PreparedField(cls, change.name, Parts(list(_layers(cls, change, annotation, context))))
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+
+def _refuse(cls: Any, name: str, sites: Sites) -> None:
+    if not isinstance(cls, type) or not (FIELDS in vars(cls) or is_pydantic(cls)):
+        raise TargetError(f"found {_kind(cls)}, expected a dataclass or a pydantic model")
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
+        raise TargetError(f"found {name!r}, expected a name for a field")
+    _refuse_taken(cls, name)
+    if FIELDS in vars(cls):
+        _refuse_dataclass(cls, sites)
+    else:
+        _refuse_model(cls, name)
+
+
+def _refuse_taken(cls: type, name: str) -> None:
+    for base in cls.__mro__:
+        if name in vars(base):
+            raise TargetError(f"{base.__name__} has {name!r} by now: {vars(base)[name]!r}")
+        if any(name in vars(base).get(key, ()) for key in (FIELDS, "__pydantic_fields__")):
+            raise TargetError(f"{base.__name__} has a field {name!r} by now")
+
+
+def _refuse_dataclass(cls: type, sites: Sites) -> None:
+    if not cls.__dictoffset__:
+        raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
+    if is_pydantic(cls):
+        return  # its __init__ is pydantic's, which takes what the schema has
+    if "__init__" not in [site.name for site in generated_sites(cls, sites)]:
+        raise TargetError(
+            f"{cls.__name__} has no __init__ that the decorator generated: nobody could pass the "
+            "field"
+        )
+
+
+def _refuse_model(cls: Any, name: str) -> None:
+    if name.startswith("_"):
+        raise TargetError(f"found {name!r}, expected no underscore: a model has no such fields")
+    if "__pydantic_fields__" not in vars(cls):
+        raise TargetError("found a pydantic older than 2.10, expected a newer one")
+    _refuse_incomplete(cls)
+    init = inspect.signature(cls.__init__)
+    if not any(one.kind is one.VAR_KEYWORD for one in init.parameters.values()):
+        raise TargetError(
+            f"the __init__ of {cls.__name__} takes {init}: nobody could pass the field"
+        )
+
+
+def _refuse_incomplete(cls: type) -> None:
+    """Pydantic would go on to replace the fields of a model that it has not completed."""
+    from patchkit.changes.fields.pydantic_classes import (  # noqa: PLC0415 - only where it is one
+        MODEL_FIELDS,
+        complete,
+    )
+
+    for one in (cls, *heirs(cls, MODEL_FIELDS)):
+        if not complete(one):
+            raise TargetError(
+                f"the model {one.__qualname__} is not complete: it names types that are not there"
+            )
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, type):
+        return f"{value!r}"
+    if hasattr(value, "__struct_fields__"):
+        return f"the msgspec.Struct {value.__name__}, which keeps its fields in slots"
+    if hasattr(value, "__attrs_attrs__"):
+        return f"the attrs class {value.__name__}"
+    base = next((one.__name__ for one in value.__mro__ if FIELDS in vars(one)), None)
+    return f"the class {value.__name__}" + (f", an undecorated subclass of {base}" if base else "")
+
+
+def _type(given: Any, cls: type, context: Context) -> Any:
+    found = _evaluated(given, cls, context) if isinstance(given, str) else given
+    if isinstance(found, dataclasses.InitVar) or found is ClassVar or get_origin(found) is ClassVar:
+        raise TargetError(f"found the type {found!r}, expected that of a field with a value")
+    return found
+
+
+def _evaluated(text: str, cls: type, context: Context) -> Any:
+    module = sys.modules.get(cls.__module__, context.module)
+    names = {**vars(context.body), **vars(module)}
+    try:
+        return eval(text, names, dict(vars(cls)))  # noqa: S307 - the row's author's own text
+    except Exception as error:
+        raise TargetError(
+            f"found the type {text!r} ({type(error).__name__}: {error}), expected one of names "
+            f"of {cls.__module__} or of the body"
+        ) from error
+
+
+# -- what is made -------------------------------------------------------------------------------
+
+
+def _layers(
+    cls: type, change: AddField, annotation: Any, context: Context
+) -> Iterator[PreparedLayer]:
+    sites, name = context.sites, change.name
+    yield _annotation(cls, name, annotation, context)
+    yield PreparedLayer(
+        sites.at(Location(cls, name, MISSING, own=False)),
+        context.layer(lambda _: _on_class(cls, change), base=True),
+    )
+    if FIELDS in vars(cls):
+        yield from _dataclass_layers(cls, name, annotation, change.default, context)
+    else:
+        yield from _model_layers(cls, name, annotation, change.default, context)
+
+
+def _on_class(cls: type, change: AddField) -> Any:
+    """What instances read that were made without the field."""
+    if FIELDS in vars(cls) and is_shared(change.default):
+        return change.default
+    return LateDefault(change.name, change.default)
+
+
+def _annotation(cls: type, name: str, annotation: Any, context: Context) -> PreparedLayer:
+    table = cls.__annotations__  # the class's own; Python makes one where there is none
+    if sys.version_info >= (3, 14):  # where to replace it is to lose what it is made from
+        location = Location(table, Item(name), MISSING, own=False)
+        return PreparedLayer(
+            context.sites.at(location), context.layer(lambda _: annotation, base=True)
+        )
+    layer = context.layer(lambda below: {**below, name: annotation}, base=True)
+    return PreparedLayer(context.sites.at(Location(cls, _ANNOTATIONS, table, own=True)), layer)
+
+
+def _dataclass_layers(
+    cls: type, name: str, annotation: Any, default: Any, context: Context
+) -> Iterator[PreparedLayer]:
+    given = dataclasses.field(**options(default), kw_only=True)
+    # The decorator fills in what it needs to know of a field; this one has been through it.
+    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
+    field = vars(stand_in)[FIELDS][name]
+    for one in (cls, *heirs(cls, FIELDS)):
+        if name not in vars(one)[FIELDS]:
+            change = inserted(one, FIELDS, name, field)
+            yield from parts_of(one, change, context.sites, _like(context)).layers
+
+
+def _model_layers(
+    cls: type, name: str, annotation: Any, default: Any, context: Context
+) -> Iterator[PreparedLayer]:
+    from patchkit.changes.fields.pydantic_classes import (  # noqa: PLC0415 - only where it is one
+        MODEL_FIELDS,
+        model_field,
+    )
+
+    for one in (cls, *heirs(cls, MODEL_FIELDS)):
+        table = vars(one)[MODEL_FIELDS]
+        if name not in table:
+            field = model_field(annotation, options(default))
+            layer = context.layer(inserted(one, MODEL_FIELDS, name, field), base=True)
+            yield PreparedLayer(
+                context.sites.at(Location(one, MODEL_FIELDS, table, own=True)), layer
+            )
+
+
+def _like(context: Context) -> Layer:
+    return context.layer(lambda below: below, base=True)

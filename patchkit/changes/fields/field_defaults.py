@@ -1,0 +1,65 @@
+"""The default of a dataclass's field, where a patch has replaced it on the class."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.fields.dataclass_fields import Parts, heirs, parts_of
+from patchkit.changes.fields.defaults import options
+from patchkit.changes.marks import FIELDS
+from patchkit.changes.sites import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from patchkit.changes.sites import Site, Sites
+
+
+def default_parts(site: Site, sites: Sites) -> Iterator[Parts]:
+    """
+    Prepare what makes a class and its subclasses use the replaced default.
+
+    Args:
+        site: the attribute of the class that held the default.
+        sites: every changed attribute of this process.
+
+    """
+    name, owner = str(site.name), site.owner
+    field = vars(owner)[FIELDS][name]
+    for cls in (owner, *heirs(owner, FIELDS)):
+        if vars(cls)[FIELDS].get(name) is field:  # a subclass may have one of its own
+            top = site.layers[-1]
+            yield parts_of(
+                cls, _changed(name, site), sites, Layer(_same, True, top.rank, top.patch)
+            )
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _changed(name: str, site: Site) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**below, name: _with_default(below[name], site.current)}
+
+    return change
+
+
+def _with_default(field: Any, value: Any) -> Any:
+    """A dataclass's field with another default, also where that is pydantic's `Field(…)`."""
+    from dataclasses import MISSING  # noqa: PLC0415 - of the same name as patchkit's
+
+    new, given = copy(field), options(value)
+    if _is_pydantics(field.default):
+        from patchkit.changes.fields.pydantic_classes import with_default  # noqa: PLC0415 - loaded by now
+
+        new.default = with_default(field.default, given)
+    else:
+        new.default = given.get("default", MISSING)
+        new.default_factory = given.get("default_factory", MISSING)
+    return new
+
+
+def _is_pydantics(default: Any) -> bool:
+    return type(default).__module__ == "pydantic.fields"

@@ -1,0 +1,202 @@
+"""
+What patchkit knows of pydantic's insides; no other module does.
+
+Classes are rebuilt with pydantic's public `rebuild_dataclass` and `model_rebuild`. They build
+schemas, but look neither for decorated methods nor for a custom `__init__` again: that is done
+here. Checked with pydantic 2.10 to 2.14; older ones keep
+a model's fields elsewhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.fields.dataclass_fields import generated
+from patchkit.changes.marks import DECORATORS, FIELDS, is_decorated, is_pydantic
+from patchkit.changes.resolve import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+MODEL_FIELDS = "__pydantic_fields__"
+
+_BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
+"""Members of which the schema is built."""
+
+_SCHEMA, _COMPLETE = "__pydantic_core_schema__", "__pydantic_complete__"
+
+
+def is_model(cls: Any) -> bool:
+    """Whether it is a pydantic model (a BaseModel), not a pydantic dataclass."""
+    return is_pydantic(cls) and FIELDS not in vars(cls)
+
+
+def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
+    """
+    Whether a class must be rebuilt once one of its members is another.
+
+    Args:
+        cls: a pydantic class.
+        name: the member.
+        values: what it was and what it is.
+
+    """
+    if name in _BUILT or any(is_decorated(value) for value in values):
+        return True
+    if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
+        return True
+    if is_model(cls):
+        return name in {"__init__", "model_post_init"}
+    # It is called by its name, so only its coming and going matters.
+    return name == "__post_init__" and any(value is MISSING for value in values)
+
+
+def is_whole(cls: Any) -> bool:
+    """Whether it has been built; otherwise it will be at its first use."""
+    return bool(vars(cls).get(_COMPLETE))
+
+
+def forget_schema(cls: Any) -> None:
+    """Keep other classes from copying this one's schema and validator, which are outdated."""
+    if _SCHEMA in vars(cls):
+        delattr(cls, _SCHEMA)
+    setattr(cls, _COMPLETE, False)
+
+
+def forget_handlers(cls: Any) -> None:
+    """A model keeps how it sets each attribute; what was a field may be none now."""
+    vars(cls).get("__pydantic_setattr_handlers__", {}).clear()
+
+
+def complete(cls: Any) -> bool:
+    """Build a model now that waits for its first use; tell whether all its names are there."""
+    if not is_whole(cls):
+        cls.model_rebuild(raise_errors=False, _types_namespace={})
+    return is_whole(cls)
+
+
+def rebuild(cls: Any) -> None:
+    """Build a class's schema, validator, serializer and signature from its fields and methods."""
+    if is_model(cls):
+        forget_handlers(cls)
+        cls.__pydantic_complete__ = True  # it is no news to its hooks
+        cls.model_rebuild(force=True, _types_namespace={})
+    else:
+        _rebuild_dataclass(cls)
+
+
+def collect_decorators(cls: Any, known: Any) -> None:
+    """
+    Find the validators and serializers of a class again, as pydantic did when it made the class.
+
+    Args:
+        cls: a pydantic class; its bases are done.
+        known: what pydantic had found then. It took its marks off the methods, so that only this
+            tells what a method of the class is for.
+
+    """
+    tables: dict[str, dict[str, Any]] = {name: {} for name in _tables(known)}
+    for base in reversed(cls.__mro__[1:]):
+        if is_pydantic(base):
+            _place(tables, cls, vars(base)[DECORATORS])
+    own = _own(cls, known, tables)
+    _place(tables, cls, own)
+    for name, value in tuple(vars(cls).items()):
+        if is_decorated(value):
+            _place(tables, cls, _infos_of(name, value))
+    setattr(cls, DECORATORS, type(known)(**tables))
+    if is_model(cls):
+        _see_hooks(cls)
+
+
+def model_field(annotation: Any, options: dict[str, Any]) -> Any:
+    """Make a model's field."""
+    from pydantic import Field  # noqa: PLC0415 - only where a class is pydantic's
+    from pydantic.fields import FieldInfo  # noqa: PLC0415
+
+    return FieldInfo.from_annotated_attribute(annotation, Field(**options))
+
+
+def with_default(info: Any, options: dict[str, Any]) -> Any:
+    """Copy what `Field(…)` of pydantic returned, with another default."""
+    from pydantic.fields import FieldInfo  # noqa: PLC0415
+
+    new = copy(info)
+    kept = {"default", "default_factory"} ^ set(options)
+    given = {name: value for name, value in info._attributes_set.items() if name not in kept}  # noqa: SLF001
+    new._attributes_set = {**given, **options}  # noqa: SLF001 - what survives later merging
+    empty = FieldInfo(annotation=info.annotation)
+    new.default = options.get("default", empty.default)
+    new.default_factory = options.get("default_factory")
+    return new
+
+
+def _rebuild_dataclass(cls: Any) -> None:
+    from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
+
+    own = vars(cls)["__init__"]
+    # pydantic reads the signature off what the standard decorator would have generated, and then
+    # puts its own __init__ on the class: always the same, and somebody may have wrapped it.
+    cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
+    try:
+        rebuild_dataclass(cls, force=True, _types_namespace={})
+    finally:
+        cls.__init__ = own
+
+
+def _see_hooks(cls: Any) -> None:
+    """A model notes when it is made whether these two are somebody's own."""
+    from pydantic import BaseModel  # noqa: PLC0415
+
+    cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
+    own = cls.model_post_init is not BaseModel.model_post_init
+    cls.__pydantic_post_init__ = "model_post_init" if own else None
+
+
+# -- decorated methods --------------------------------------------------------------------------
+
+
+def _tables(infos: Any) -> dict[str, dict[str, Any]]:
+    return {one.name: getattr(infos, one.name) for one in dataclasses.fields(infos)}
+
+
+def _infos_of(name: str, value: Any) -> Any:
+    from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
+
+    return DecoratorInfos.build(type("StandIn", (), {name: value}))
+
+
+def _own(cls: Any, known: Any, inherited: dict[str, dict[str, Any]]) -> Any:
+    """Those of the known that are the class's own, or come from a base that is not pydantic's."""
+
+    def is_own(name: str) -> bool:
+        return name in vars(cls) or not any(name in table for table in inherited.values())
+
+    tables = {
+        category: {name: one for name, one in table.items() if is_own(name) and hasattr(cls, name)}
+        for category, table in _tables(known).items()
+    }
+    return type(known)(**tables)
+
+
+def _place(tables: dict[str, dict[str, Any]], cls: Any, infos: Any) -> None:
+    """Bind each to the class. A name stays where it was, but in one table only."""
+    for category, name, one in _entries(infos):
+        for other, table in tables.items():
+            if other != category:
+                table.pop(name, None)
+        tables[category][name] = _bound(one, cls)
+
+
+def _entries(infos: Any) -> Iterator[tuple[str, str, Any]]:
+    for category, table in _tables(infos).items():
+        for name, one in table.items():
+            yield category, name, one
+
+
+def _bound(decorator: Any, cls: Any) -> Any:
+    takes = len(inspect.signature(decorator.bind_to_cls).parameters)
+    return decorator.bind_to_cls(*(cls, decorator.cls_ref)[:takes])

@@ -1,0 +1,156 @@
+"""The pydantic classes that are rebuilt in this process, and how they were before."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.fields import pydantic_classes
+from patchkit.changes.fields.embedding import dependents, embedded_early
+from patchkit.changes.marks import DECORATORS
+from patchkit.changes.resolve import MISSING
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from patchkit.changes.sites import Sites
+
+
+@dataclass(eq=False)
+class _Record:
+    """
+    One rebuilt class.
+
+    Args:
+        cls: the class.
+        known: the decorated methods that pydantic had found.
+        is_upstreams: whether `before` is how upstream made it; otherwise it was made while it
+            or a part of it was patched, or was not built yet.
+        before: what rebuilding has changed, as it was.
+        reasons: who asked for it.
+
+    """
+
+    cls: type
+    known: Any
+    is_upstreams: bool
+    before: dict[str, Any] = field(default_factory=dict)
+    reasons: set[object] = field(default_factory=set)
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note what changes meanwhile, also where it ends in an error."""
+        former = dict(vars(self.cls))
+        try:
+            yield
+        finally:
+            new = vars(self.cls)
+            for name in (*former, *(name for name in new if name not in former)):
+                if former.get(name, MISSING) is not new.get(name, MISSING):
+                    self.before.setdefault(name, former.get(name, MISSING))
+
+    def restore(self) -> None:
+        """Put the former objects back."""
+        for name, value in self.before.items():
+            if value is not MISSING:
+                setattr(self.cls, name, value)
+            elif name in vars(self.cls):
+                delattr(self.cls, name)
+
+
+class Rebuilt:
+    """Every rebuilt class."""
+
+    def __init__(self) -> None:
+        self._records: dict[type, _Record] = {}
+
+    def build(self, reason: object, changed: list[type]) -> list[Exception]:
+        """
+        Build changed classes anew, with all that derives from them or embeds them.
+
+        Args:
+            reason: stands for who asks; the same is given to `without`.
+            changed: the classes.
+
+        Returns:
+            What went wrong.
+
+        """
+        classes = dependents(changed)
+        for cls in classes:
+            self._record(cls).reasons.add(reason)
+        return self._build(classes, _heirs_of(changed, classes))
+
+    def without(self, reason: object, changed: list[type]) -> list[Exception]:
+        """
+        Do the same after the change is taken back.
+
+        What nobody else has changed gets its former objects back. So do not those that came later:
+        they are built anew.
+        """
+        classes = dependents(changed)
+        records = self._records
+        classes += [one for one in records if reason in records[one].reasons and one not in classes]
+        for cls in classes:
+            if cls in records and reason not in records[cls].reasons:
+                records[cls].is_upstreams = False
+            self._record(cls).reasons.discard(reason)
+        done = {cls for cls in classes if self._restore(records[cls])}
+        left = [cls for cls in classes if cls not in done]
+        errors = self._build(left, _heirs_of(changed, left))
+        for cls in classes:
+            if not records[cls].reasons:
+                del records[cls]
+        return errors
+
+    def _record(self, cls: type) -> _Record:
+        if cls not in self._records:
+            whole = pydantic_classes.is_whole(cls)
+            self._records[cls] = _Record(cls, vars(cls)[DECORATORS], whole)
+        return self._records[cls]
+
+    def _restore(self, record: _Record) -> bool:
+        """Restore what can be; tell whether that is all of it."""
+        if record.reasons or not record.before:
+            return False
+        record.restore()
+        pydantic_classes.forget_handlers(record.cls)
+        return record.is_upstreams
+
+    def _build(self, classes: list[type], heirs: set[type]) -> list[Exception]:
+        errors: list[Exception] = []
+        whole = [cls for cls in classes if pydantic_classes.is_whole(cls)]
+        steps: list[tuple[type, Callable[[Any], None]]] = []
+        steps += [(cls, self._collect) for cls in classes if cls in heirs]
+        # Of a class that is built later only the fields are read: they have to be the new ones.
+        for built in ([cls for cls in embedded_early(whole) if cls in heirs], whole):
+            steps += [(cls, pydantic_classes.forget_schema) for cls in whole]
+            steps += [(cls, pydantic_classes.rebuild) for cls in built]
+        for cls, step in steps:
+            try:
+                with self._records[cls].noting():
+                    step(cls)
+            except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
+                errors.append(_told(cls, error))
+        return errors
+
+    def _collect(self, cls: type) -> None:
+        pydantic_classes.collect_decorators(cls, self._records[cls].known)
+
+
+def rebuilt(sites: Sites) -> Rebuilt:
+    """Return the record of this process."""
+    return sites.extra(Rebuilt, Rebuilt)  # noqa: S610 - no database here
+
+
+def _heirs_of(changed: list[type], classes: list[type]) -> set[type]:
+    """Return those that may inherit a changed method."""
+    return {cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)}
+
+
+def _told(cls: type, error: Exception) -> Exception:
+    told = TargetError(f"{cls.__module__}:{cls.__qualname__} cannot be rebuilt: {error}")
+    told.__cause__ = error
+    return told

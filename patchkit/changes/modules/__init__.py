@@ -1,0 +1,1 @@
+"""Provide, BeforeImport, AfterImport: a module that is lacking, and what runs beside one."""

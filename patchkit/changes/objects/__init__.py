@@ -1,0 +1,1 @@
+"""Replace, Wrap, Add: an object of the body at a target's place, whatever that place is."""

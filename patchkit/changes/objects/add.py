@@ -1,0 +1,113 @@
+"""Add: a new attribute, a new item of a mapping, a new member of an enum, a new kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.objects import enums, torch_ops
+from patchkit.changes.objects.facades import shared
+from patchkit.changes.objects.signature import refused_call
+from patchkit.changes.objects.substitutes import body_object, refuse_fixed, substitute
+from patchkit.changes.resolve import MISSING, Location, locate_free
+from patchkit.errors import TargetError
+from patchkit.target import Item
+
+if TYPE_CHECKING:
+    from patchkit.changes.context import Context
+    from patchkit.declaration import Add
+
+
+def prepare(change: Add, context: Context) -> PreparedLayer:
+    """
+    Resolve the owner, and see that upstream has nothing there.
+
+    Raises:
+        TargetError: it has by now, or nothing can be put there.
+
+    """
+    assert context.module is not None
+    words = f"Add({change.target!r})"
+    location = locate_free(context.module, change.place.qualname)
+    new = body_object(context, change.by)
+    if op := torch_ops.op_at(location, context.sites):
+        return _kernel(words, op, new, context)
+    _refuse_present(words, location, context)
+    if enums.becomes_member(location, new):
+        return _member(words, location, new, context)
+    _refuse_no_mapping(words, location)
+    refuse_fixed(location, words)
+    return _layer(location, substitute(location, new), context)
+
+
+def _member(words: str, location: Location, new: Any, context: Context) -> PreparedLayer:
+    name = location.name.key if isinstance(location.name, Item) else location.name
+    try:
+        member = enums.new_member(location.owner, str(name), new)
+    except TargetError as error:
+        raise TargetError(f"{words}: {error}") from error
+    return _layer(shared(context.sites, enums.Members(location.owner)).at(name), member, context)
+
+
+def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> PreparedLayer:
+    for place in op.places:
+        _refuse_present(words, place, context)
+    if not callable(new):
+        raise TargetError(f"{words}: found {new!r}, expected a function")
+    if fault := refused_call(op.like, new):
+        raise TargetError(f"{words}: it {fault}")
+    return _layer(op.places[0], op.seal(new), context)
+
+
+def _layer(location: Location, value: Any, context: Context) -> PreparedLayer:
+    layer = context.layer(lambda _: value, base=True)
+    return PreparedLayer(context.sites.at(location), layer)
+
+
+def _refuse_present(words: str, location: Location, context: Context) -> None:
+    if location.value is MISSING or _is_everybodys(location):
+        return
+    raise TargetError(
+        f"{words}: {_whose(location, context)} has it: found {_short(location.value)}; "
+        f"{_advice(location.value)}"
+    )
+
+
+def _is_everybodys(location: Location) -> bool:
+    """Whether the owner has it only as every class and instance has."""
+    if location.own or isinstance(location.name, Item):
+        return False
+    return vars(object).get(location.name) is location.value
+
+
+def _whose(location: Location, context: Context) -> str:
+    if context.sites.holds(location.owner, location.name):
+        return "another patch adds or changes the same, and upstream or that one"
+    owner = location.owner
+    if location.own or isinstance(location.name, Item):
+        return "upstream"
+    classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
+    named = (cls for cls in classes if location.name in vars(cls))
+    found = next(named, None)
+    return f"upstream's {found.__module__}.{found.__qualname__}" if found else "upstream"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _advice(value: Any) -> str:
+    if isinstance(value, (list, set)):
+        return (
+            "to extend it, Replace it with one that the body has made from it, or let an "
+            "AfterImport do it and return what takes that back"
+        )
+    return "retire the patch if upstream has it now, or use Replace"
+
+
+def _refuse_no_mapping(words: str, location: Location) -> None:
+    kind = type(location.owner)
+    if not isinstance(location.name, Item) or hasattr(kind, "keys"):
+        return
+    raise TargetError(f"{words}: found a {kind.__name__}, expected a mapping; {_advice([])}")

@@ -1,0 +1,145 @@
+"""
+Replace: the target becomes the body's object.
+
+Most targets are one attribute or item. Where upstream reads something else (an enum's tables, a
+kernel's launcher, torch's dispatcher), that is where the object goes.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.marks import is_decorated
+from patchkit.changes.objects import callables, enums, kernels, torch_ops
+from patchkit.changes.objects.facades import shared
+from patchkit.changes.objects.signature import refused_call
+from patchkit.changes.objects.substitutes import body_object, refuse_fixed, substitute
+from patchkit.changes.resolve import MISSING, Location, locate, locate_free
+from patchkit.changes.together import PreparedTogether
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from patchkit.changes.context import Context, Prepared
+    from patchkit.declaration import Replace
+
+
+def prepare(change: Replace, context: Context) -> Prepared:
+    """
+    Resolve and check a replacement.
+
+    Raises:
+        TargetError: nothing to replace, no object to replace it with, a place that takes none, a
+            class by something that does not derive from it, or a function by one that cannot be
+            called like it.
+
+    """
+    assert context.module is not None
+    qualname = change.place.qualname
+    location = locate_free(context.module, qualname)
+    new = body_object(context, change.by)
+    if special := _special(change, location, new, context):
+        return special
+    if location.value is MISSING:
+        locate(context.module, qualname)  # raises, and says what is near
+    return _plain(change, location, new, context)
+
+
+def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
+    words = f"Replace({change.target!r})"
+    if not change.unrelated:
+        _refuse_unrelated(words, location.value, new)
+    value = substitute(location, new, unrelated=change.unrelated)
+    if not change.unrelated:
+        _refuse_call(change, location.value, value)
+    refuse_fixed(location, words)
+    part = _layer(location, value, context)
+    callables.follow_registrations(part.site, context.sites)
+    captured = torch_ops.kernels_of(location, context.sites)
+    if not captured:
+        return part
+    return PreparedTogether([part, *(_layer(place, new, context) for place in captured)])
+
+
+def _special(change: Replace, location: Location, new: Any, context: Context) -> Prepared | None:
+    if enums.member_name(location) is not None and location.value is not MISSING:
+        return _member(change, location, new, context)
+    if (op := torch_ops.op_at(location, context.sites)) and not _is_of_kind(location.value, new):
+        return _op(change, op, new, context)
+    if change.unrelated or not isinstance(new, FunctionType):
+        return None
+    if kernels.is_kernel(location.value):
+        run = kernels.launched(location.value, new)
+        return _layer(kernels.launch(location.value), run, context)
+    dispatcher = getattr(location.value, "dispatcher", location.value)
+    if callables.is_dispatcher(dispatcher) and not callables.is_dispatcher(new):
+        _refuse_call(change, dispatcher, new)
+        place = callables.implementations(context.sites, dispatcher).at(object)
+        return _layer(place, new, context)
+    return None
+
+
+def _is_of_kind(old: Any, new: Any) -> bool:
+    """Whether one operator takes the place of another, under the name alone."""
+    return old is not MISSING and isinstance(new, type(old))
+
+
+def _member(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
+    name = enums.member_name(location)
+    assert name is not None
+    try:
+        facade, value = enums.changed_member(location.owner, name, new, anew=change.unrelated)
+    except TargetError as error:
+        raise TargetError(f"Replace({change.target!r}): {error}") from error
+    return _layer(shared(context.sites, facade).at(name), value, context)
+
+
+def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepared:
+    words = f"Replace({change.target!r})"
+    if not callable(new):
+        raise TargetError(f"{words}: found {new!r}, expected a function")
+    if not change.unrelated:
+        _refuse_call(change, op.like, new)
+    if any(place.value is MISSING for place in op.places):
+        raise TargetError(f"{words}: there is no such kernel yet; Add it")
+    return _layers(op.places, op.seal(new), context)
+
+
+def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
+    return PreparedTogether([_layer(place, value, context) for place in places])
+
+
+def _layer(place: Location, value: Any, context: Context) -> PreparedLayer:
+    layer = context.layer(lambda _: value, base=True)
+    return PreparedLayer(context.sites.at(place), layer)
+
+
+def _refuse_call(change: Replace, old: Any, new: Any) -> None:
+    if fault := refused_call(old, new):
+        raise TargetError(
+            f"Replace({change.target!r}): {change.by} {fault} (unrelated=True allows another)"
+        )
+
+
+def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
+    if isinstance(old, type) and not (isinstance(new, type) and issubclass(new, old)):
+        raise TargetError(
+            f"{words}: found {new!r}, expected a class that derives from "
+            f"{old.__module__}.{old.__qualname__} (unrelated=True allows another)"
+        )
+    if _is_code(old) and not (callable(new) or _is_code(new)):
+        raise TargetError(
+            f"{words}: found {new!r}, expected something to call in place of {old!r} "
+            "(unrelated=True allows another)"
+        )
+
+
+def _is_code(value: Any) -> bool:
+    if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
+        return True
+    if is_decorated(value):
+        return True
+    return callables.is_known(value) or (kernels.is_kernel(value) and not callable(value))

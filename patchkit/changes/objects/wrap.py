@@ -1,0 +1,195 @@
+"""
+Wrap: the body's function runs around the target.
+
+The result is a plain function wherever the target can be one: torch.compile traces a
+`wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
+no function can stand for (builtins, callable instances).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.marks import is_decorated
+from patchkit.changes.objects import callables, kernels, torch_ops
+from patchkit.changes.objects.shapes import around_bound, around_function, around_method
+from patchkit.changes.objects.signature import refused_call
+from patchkit.changes.objects.substitutes import is_method, refuse_fixed
+from patchkit.changes.resolve import MISSING, Location, locate, locate_free
+from patchkit.changes.together import PreparedTogether
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.changes.context import Context, Prepared
+    from patchkit.changes.sites import Site
+    from patchkit.declaration import Wrap
+
+
+def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
+    """What a wrapper is called like."""
+
+
+def prepare(change: Wrap, context: Context) -> Prepared:
+    """
+    Resolve a target and try the wrapper on it.
+
+    Raises:
+        TargetError: the target is not there, or nothing that can be wrapped.
+
+    """
+    assert context.module is not None
+    location = locate_free(context.module, change.place.qualname)
+    by = context.object_named(change.by)
+    if not callable(by):
+        raise TargetError(f"Wrap({change.target!r}): found {by!r}, expected a function")
+    if fault := refused_call(_convention, by):
+        raise TargetError(f"Wrap({change.target!r}): {change.by} {fault}")
+    if op := torch_ops.op_at(location, context.sites):
+        return _op(change, op, by, context)
+    if location.value is MISSING:
+        locate(context.module, change.place.qualname)  # raises, and says what is near
+    return _plain(change, location, by, context)
+
+
+def _plain(change: Wrap, location: Location, by: Any, context: Context) -> Prepared:
+    if kernels.is_kernel(location.value):
+        location = kernels.launch(location.value)
+    refuse_fixed(location, f"Wrap({change.target!r})")
+    part = wrapped_at(location, by, context, change.target)
+    callables.follow_registrations(part.site, context.sites)
+    captured = torch_ops.kernels_of(location, context.sites)
+    if not captured:
+        return part
+    around = [wrapped_at(place, by, context, change.target) for place in captured]
+    return PreparedTogether([part, *around])
+
+
+def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
+    words = f"Wrap({change.target!r})"
+    if op.closed:
+        raise TargetError(f"{words}: {op.closed}")
+    if any(place.value is MISSING for place in op.places):
+        raise TargetError(f"{words}: there is no such kernel")
+    parts = [wrapped_at(place, by, context, change.target, op.seal) for place in op.places]
+    return PreparedTogether(parts)
+
+
+def wrapped_at(
+    location: Location,
+    by: Any,
+    context: Context,
+    target: str,
+    seal: Callable[[Any], Any] | None = None,
+) -> PreparedLayer:
+    """
+    Prepare a wrapper around what one location holds.
+
+    Args:
+        location: the place.
+        by: the wrapper.
+        context: where the change works.
+        target: for the error message.
+        seal: what the result goes through in the end.
+
+    Raises:
+        TargetError: there is nothing that can be wrapped.
+
+    """
+    site = context.sites.at(location)
+    make = functools.partial(_wrapper, by=by, location=location)
+    if not isinstance(location.owner, (type, ModuleType)) and not site.own:
+        make = functools.partial(_instance_wrapper, by=by, site=site)
+    try:
+        make(location.value)
+    except TypeError as error:
+        raise TargetError(f"Wrap({target!r}): {error}") from error
+    whole = make if seal is None else lambda value: seal(make(value))
+    return PreparedLayer(site, context.layer(whole))
+
+
+def _wrapper(value: Any, *, by: Any, location: Location) -> Any:
+    in_class = isinstance(location.owner, type)
+    if isinstance(value, staticmethod):
+        return staticmethod(_function(value.__func__, by))
+    if isinstance(value, classmethod):
+        return classmethod(_method(value.__func__, by))
+    if isinstance(value, property):
+        return _property(value, by)
+    if isinstance(value, functools.cached_property):
+        return _cached_property(value, by)
+    if isinstance(value, type):
+        raise TypeError(
+            f"found the class {value.__name__}, expected a function or method; wrap its "
+            "__init__ or __new__, or use Replace"
+        )
+    if is_decorated(value):
+        return dataclasses.replace(value, wrapped=_wrapper(value.wrapped, by=by, location=location))
+    if callables.is_known(value):
+        return _called_like(location, callables.around_known(value, by, in_class=in_class), value)
+    return (_method if in_class else _function)(value, by)
+
+
+def _called_like(location: Location, made: Any, value: Any) -> Any:
+    """Name a function that stands for what has no name; pickle looks for it there."""
+    owner, function = location.owner, getattr(made, "__func__", made)
+    name = str(location.name)
+    if isinstance(owner, (type, ModuleType)) and not hasattr(value, "__name__"):
+        in_class = isinstance(owner, type)
+        function.__name__ = name
+        function.__qualname__ = f"{owner.__qualname__}.{name}" if in_class else name
+        function.__module__ = owner.__module__ if in_class else owner.__name__
+    return made
+
+
+def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
+    """Python binds nothing that lies in an instance's own dict, so that is done here."""
+    if value is not site.original or not hasattr(value, "__get__"):
+        return _function(value, by)
+    if hasattr(value, "__set__"):
+        raise TypeError(f"found {value!r} of the instance's class, expected a method")
+    return _function(value.__get__(site.owner, type(site.owner)), by)
+
+
+def _function(function: Any, by: Any) -> Any:
+    if isinstance(function, FunctionType):
+        return around_function(function, by)
+    if callables.is_known(function):
+        return callables.around_known(function, by, in_class=False)
+    return around_bound(function, by) if is_method(function) else _proxy(function, by)
+
+
+def _method(function: Any, by: Any) -> Any:
+    if isinstance(function, FunctionType):
+        return around_method(function, by)
+    if callables.is_known(function):
+        return callables.around_known(function, by, in_class=True)
+    return _proxy(function, by)
+
+
+def _property(value: property, by: Any) -> property:
+    if value.fget is None:
+        raise TypeError("found a property without a getter, expected one with")
+    return value.getter(_method(value.fget, by))
+
+
+def _cached_property(value: Any, by: Any) -> Any:
+    new = functools.cached_property(_method(value.func, by))
+    new.attrname = value.attrname
+    return new
+
+
+def _proxy(value: Any, by: Any) -> Any:
+    if not callable(value):
+        raise TypeError(f"found {value!r}, expected something to call")
+    try:
+        from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
+    except ImportError as error:
+        found = f"found {value!r}, which is no Python function"
+        raise TypeError(f"{found}; to wrap it, install vllm-patchkit[wrapt]") from error
+    return FunctionWrapper(value, by)

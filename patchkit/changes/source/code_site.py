@@ -1,0 +1,217 @@
+"""
+Functions whose code is edited. Several edits may lie on one; any can be taken off, in any order.
+
+The function object stays; its code is always compiled from the original text with the edits that
+are left, and is the very original once none is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from patchkit.changes.source.edited_file import publish
+from patchkit.changes.source.mismatch import describe
+from patchkit.changes.source.rewriting import MiscountError, rewrite
+from patchkit.changes.source.source_text import Source
+from patchkit.errors import TargetError, UndoError
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
+    from patchkit.changes.source.function_text import FunctionText
+    from patchkit.changes.source.rewriting import Wanted
+
+
+@dataclass(frozen=True, eq=False)
+class CodeEdit:
+    """
+    One patch's part in a function's code.
+
+    Args:
+        words: the change, for messages.
+        wanted: what is to be edited.
+        rank: orders edits, whenever they came: place of the row among rows, and of the change in
+            its row.
+
+    """
+
+    words: str
+    wanted: Wanted
+    rank: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Built:
+    """
+    What a function is to have.
+
+    Args:
+        edits: those that it comes from, in order.
+        values: the function's attributes that become others, by their names.
+
+    """
+
+    edits: tuple[CodeEdit, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+class CodeSite:
+    """
+    One function.
+
+    Args:
+        function: not edited yet.
+        edited: the functions that are; this one is among them as long as it is.
+
+    Raises:
+        TargetError: its source cannot be had.
+
+    """
+
+    def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
+        self.function = function
+        self._edited = edited
+        self._source = Source(function)
+        self._edits: list[CodeEdit] = []
+        self._coming: dict[tuple[int, int], CodeEdit] = {}
+        self._built = Built()
+        self._original: dict[str, Any] = {"__code__": function.__code__}
+        self._known: dict[str, list[Any]] = {"__code__": []}
+
+    def prepare(self, edit: CodeEdit) -> Built:
+        """
+        Build the function with one more edit, after those of the same row that are to come.
+
+        Raises:
+            TargetError: this edit or a later one finds no match.
+
+        """
+        if not self._is_ours():
+            raise TargetError(f"{self._words} was changed by somebody else")
+        row, _ = edit.rank
+        before = [one for one in self._coming.values() if one.rank[0] == row]
+        built = self._build([*self._edits, *(one for one in before if one.rank < edit.rank), edit])
+        self._coming[edit.rank] = edit
+        return built
+
+    def put(self, edit: CodeEdit, built: Built) -> None:
+        """Put an edit on; it finds its place by its rank. `built` is what `prepare` returned."""
+        self._coming.pop(edit.rank, None)
+        edits = [*self._edits, edit]
+        if set(built.edits) != set(edits):
+            built = self._build(edits)
+        self._edits = edits  # noted first: what is torn off in the middle can be taken back
+        self._set(built)
+
+    def take(self, edit: CodeEdit) -> None:
+        """
+        Take an edit off, if it is on; also one that was put on by half.
+
+        Raises:
+            UndoError: somebody else has changed the code since, and it is left as it is; or
+                a later edit changes text of this one, which so stays until that is taken off.
+
+        """
+        if edit not in self._edits:
+            return
+        self._edits.remove(edit)
+        if not self._is_ours():
+            raise UndoError(f"{self._words} was changed by somebody else; it is left as it is")
+        try:
+            built = self._build(self._edits)
+        except TargetError as error:
+            self._set_beside(edit, error)
+        else:
+            self._set(built)
+
+    def _set_beside(self, edit: CodeEdit, error: TargetError) -> None:
+        """Leave in effect what the edits that are left build on."""
+        if edit not in self._built.edits:
+            return  # it was torn off before anything was changed
+        try:
+            built = self._build([one for one in self._built.edits if one is not edit])
+        except TargetError:
+            raise UndoError(
+                f"{edit.words} stays in effect until the edit is undone that builds on it: {error}"
+            ) from error
+        self._set(built)
+
+    @property
+    def _words(self) -> str:
+        return f"the code of {self.function.__module__}.{self.function.__qualname__}"
+
+    def _build(self, edits: list[CodeEdit]) -> Built:
+        if not edits:
+            return Built()
+        ordered = tuple(sorted(edits, key=lambda edit: edit.rank))
+        function = self._source.text
+        for edit in ordered:
+            function = self._rewritten(function, edit)
+        try:
+            return Built(ordered, self._values(function))
+        except TargetError as error:
+            words = dict.fromkeys(edit.words for edit in ordered)
+            raise TargetError(f"{', '.join(words)}: {error}") from error
+
+    def _rewritten(self, function: FunctionText, edit: CodeEdit) -> FunctionText:
+        try:
+            return rewrite(function, edit.wanted)
+        except MiscountError as error:
+            said = describe(error, edit.wanted, self._source.place)
+            raise TargetError(f"{edit.words}: {said}") from error
+        except TargetError as error:
+            raise TargetError(f"{edit.words}: {error}") from error
+
+    def _values(self, function: FunctionText) -> dict[str, Any]:
+        filename = publish(self._source.module_text(function.text), self._source.place.file)
+        code = self._source.compiled(function.text, filename)
+        old = self._source.text
+        if function.text.startswith(old.text[: old.header_end]):
+            return {"__code__": code}
+        from patchkit.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
+
+        values = edited_values(
+            self.function, (self._original["__code__"], old.header), (code, function.header)
+        )
+        return {**values, "__code__": code}
+
+    def _is_ours(self) -> bool:
+        """Whether the function has its own code and defaults, or any that were ever put there."""
+        return all(
+            any(getattr(self.function, name) is known for known in (value, *self._known[name]))
+            for name, value in self._original.items()
+        )
+
+    def _set(self, built: Built) -> None:
+        for name, value in built.values.items():
+            self._original.setdefault(name, getattr(self.function, name))
+            self._known.setdefault(name, []).append(value)
+        self._built = built
+        (self._edited.add if built.edits else self._edited.discard)(self)
+        for name, original in self._original.items():
+            value = built.values.get(name, original)
+            if getattr(self.function, name) is not value:
+                setattr(self.function, name, value)
+
+
+class CodeSites:
+    """The functions of this process that are edited, or are about to be."""
+
+    def __init__(self) -> None:
+        self._edited: set[CodeSite] = set()
+        self._sites: WeakValueDictionary[int, CodeSite] = WeakValueDictionary()
+
+    def at(self, function: FunctionType) -> CodeSite:
+        """
+        Return the site of a function.
+
+        Raises:
+            TargetError: its source cannot be had.
+
+        """
+        site = self._sites.get(id(function))
+        if site is None:
+            site = self._sites[id(function)] = CodeSite(function, self._edited)
+        return site

@@ -1,0 +1,154 @@
+"""One edit of a function's text: the fragment found, and what comes in its place put in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.changes.source.fitting import Fitting
+from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.lexing import NEWLINE, LexicalError, Token, lex
+from patchkit.changes.source.matching import column, find, read
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from patchkit.changes.source.matching import Match, Reading
+
+_REST_OF_LINE = re.compile(r"[ \t\f]*(#[^\n]*)?(\n|\Z)")
+
+
+class Wanted(NamedTuple):
+    """
+    What is to be edited, as it was declared.
+
+    Args:
+        old: the fragment.
+        new: what comes in its place.
+        times: how often the fragment has to occur.
+
+    """
+
+    old: str
+    new: str
+    times: int = 1
+
+
+class MiscountError(TargetError):
+    """
+    The fragment does not occur as often as it should.
+
+    Args:
+        fragment: the fragment's tokens.
+        function: where it was looked for.
+        starts: the places where it occurs.
+
+    """
+
+    def __init__(self, fragment: list[Token], function: FunctionText, starts: list[int]) -> None:
+        super().__init__(f"it occurs {len(starts)} times")
+        self.fragment, self.function, self.starts = fragment, function, starts
+
+
+def rewrite(function: FunctionText, wanted: Wanted) -> FunctionText:
+    """
+    Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
+
+    Raises:
+        MiscountError: the fragment does not occur as often as it should.
+        TargetError: `old` or `new` is no Python, or `new` leaves the function.
+
+    """
+    fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
+    if all(token.kind == NEWLINE for token in fragment):
+        raise TargetError(f"found old={wanted.old!r}, expected code")
+    reading = read(function.tokens)
+    matches = find(fragment, reading)
+    if len(matches) != wanted.times:
+        raise MiscountError(fragment, function, [match.start for match in matches])
+    text = function.text
+    for match in reversed(matches):
+        fitting = Fitting(_normal(wanted.new), new, fragment[0], match.pairs)
+        text = _Spot(text, reading, match).filled(fitting)
+    after = FunctionText(text)
+    if "\n" in wanted.new and after.end != len(text):
+        raise TargetError(f"found new={wanted.new!r}, which ends the function, expected its inside")
+    return after
+
+
+def _normal(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _tokens(text: str, field: str) -> list[Token]:
+    try:
+        return list(lex(_normal(text)))
+    except LexicalError as error:
+        raise TargetError(f"{field}: {error}") from error
+
+
+class _Spot:
+    """One place of the text where something else comes in."""
+
+    def __init__(self, text: str, reading: Reading, match: Match) -> None:
+        self._text = text
+        self._before, self._after = text[: match.start], text[match.end :]
+        self._tokens = reading.tokens
+        self._first = next(n for n, one in enumerate(self._tokens) if one.start == match.start)
+        self._next = next(
+            (one for one in self._tokens[self._first :] if one.start >= match.end), None
+        )
+
+    def filled(self, fitting: Fitting) -> str:
+        """Return the text with the other in its place."""
+        rest = _REST_OF_LINE.match(self._after)
+        if not fitting.is_empty:
+            new = fitting.text(self._margin, lead=self._may_break, trail=rest is not None)
+            return self._before + new + self._after
+        if rest is None or not self._is_whole:
+            return self._before + self._after
+        if self._leaves_block_empty:
+            return f"{self._before}pass{self._after}"
+        return self._text[: self._line_start(len(self._before))] + self._after[rest.end() :]
+
+    @property
+    def _margin(self) -> str:
+        """The indentation of the line; of the statement, where its last bracket is closed here."""
+        if self._next is None or not self._next.depth:
+            lines = (one.margin for one in reversed(self._tokens[: self._first + 1]))
+            return next((margin for margin in lines if margin is not None), "")
+        line = self._text[self._line_start(len(self._before)) :]
+        return line[: len(line) - len(line.lstrip(" \t\f"))]
+
+    def _line_start(self, at: int) -> int:
+        return self._text.rfind("\n", 0, at) + 1
+
+    @property
+    def _may_break(self) -> bool:
+        """Whether a comment line may come before it."""
+        first = self._tokens[self._first]
+        return first.margin is not None or first.depth > 0
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether whole statements stand here."""
+        begins = self._tokens[self._first].margin is not None or self._is_header(self._first - 1)
+        return begins and (self._next is None or self._next.kind == NEWLINE)
+
+    @property
+    def _leaves_block_empty(self) -> bool:
+        first = self._tokens[self._first]
+        if first.margin is None:  # `if x: first`
+            return True
+        if not self._is_header(self._first - 2):
+            return False
+        rest = (one for one in self._tokens[self._first :] if self._is_later_line(one))
+        following = next(rest, None)
+        return following is None or column(following) < column(first)
+
+    def _is_later_line(self, token: Token) -> bool:
+        after = self._next is not None and token.start > self._next.start
+        return after and token.margin is not None
+
+    def _is_header(self, number: int) -> bool:
+        token = self._tokens[number]
+        return number >= 0 and token.text == ":" and not token.depth

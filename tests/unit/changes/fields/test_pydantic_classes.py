@@ -1,0 +1,347 @@
+"""What is changed of pydantic dataclasses and models acts wherever they are built in."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import inspect
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import packages
+import pydantic
+import pytest
+from packages import World
+
+from changes.fields import configs
+from changes.fields.configs import CONFIG, classes_of, execute, refused
+from changes.fields.groups import Upstream, assert_same, held
+from patchkit import Add, AddField, Replace, Role, Wrap
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from patchkit.declaration import Change
+
+upstream = configs.upstream
+world = packages.world
+
+
+@pytest.mark.parametrize("name", ["Config", "Derived"])
+def test_an_added_field_is_validated(upstream: Upstream, name: str) -> None:
+    """Values are converted and refused by its type, on the class and its subclasses."""
+    upstream.apply(AddField(CONFIG, "extra", "int", 3))
+    cls = getattr(upstream.module, name)
+    assert (cls().extra, cls(extra="4").extra) == (3, 4)
+    assert refused(cls, extra="x")
+    assert refused(cls, strange=1)
+
+
+def test_whatever_embeds_the_class_knows_the_field(upstream: Upstream) -> None:
+    """Directly, in containers, at the second hand, in a model."""
+    upstream.apply(AddField(CONFIG, "extra", "int", 3))
+    module, given = upstream.module, {"extra": "4"}
+    assert module.Outer(config=given).config.extra == 4
+    assert module.Outer(configs={"a": [given]}).configs["a"][0].extra == 4
+    assert module.Outermost(outer={"config": given}).outer.config.extra == 4
+    assert module.Model(config=given).config.extra == 4
+    assert module.Heir(config=given).config.extra == 4
+    assert module.Holder(model={"config": given}).model.config.extra == 4
+    assert refused(module.Outermost, outer={"config": {"extra": "x"}})
+    dumped = pydantic.TypeAdapter(module.Outermost).dump_python(module.Outermost())
+    assert dumped["outer"]["config"]["extra"] == 3
+
+
+def test_a_model_gets_a_field(upstream: Upstream) -> None:
+    """With its subclass and those that hold it; instances made earlier read the default."""
+    old = upstream.module.Model()
+    upstream.apply(AddField("upstream:Model", "extra", "list[int]", [3]))
+    model, heir = upstream.module.Model, upstream.module.Heir
+    assert (model().extra, heir(extra=["4"]).extra, old.extra) == ([3], [4], [3])
+    assert list(heir.model_fields) == ["size", "config", "extra", "more"]
+    assert upstream.module.Holder(model={"extra": ["5"]}).model.extra == [5]
+    assert refused(model, extra="x")
+    assert "extra" in inspect.signature(model).parameters
+    assert model(extra=[1]).model_dump()["extra"] == [1]
+    assert pickle.loads(pickle.dumps(model(extra=[1]))) == model(extra=[1])
+
+
+def test_a_model_with_an_init_by_hand(upstream: Upstream) -> None:
+    """One that does not take every keyword could not be given the field."""
+    execute(upstream, "class ByHand(BaseModel):\n    def __init__(self): ...")
+    with pytest.raises(TargetError, match=r"the __init__ of ByHand takes .*nobody could pass"):
+        upstream.apply(AddField("upstream:ByHand", "extra", "int", 3))
+
+
+RING = """
+@dataclass
+class Left:
+    right: Optional['Right'] = None
+@dataclass
+class Right:
+    left: Optional[Left] = None
+"""
+
+
+def test_classes_that_embed_each_other(upstream: Upstream) -> None:
+    """All the way round, the class is the new one."""
+    execute(upstream, RING)
+    left, right = upstream.module.Left, upstream.module.Right
+    left(), right()
+    undo = upstream.apply(AddField("upstream:Left", "extra", "int", 3))
+    given = {"left": {"right": {"left": {"extra": "4"}}}}
+    assert right(**given).left.right.left.extra == 4
+    assert left(right=given).right.left.right.left.extra == 4
+    undo()
+    assert not hasattr(right(**given).left.right.left, "extra")
+
+
+def test_a_model_that_waits_for_a_name(upstream: Upstream) -> None:
+    """One that can be completed by now is; one that cannot is told."""
+    execute(upstream, "class Waiting(BaseModel):\n    other: 'Coming'")
+    change = AddField("upstream:Waiting", "extra", "int", 3)
+    with pytest.raises(TargetError, match="the model Waiting is not complete"):
+        upstream.apply(change)
+    execute(upstream, "class Coming(BaseModel): ...")
+    undo = upstream.apply(change)
+    assert upstream.module.Waiting(other={}, extra="4").extra == 4
+    undo()
+    assert "extra" not in upstream.module.Waiting.model_fields
+
+
+def test_a_models_hook_is_not_called_again(upstream: Upstream) -> None:
+    """It is told of its completion, which is over."""
+    upstream.module.told = []
+    execute(upstream, HOOKED)
+    before = list(upstream.module.told)
+    upstream.apply(AddField("upstream:Hooked", "extra", "int", 3))
+    assert upstream.module.told == before
+
+
+HOOKED = """
+class Hooked(BaseModel):
+    @classmethod
+    def __pydantic_on_complete__(cls):
+        told.append(cls)
+"""
+
+
+def test_a_models_attribute_that_was_an_extra_one(upstream: Upstream) -> None:
+    """Once it is a field, setting it sets the field."""
+    execute(upstream, "class Open(BaseModel):\n    model_config = ConfigDict(extra='allow')")
+    upstream.module.Open().extra = 1
+    upstream.apply(AddField("upstream:Open", "extra", "int", 3))
+    thing = upstream.module.Open()
+    thing.extra = 4
+    assert (vars(thing), thing.model_extra) == ({"extra": 4}, {})
+
+
+def test_a_models_attribute_after_undo(upstream: Upstream) -> None:
+    """What could be set as a field cannot be set any more."""
+    undo = upstream.apply(AddField("upstream:Model", "extra", "int", 3))
+    upstream.module.Model().extra = 4
+    undo()
+    with pytest.raises(ValueError, match="extra"):
+        upstream.module.Model().extra = 5
+
+
+def test_a_models_private_attribute_is_no_field(upstream: Upstream) -> None:
+    with pytest.raises(TargetError, match="expected no underscore"):
+        upstream.apply(AddField("upstream:Model", "_extra", "int", 3))
+
+
+WRITTEN = """
+@dataclass
+class Written:
+    size: int = Field(default=1, gt=0)
+    extra: int = field(default=3, kw_only=True)
+@dataclass
+class Grown:
+    size: int = Field(default=1, gt=0)
+"""
+
+
+def test_the_class_is_as_it_would_be_written(upstream: Upstream) -> None:
+    """Fields, signature, repr, copies and pickles, beside a class that was written so."""
+    execute(upstream, WRITTEN)
+    written, grown = upstream.module.Written, upstream.module.Grown
+    upstream.apply(AddField("upstream:Grown", "extra", "int", 3))
+    assert inspect.signature(grown) == inspect.signature(written)
+    assert [f.name for f in dataclasses.fields(grown)] == [
+        f.name for f in dataclasses.fields(written)
+    ]
+    assert repr(grown(extra=4)) == repr(written(extra=4)).replace("Written", "Grown")
+    assert list(grown.__pydantic_fields__) == list(written.__pydantic_fields__)
+    thing = grown(extra=4)
+    assert copy.deepcopy(thing) == thing == pickle.loads(pickle.dumps(thing)) != grown()
+
+
+def test_a_standard_dataclass_inside_a_pydantic_one(upstream: Upstream) -> None:
+    """Pydantic has copied its fields into the class that embeds it."""
+    upstream.apply(AddField("upstream:Standard", "extra", "int", 3))
+    assert upstream.module.HoldsStandard(standard={"extra": "4"}).standard.extra == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "hidden"),
+    [
+        (Replace(f"{CONFIG}.check_name", by="check_name"), "a?", 1),
+        (Replace(f"{CONFIG}.check_name", by="earlier"), "A", 1),
+        (Replace(f"{CONFIG}.check_all", by="check_all"), "a!", -1),
+        (Wrap(f"{CONFIG}.check_name", by="by"), "a!*", 1),
+    ],
+)
+@pytest.mark.parametrize("place", ["Config", "Derived", "Outer", "Outermost"])
+def test_a_changed_validator_acts(
+    upstream: Upstream, change: Change, name: str, hidden: int, place: str
+) -> None:
+    """In the class, its subclass and all that embed it; then not any more."""
+
+    def read() -> tuple[str, int]:
+        value = getattr(upstream.module, place)
+        given: Any = {"name": "a"}
+        made = {
+            "Outer": lambda: value(config=given).config,
+            "Outermost": lambda: value(outer={"config": given}).outer.config,
+        }.get(place, lambda: value(**given))()
+        return made.name, made.hidden
+
+    signatures = [str(inspect.signature(cls)) for cls in classes_of(upstream)]
+    undo = upstream.apply(change)
+    assert read() == (name, hidden)
+    assert [str(inspect.signature(cls)) for cls in classes_of(upstream)] == signatures
+    undo()
+    assert read() == ("a!", 1)
+
+
+def test_a_wrapper_around_a_replaced_validator(upstream: Upstream) -> None:
+    """It lies around what the body's decorator marked, and the mark still counts."""
+    undo_replace = upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
+    undo_wrap = upstream.apply(Wrap(f"{CONFIG}.check_name", by="by"))
+    assert upstream.module.Config(name="a").name == "A*"
+    undo_replace()
+    assert upstream.module.Config(name="a").name == "a!*"
+    undo_wrap()
+    assert upstream.module.Config(name="a").name == "a!"
+
+
+def test_a_validator_is_no_plain_value(upstream: Upstream) -> None:
+    """A constant in its place is refused."""
+    with pytest.raises(TargetError, match="expected something to call"):
+        upstream.apply(Replace(f"{CONFIG}.check_name", by="SIZE"))
+
+
+def test_a_validator_may_move_to_another_field(upstream: Upstream) -> None:
+    """The body's own decorator says which field and when, not the replaced one's."""
+    upstream.apply(Replace(f"{CONFIG}.check_name", by="elsewhere"))
+    made = upstream.module.Config(size=2, name="a")
+    assert (made.size, made.name) == (20, "a")
+
+
+def test_a_validator_may_become_one_of_the_whole(upstream: Upstream) -> None:
+    """Of another kind under the same name: the former one is gone."""
+    upstream.apply(Replace(f"{CONFIG}.check_name", by="whole", unrelated=True))
+    assert upstream.module.Config(name="a").name == "whole"
+    assert upstream.module.Outer(config={"name": "a"}).config.name == "whole"
+
+
+def test_an_added_validator_acts(upstream: Upstream) -> None:
+    """The body's own decorator says for which field; then not any more."""
+    undo = upstream.apply(Add(f"{CONFIG}.further", by="elsewhere"))
+    assert (upstream.module.Config(size=2).size, upstream.module.Derived(size=2).size) == (20, 20)
+    assert upstream.module.Outer(config={"size": 2, "name": "a"}).config.name == "a!"
+    undo()
+    assert upstream.module.Outer(config={"size": 2}).config.size == 2
+
+
+def test_what_a_subclass_overrides_stays(upstream: Upstream) -> None:
+    """Its own validator of the name goes on, whatever the base's becomes."""
+    execute(upstream, OVERRIDES)
+    upstream.apply(Replace(f"{CONFIG}.check_name", by="earlier"))
+    assert upstream.module.Overrides(name="a").name == "own a"
+    assert upstream.module.Config(name="a").name == "A"
+
+
+OVERRIDES = """
+@dataclass
+class Overrides(Config):
+    @field_validator('name')
+    @classmethod
+    def check_name(cls, name: str) -> str:
+        return 'own ' + name
+"""
+
+
+def test_a_hook_that_a_model_lacked(upstream: Upstream) -> None:
+    """Pydantic notes on a model's making whether it has them; they act also where it is held."""
+    upstream.apply(Replace("upstream:Model.model_post_init", by="post_init"))
+    assert upstream.module.Model(size=1).size == -2
+    assert upstream.module.Holder(model={"size": 1}).model.size == -2
+
+
+def test_a_models_validator_and_serializer(upstream: Upstream) -> None:
+    """In the model, its subclass, and the model that holds it."""
+    undo = upstream.apply(
+        Replace("upstream:Model.check_size", by="check_size"),
+        Replace("upstream:Model.show_size", by="show_size"),
+    )
+    module = upstream.module
+    assert (module.Model(size=1).size, module.Heir(size=1).size) == (100, 100)
+    assert module.Holder(model={"size": 1}).model_dump()["model"]["size"] == "shown"
+    undo()
+    assert module.Holder(model={"size": 1}).model_dump()["model"]["size"] == "<2>"
+
+
+def test_a_wrapped_init_survives_rebuilding(upstream: Upstream) -> None:
+    """Pydantic would put its own `__init__` in its place."""
+    before = held(*classes_of(upstream))
+    undo_init = upstream.apply(Wrap(f"{CONFIG}.__init__", by="noted"))
+    undo_field = upstream.apply(AddField(CONFIG, "extra", "int", 3))
+    assert upstream.module.Config(extra=4).extra == 4
+    assert upstream.body.calls == [{"extra": 4}]
+    undo_init()
+    assert upstream.module.Config(extra=4).extra == 4
+    undo_field()
+    assert_same(before, held(*classes_of(upstream)))
+
+
+SOURCE = """
+from dataclasses import field
+from pydantic import field_validator
+from pydantic.dataclasses import dataclass
+
+@dataclass
+class Config:
+    name: str = 'a'
+
+    @field_validator('name', mode='after')
+    @classmethod
+    def check_name(cls, name: str) -> str:
+        return name + '!'
+
+@dataclass
+class Outer:
+    config: Config = field(default_factory=Config)
+"""
+EDIT = """Edit('up.mod:Config.check_name', old="'!'", new="'?'")"""
+ROW = "Patch(name={name!r}, requires=('up>=1',), roles=(Role.MAIN,), why='', changes=({change},))"
+FIELD = "AddField('up.mod:Config', 'extra', 'int', 3)"
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_rows_without_a_body(world: World, late: bool) -> None:
+    """An edited validator and a field, before and after the module is imported; then undone."""
+    world.module("up.mod", SOURCE)
+    world.module("pack.other")
+    world.pack(ROW.format(name="edits", change=EDIT), ROW.format(name="grows", change=FIELD))
+    session = world.session()
+    if late:
+        importlib.import_module("up.mod")
+    session.arm({Role.MAIN})
+    outer = importlib.import_module("up.mod").Outer
+    config = outer(config={"name": "a", "extra": "4"}).config
+    assert (config.name, config.extra) == ("a?", 4)
+    session.undo()
+    assert outer(config={"name": "a"}).config.name == "a!"
+    assert refused(outer, config={"extra": "x"}) is False
+    assert not hasattr(outer(config={}).config, "extra")

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.rewriting import MiscountError, Wanted, rewrite
+from patchkit.errors import TargetError
+
+
+def edited(text: str, old: str, new: str, times: int = 1) -> str:
+    return rewrite(FunctionText(dedent(text)), Wanted(dedent(old), dedent(new), times)).text
+
+
+BODY = """
+    def f(a):
+        if a:
+            b()  # first
+            c(1,
+              2)
+        return a
+"""
+START = BODY.index("    def")
+
+
+def in_body(old: str, new: str) -> str:
+    return rewrite(FunctionText(BODY[START:]), Wanted(old, new)).text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "after"),
+    [
+        ("b()", "d()", "b()  # first", "d()  # first"),
+        ("b()", "\n\nd()\ne()\n", "b()  # first", "d()\n            e()  # first"),
+        ("    b()\n", "    d()  # new\n", "b()  # first", "d()  # new  # first"),
+        ("b()", "# why\nd()", "b()", "# why\n            d()"),
+        ("return a", "return (\n  a\n)", "return a", "return (\n          a\n        )"),
+        ("return a", "if a:\n\n  return a", "return a", "if a:\n\n          return a"),
+        (
+            "b()",
+            "if x:\n  y()\nelse:\n  z()",
+            "b()",
+            _ := ("if x:\n              y()\n            else:\n              z()"),
+        ),
+        ("return a", "return '''\n x\n'''", "return a", "return '''\n x\n'''"),
+        ("1,\n2", "3", "1,\n              2", "3"),
+        ("2)\nreturn", "3)\nd()\nreturn", "2)\n        return", "3)\n        d()\n        return"),
+        ("2)", "2)\nd()", "2)", "2)\n            d()"),
+        ("1", "1,  # one\n 3", "1,", "1,  # one\n             3,"),
+        ("1", "1  # one", "1,", "1,"),
+        ("if a", "if not a", "if a", "if not a"),
+        ("def f(a)", "def f(a, b=1)", "def f(a)", "def f(a, b=1)"),
+    ],
+)
+def test_the_new_text_is_fitted_in(old: str, new: str, before: str, after: str) -> None:
+    """It comes where the old was, indented like it; everything around stays as it was."""
+    assert in_body(old, new) == BODY[START:].replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("old", "before", "after"),
+    [
+        ("b()", "            b()  # first\n", ""),
+        ("b()\nc(1, 2)", "b()  # first\n            c(1,\n              2)", "pass"),
+        ("return a", "        return a\n", ""),
+        (
+            "if a:\n  b()\n  c(1, 2)\n",
+            BODY[BODY.index("        if") : BODY.index("        return")],
+            "",
+        ),
+        ("1,", "1,", ""),
+        (", 2", ",\n              2", ""),
+    ],
+)
+def test_an_empty_new_text_takes_the_old_away(old: str, before: str, after: str) -> None:
+    """Whole statements go with their lines; a block that would be empty passes."""
+    assert in_body(old, "") == BODY[START:].replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "expected"),
+    [
+        ("def f(): g()\n", "g()", "def f(): pass\n"),
+        ("def f():\n    if a: g()\n", "g()", "def f():\n    if a: pass\n"),
+        ("def f():\n    '''Say.'''\n    g()\n", "g()", "def f():\n    '''Say.'''\n"),
+        ("def f():\n    g()\n", "g()\n", "def f():\n    pass\n"),
+        ("def f():\n    if a:\n        b()\n    else:\n        c()\n", "b()", None),
+        (
+            "def f():\n  if a:\n    b()\n  c()\n  d()\n",
+            "  b()\nc()\n",
+            "def f():\n  if a:\n    pass\n  d()\n",
+        ),
+    ],
+)
+def test_what_is_left_of_a_block(text: str, old: str, expected: str | None) -> None:
+    """It compiles, whatever was taken away."""
+    after = edited(text, old, "")
+    compile(after, "edited", "exec")
+    assert after == (expected or text.replace(old, "pass"))
+
+
+def test_a_tab_stays_a_tab() -> None:
+    """In a function that is indented by tabs, four columns of the new text are one."""
+    after = edited(
+        "def f(a):\n\tif a:\n\t\tb()\n", "if a:\n    b()", "if a:\n    c()\n    d()\ne()"
+    )
+    assert after == "def f(a):\n\tif a:\n\t\tc()\n\t\td()\n\te()\n"
+    after = edited("def f(a):\n\tb()\n", "b()", "for x in a:\n    if x:\n        b()")
+    assert after == "def f(a):\n\tfor x in a:\n\t\tif x:\n\t\t\tb()\n"
+
+
+def test_a_different_step_of_indentation() -> None:
+    """Lines go to the blocks of the function, however far those are indented there."""
+    after = edited("def f(a):\n  if a:\n     b()\n", "if a:\n    b()", "if a:\n    c()\n    b()")
+    assert after == "def f(a):\n  if a:\n     c()\n     b()\n"
+
+
+def test_every_occurrence_is_replaced() -> None:
+    """Each is fitted in at its own place."""
+    text = "def f(a):\n    if a:\n        g(1)\n    g(1)\n"
+    assert edited(text, "g(1)", "g(2)\nh()", 2) == (
+        "def f(a):\n    if a:\n        g(2)\n        h()\n    g(2)\n    h()\n"
+    )
+
+
+def test_windows_line_ends() -> None:
+    """A row that was written with them edits like another."""
+    text = "def f(a):\n    b()\n    c()\n"
+    assert rewrite(FunctionText(text), Wanted("b()\r\nc()\r\n", "d()\r\ne()\r\n")).text == (
+        "def f(a):\n    d()\n    e()\n"
+    )
+
+
+def test_decorators_are_not_looked_at() -> None:
+    """They have run; only what stands from `def` on can be found."""
+    with pytest.raises(MiscountError):
+        edited("@mark(1)\ndef f(): return 2\n", "1", "3")
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_another_count_is_refused(times: int) -> None:
+    """The error has the places."""
+    with pytest.raises(MiscountError) as caught:
+        edited("def f(): return a + a\n", "a", "b", times)
+    assert len(caught.value.starts) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("# only a comment", "x", "found old='# only a comment', expected code"),
+        ("'open", "x", "old: no Python"),
+        ("a", "'open", "new: no Python"),
+        ("return a", "return a\nx = 1", None),
+    ],
+)
+def test_what_is_no_edit_is_refused(old: str, new: str, words: str | None) -> None:
+    """The error says which text is at fault."""
+    text = "def f(a): return a\n" if words is None else "def f(a):\n    return a\n"
+    with pytest.raises(TargetError, match=words or "ends the function") as caught:
+        edited(text, old, new)
+    assert not isinstance(caught.value, MiscountError)

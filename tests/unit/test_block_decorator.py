@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import blocks
+import packages
+import pytest
+from one_patch import load
+from packages import World
+
+from patchkit import applied
+from patchkit.errors import UnknownPatchError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+world, upstream = packages.world, blocks.upstream
+
+
+def test_a_function(world: World) -> None:
+    """Each call has a block of its own; name and signature stay."""
+
+    @applied("p")
+    def work(number: int, *, deep: bool = False) -> Any:
+        """Doc."""
+        return load("up.mod").function() if not deep else work(number)
+
+    assert work(1, deep=True) == ("by", "old")
+    assert load("up.mod").function() == "old"
+    assert (work.__name__, work.__doc__) == ("work", "Doc.")
+    assert list(inspect.signature(work).parameters) == ["number", "deep"]
+
+
+def test_a_coroutine_function(world: World) -> None:
+    """Patched until it is through, also where it waits."""
+
+    @applied("p")
+    async def work() -> Any:
+        await asyncio.sleep(0)
+        return load("up.mod").function()
+
+    assert inspect.iscoroutinefunction(work)
+    assert asyncio.run(work()) == ("by", "old")
+    assert load("up.mod").function() == "old"
+
+
+def test_a_generator(world: World) -> None:
+    """A fixture is one: patched from its first step to its end, and what is sent goes in."""
+
+    @applied("p")
+    def work() -> Iterator[Any]:
+        sent = yield load("up.mod").function()
+        yield sent
+        return "end"
+
+    generator: Any = work()
+    assert inspect.isgeneratorfunction(work)
+    assert load("up.mod").function() == "old"
+    assert next(generator) == ("by", "old")
+    assert load("up.mod").function() == ("by", "old")
+    assert generator.send(3) == 3
+    with pytest.raises(StopIteration, match="end"):
+        next(generator)
+    assert load("up.mod").function() == "old"
+
+
+def test_an_asynchronous_generator(world: World) -> None:
+    """The same for fixtures that wait; one that is left early is closed."""
+    ended = []
+
+    @applied("p")
+    async def work() -> AsyncIterator[Any]:
+        try:
+            yield load("up.mod").function()
+            yield 2
+        finally:
+            ended.append(load("up.mod").function())
+
+    async def use() -> list[Any]:
+        first = work()
+        seen = [await first.__anext__()]
+        await first.aclose()  # type: ignore[attr-defined]
+        return seen + [value async for value in work()]
+
+    assert inspect.isasyncgenfunction(work)
+    assert asyncio.run(use()) == [("by", "old"), ("by", "old"), 2]
+    assert ended == [("by", "old")] * 2
+    assert load("up.mod").function() == "old"
+
+
+def test_what_cannot_be_decorated() -> None:
+    """Parentheses that were forgotten, a class: errors at once, not tests that never run."""
+    with pytest.raises(UnknownPatchError, match=r"expected a patch's name: @applied\('name'\)"):
+
+        @applied  # type: ignore[arg-type]
+        def work() -> None: ...
+
+    with pytest.raises(UnknownPatchError, match="decorate a class's methods"):
+
+        @applied("p")
+        class Tests: ...
