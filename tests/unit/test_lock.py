@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 SPAN = Span("0123456789abcdef", "vllm", "0.11.1", "0.13.0")
 WRITTEN = SPAN._replace(wordings=("0" * 16, "1" * 16))
-LOCK = Lock({"b": {"m:g": [WRITTEN], "m:f": [SPAN._replace(last="0.11.1")]}, "a": {"m:T['x y']": []}})
+LOCK = Lock(
+    {"b": {"m:g": [WRITTEN], "m:f": [SPAN._replace(last="0.11.1")]}, "a": {"m:T['x y']": []}}
+)
 
 TEXT = """\
 # What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.

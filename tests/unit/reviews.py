@@ -1,0 +1,31 @@
+"""A lock that a test writes, of what stands in its world."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.lock import Lock, Span, write_lock
+from patchkit.target import Target
+from patchkit.upstream.facts import facts_of
+from patchkit.upstream.installed import open_installed
+from patchkit.upstream.resolve import Resolver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packages import World
+
+
+def review(world: World, *targets: str, patch: str = "p", wordings: bool = True) -> Path:
+    """Record targets of `up` as reviewed in version 1.0, in the pack's own lock."""
+    resolver = Resolver(open_installed("up", [str(world.folder)]))
+    spans = {}
+    for target in targets:
+        facts = facts_of(resolver, Target.parse(target))
+        assert facts.fingerprint is not None
+        assert facts.wording is not None
+        written = (facts.wording,) if wordings else ()
+        spans[target] = [Span(facts.fingerprint, "up", "1.0", "1.0", written)]
+    file = world.folder / "pack" / "patchkit.lock"
+    write_lock(file, Lock({patch: spans}))
+    return file
