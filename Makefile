@@ -17,7 +17,7 @@ test-unit: env-unit  ## Seconds, no vLLM
 	$(UNIT)/python -m pytest tests/unit
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
-	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34"
+	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" --releases "ray>=2.9"
 
 e2e: env-vllm    ## Real engines on a real Ray, one at a time
 	$(VLLM)/python -m pytest tests/e2e --durations=0 -m "not every_cell" $(E2E)
