@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +90,9 @@ def test_stop_keeps_the_engine_from_starting(python: Path, model: Path, pack: Pa
     """No request is answered by a source that nobody knows."""
     review(python, pack, "--releases", OLD)
     outcome = generate(python, model, pack, "stop")
-    assert outcome.code != 0
-    assert "DriftError: vllm.v1.core.sched.scheduler:Scheduler.schedule" in outcome.output
-    assert "core" not in pack.seen()
+    assert outcome.status not in (0, None)
+    assert "DriftError: vllm." in outcome.output
+    assert not pack.seen()
 
 
 def test_skip_leaves_the_patch_out_everywhere(
