@@ -118,7 +118,7 @@ def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> 
     session = world.session()
     module = load("up.mod")
     for _ in range(2):  # the second time somebody has swallowed the first
-        with pytest.raises(ApplyError, match="required patch bad .*gone"):
+        with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
             session.arm(MAIN)
     good = session.states["good"]
     assert (good.status, good.error, good.reason) == (
@@ -145,7 +145,7 @@ def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(world: W
     session = world.session()
     session.arm(MAIN)
     assert load("up.mod").function() == "by"
-    with pytest.raises(ApplyError, match="required patch bad .*gone"):
+    with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
         load("up.later")
     assert load("up.mod").function() == "old"
     assert statuses(session, "good") == [APPLIED, ARMED]
