@@ -234,3 +234,21 @@ def test_importers_by_name_are_listed(world: World) -> None:
     release.is_local = True
     found = the(checked([release]), "PK402")
     assert found.details == ["up.one", "up.two"]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (REPLACE, True),
+        ("Replace('up.mod:f', by='g', rebind=False)", False),
+        (edit("return a", "return 2"), False),
+    ],
+)
+def test_importers_of_what_stays_the_same_object_are_not(
+    world: World, change: str, found: bool
+) -> None:
+    """An Edit changes the function that they all hold; with rebind=False nothing is promised."""
+    world.pack(row("p", "patch_a", change), patch_a=BODY)
+    release = subject("1.0", mod="def f(a): return a", one="from .mod import f")
+    release.is_local = True
+    assert ("PK402" in [one.code.code for one in checked([release]).findings]) is found
