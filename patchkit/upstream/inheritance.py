@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.upstream import decorators, factories, fields
+from patchkit.upstream import decorators, factories, fields, made_classes
 from patchkit.upstream.bindings import UNBOUND, Cases, Flow, Form
 from patchkit.upstream.conditions import dotted
 from patchkit.upstream.outside import has_member
@@ -356,6 +356,8 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     base = next(iter(found.values()))
     if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
+    if (made := made_classes.made_class(lookup, base)) is not None:
+        return made
     return undecidable(f"the base {text}, which cannot be resolved,")
 
 
