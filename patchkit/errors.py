@@ -53,7 +53,18 @@ class RequirementError(PatchkitError):
 
 
 class ApplyError(PatchkitError):
-    """A required patch could not be applied; the process must not go on."""
+    """
+    A required patch could not be applied; the process must not go on.
+
+    Args:
+        text: what is said.
+        patch: name of the patch that is known to have failed, where this tells of it once more.
+
+    """
+
+    def __init__(self, text: str, patch: str | None = None) -> None:
+        super().__init__(text)
+        self.patch = patch
 
 
 class AgreementError(PatchkitError):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import ApplyError
 from patchkit.log import say
-from patchkit.plan import FAILED
+from patchkit.plan import APPLIED, ARMED, FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,10 +61,21 @@ class Ledger:
         """
         Note a failure.
 
+        Args:
+            state: the row's.
+            error: why. The failure of a required patch that is told already, perhaps another's
+                while this one's body was imported, is no reason: it stops this one as well.
+            facts: further ones, for the journal.
+
         Raises:
             ApplyError: the patch is required, and failures stop the process.
 
         """
+        if isinstance(error, ApplyError) and error.patch is not None:
+            if state.status in {ARMED, APPLIED}:
+                text = f"waits for required patch {error.patch}, which failed meanwhile"
+                self.set(state, ARMED, text, **facts)
+            raise error
         state.error = error
         self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
         self.stop_if_failed([state])
@@ -86,7 +97,7 @@ class Ledger:
         for state in states:
             here = wanted is None or bool(wanted & state.row.roles)
             if here and state.status == FAILED and self._must_stop(state):
-                raise ApplyError(_stop_text(state)) from state.error
+                raise ApplyError(_stop_text(state), state.row.name) from state.error
 
     def _must_stop(self, state: State) -> bool:
         return state.row.patch.required and self._settings.on_failure == "stop"

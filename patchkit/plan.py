@@ -71,7 +71,7 @@ class State:
         row: the row.
         groups: its groups.
         status: armed, applied, skipped or failed.
-        reason: of skipped and failed, in words.
+        reason: of skipped and failed, in words; of armed, where it was more than that.
         error: of failed.
         settled: whether it has been asked if the row is for here.
         forced: how many ask for it in this process, whatever its roles.

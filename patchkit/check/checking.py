@@ -15,7 +15,7 @@ from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
-from patchkit.declaration import Add, Provide
+from patchkit.declaration import Add, Provide, Replace, Wrap
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Check:
 
     def _copied(self, row: Row, subject: Subject) -> list[Target]:
         due = self._grid.due(row, subject)
-        return list(dict.fromkeys(one.place for one in due if one.is_reviewed and one.rebind))
+        return list(dict.fromkeys(one.place for one in due if _leaves_copies(one)))
 
 
 def _imported(
@@ -181,6 +181,11 @@ def _imported(
         several[0].line,
         names,
     )
+
+
+def _leaves_copies(change: Change) -> bool:
+    """Whether a change puts another object there, and copies of the original are repointed."""
+    return isinstance(change, (Replace, Wrap)) and bool(change.rebind)
 
 
 def _is_among(due: Mapping[str, Sequence[Change]], row: Row, change: Change) -> bool:

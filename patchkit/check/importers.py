@@ -43,11 +43,11 @@ def importers(modules: Modules, targets: Collection[Target]) -> dict[Target, lis
     """
     wanted = {(one.module, one.qualname): one for one in targets if _is_name(one)}
     found: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
-    tails = {module.rpartition(".")[2].encode() for module, _ in wanted}
+    names = {name.encode() for _, name in wanted}
     for source, path in modules.all_paths():
         text = source.read(path) or b""
-        if not any(tail in text for tail in tails):
-            continue
+        if not any(name in text for name in names):
+            continue  # to parse a file takes its time
         tree = modules.get(module_name(path))
         for node, name in _imported(tree) if tree else ():
             assert tree is not None

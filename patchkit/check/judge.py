@@ -191,7 +191,7 @@ class Judge:
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         if ours.is_sure and ours.kind in _FUNCTIONS | {str(Kind.CONSTANT)}:
-            yield _kind(facts, f"no class: {change.by} is a {ours.kind}")
+            yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
             return
         if self._row.patch.body is None:
             return
@@ -246,7 +246,7 @@ class Judge:
             message = f"old is gone and new is there, {_where(facts)}; the Edit fails here"
             yield Fault(codes.MERGED_UPSTREAM, message, _RETIRE)
         elif found.times < change.count:
-            near = f"; nearest to it: {found.nearest}" if found.nearest else ""
+            near = f"; nearest to it:\n{found.nearest}" if found.nearest else ""
             message = f"{_occurs(found.times, change)} in {facts.path}{near}"
             yield Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
         else:
@@ -280,7 +280,7 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
 
 def _kind(facts: Facts, expected: str) -> Fault:
     found = f"{facts.module}:{facts.qualname}" if facts.qualname else facts.module
-    message = f"found {found}, a {facts.kind}, expected {expected}"
+    message = f"found {found} ({facts.kind}), expected {expected}"
     return Fault(codes.KIND_CHANGED, message, _REWRITE)
 
 
@@ -297,6 +297,11 @@ def _where(facts: Facts) -> str:
 
 
 def _occurs(count: int, change: Edit) -> str:
-    found = "not found" if not count else f"found {count} times"
     first = change.old.strip().splitlines()[0]
-    return f"{first!r} {found}, expected {change.count} times" if count else f"{first!r} not found"
+    if not count:
+        return f"{first!r} not found"
+    return f"{first!r} found {_times(count)}, expected {_times(change.count)}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -72,7 +72,7 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
     for name in dict.fromkeys(filter(None, names)):
         found = pack.facts(row, name)
         if found.state == "absent":
-            message = f"the body {row.body} has no {name}: {found.reason}"
+            message = f"{name} is not in the body: {found.reason}"
             fix = f"define {name} in the body, or name another object in the row"
             yield Finding(codes.NAME_NOT_IN_BODY, message, fix, row.name, "", "", file, line)
 

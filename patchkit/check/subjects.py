@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from patchkit import upstream
 from patchkit.errors import UpstreamError
@@ -221,8 +221,7 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    # It asks nothing of a release but its name.
-    results = for_each(cast("Any", subjects), cast("Any", work), progress)
+    results = for_each(subjects, work, progress)
     return {
         subject.name: result
         for subject, result in zip(subjects, results, strict=True)

@@ -28,7 +28,7 @@ class PatchStatus:
     Args:
         name: the patch's.
         status: armed, applied, skipped or failed.
-        reason: of skipped and failed.
+        reason: of skipped and failed; of armed, where it waits for more than its target.
         time: seconds since the epoch, 0 while nothing has happened.
         roles: those that the patch is for, empty where the journal does not say.
         inherited: from the parent, by a fork.
@@ -175,7 +175,7 @@ class ProcessStatus:
         """Say what an armed patch waits for."""
         if patch.roles and not set(patch.roles) & set(self.roles):
             return f"for {', '.join(patch.roles)}"
-        return "its target has not been imported"
+        return patch.reason or "its target has not been imported"
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:

@@ -33,6 +33,17 @@ if TYPE_CHECKING:
     from patchkit.upstream.source import Source
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """What messages call by a name, such as a release."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+
+Item = TypeVar("Item", bound=Named)
 _STATES = "state-of-url"
 
 
@@ -246,39 +257,39 @@ def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
 
 
 def for_each(
-    releases: Sequence[Release],
-    work: Callable[[Release], T],
+    items: Sequence[Item],
+    work: Callable[[Item], T],
     progress: Progress | None = None,
 ) -> list[T | UpstreamError]:
     """
-    Do the same with every release, several at a time.
+    Do the same with every release, or with what reads one, several at a time.
 
     Args:
-        releases: what to work on.
+        items: what to work on.
         work: is called in other threads.
         progress: told of each that is done.
 
     Returns:
-        For each release, in their order, what came of it, or why it could not be read.
+        For each item, in their order, what came of it, or why it could not be read.
 
     """
     results: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as workers:
-        tasks = {workers.submit(_tried, work, one): at for at, one in enumerate(releases)}
+        tasks = {workers.submit(_tried, work, one): at for at, one in enumerate(items)}
         try:
             for task in as_completed(tasks):
                 results[tasks[task]] = task.result()
                 if progress:
-                    progress(len(results), len(tasks), releases[tasks[task]].name)
+                    progress(len(results), len(tasks), items[tasks[task]].name)
         except BaseException:
             workers.shutdown(cancel_futures=True)
             raise
-    return [results[at] for at in range(len(releases))]
+    return [results[at] for at in range(len(items))]
 
 
-def _tried(work: Callable[[Release], T], release: Release) -> T | UpstreamError:
+def _tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
     try:
-        return work(release)
+        return work(item)
     except UpstreamError as error:
         return error
 

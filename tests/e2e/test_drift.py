@@ -57,10 +57,7 @@ def generate(python: Path, model: Path, pack: Pack, policy: str) -> processes.Ou
 
 def told(outcome: processes.Outcome) -> set[str]:
     """The patches that processes warned of."""
-    lines = [line for line in outcome.output.splitlines() if "has another source" in line]
-    return {
-        name for name in ("main-seen", "core-seen", "worker-seen") for line in lines if name in line
-    }
+    return set(re.findall(r"warning: ([a-z-]+): vllm\S+ has another source", outcome.output))
 
 
 def test_what_was_reviewed_here_runs_in_silence(

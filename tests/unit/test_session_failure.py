@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+from typing import TYPE_CHECKING
 
 import packages
 import pytest
@@ -11,7 +12,10 @@ from packages import World, row
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.plan import APPLIED, FAILED, SKIPPED
+from patchkit.plan import APPLIED, ARMED, FAILED, SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.session import Session
 
 world = packages.world
 
@@ -92,6 +96,78 @@ def test_other_patches_are_not_taken_along(world: World) -> None:
         session.arm(MAIN)
     assert module.function() == ("by", "old")
     assert session.states["good"].status == APPLIED
+
+
+TWO = "def by(wrapped, instance, args, kwargs): return 'by'"
+
+
+def statuses(session: Session, name: str) -> list[str]:
+    """What the journal says of a patch, in order."""
+    entries = session.journal.entries
+    return [one["status"] for one in entries if one["event"] == "patch" and one["name"] == name]
+
+
+def test_a_failure_is_not_told_of_a_patch_that_shares_the_body(world: World) -> None:
+    """The body's end makes both due; the innocent one is armed, and names what it waits for."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("good", "patch_a", WRAP),
+        row("bad", "patch_a", "Wrap('up.mod:gone', by='by')"),
+        patch_a=TWO,
+    )
+    session = world.session()
+    module = load("up.mod")
+    for _ in range(2):  # the second time somebody has swallowed the first
+        with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
+            session.arm(MAIN)
+    good = session.states["good"]
+    assert (good.status, good.error, good.reason) == (
+        ARMED,
+        None,
+        "waits for required patch bad, which failed meanwhile",
+    )
+    assert FAILED not in statuses(session, "good")
+    assert statuses(session, "bad") == [FAILED]
+    assert module.function() == "old"
+
+
+def test_a_failure_is_not_told_of_a_patch_whose_body_imports_the_target(world: World) -> None:
+    """A body that imports what another patch cannot patch is armed; what it had done is undone."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.later", UPSTREAM)
+    world.module("up.other")
+    world.pack(
+        row("good", "patch_a", WRAP, "AfterImport('up.later', call='load')"),
+        row("bad", "patch_b", "Wrap('up.other:gone', by='by')"),
+        patch_a=TWO + "\ndef load(module): import up.other",
+        patch_b=TWO,
+    )
+    session = world.session()
+    session.arm(MAIN)
+    assert load("up.mod").function() == "by"
+    with pytest.raises(ApplyError, match=r"required patch bad .*gone"):
+        load("up.later")
+    assert load("up.mod").function() == "old"
+    assert statuses(session, "good") == [APPLIED, ARMED]
+    assert "bad" in session.states["good"].reason
+
+
+def test_a_failure_within_the_own_body_is_told_once(world: World) -> None:
+    """A patch that fails for a module that its own body imports gives the cause as its reason."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other")
+    world.pack(
+        row(
+            "p", "patch_a", WRAP, "AfterImport('up.mod', call='load')", "Add('up.other:x', by='x')"
+        ),
+        patch_a=TWO + "\ndef load(module): import up.other",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    with pytest.raises(ApplyError):
+        load("up.mod")
+    assert statuses(session, "p") == [FAILED]
+    assert session.states["p"].reason.startswith("TargetError")
 
 
 @pytest.mark.parametrize("how", ["optional", "warn"])

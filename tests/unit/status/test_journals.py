@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from patchkit.journal import Journal, process_facts
 from patchkit.status import read_directory, read_journal
-from patchkit.status.journals import ProcessStatus, parse_journal
+from patchkit.status.journals import PatchStatus, ProcessStatus, parse_journal
 
 from .told import NOW, PATCHES, armed, child, line, patch, role
 
@@ -158,6 +158,19 @@ def test_a_fork_takes_roles_anew() -> None:
     became = parsed(inherited + line("become", roles=["worker"]) + role("worker"))
     assert became.roles == ["worker"]
     assert not became.is_copy
+
+
+def test_what_an_armed_patch_waits_for() -> None:
+    """Another role, what the journal says, or else its target."""
+    rows = armed(7, roles={"one": ["main"], "two": ["main"], "three": ["worker"]})
+    waiting = patch("two", "armed", "waits for required patch one, which failed meanwhile")
+    process = parsed(rows + role("main") + waiting)
+    assert [process.why_armed(process.patches[name]) for name in PATCHES] == [
+        "its target has not been imported",
+        "waits for required patch one, which failed meanwhile",
+    ]
+    other = PatchStatus("three", roles=("worker",), reason="for another role")
+    assert process.why_armed(other) == "for worker"
 
 
 def test_a_fork_was_not_asked_for_by_ray() -> None:

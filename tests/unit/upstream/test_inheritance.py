@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -323,3 +324,76 @@ def test_asks_the_standard_library(dotted: str, name: str) -> None:
     has = hasattr(getattr(sys.modules[module], owner), name)
     found = resolve(f"import {module}\nclass C({dotted}): ...", f"C.{name}")
     assert (found.state == "present") is has
+
+
+ADAPTERS = """
+class Tool:
+    def parse(self, text): ...
+    engine = None
+class Reasoning:
+    def think(self): ...
+{before}
+def make(cls):
+    \'\'\'Make them.\'\'\'
+    reasoning = type(f"{{cls.__name__}}R", (Reasoning,), {{"engine": cls}})
+    tool = type(f"{{cls.__name__}}T", (Tool,), {{"engine": cls}})
+    {within}
+    return reasoning, tool
+{after}
+"""
+REGISTERED = """
+from up.adapters import make
+class Parser: ...
+(ParserReasoning, ParserTool) = make(Parser)
+{below}
+"""
+OF_MADE = """
+from up.registered import ParserTool
+class Mine(ParserTool):
+    def own(self): ...
+"""
+
+
+def of_made(name: str, below: str = "", **parts: str) -> Any:
+    """Resolve a member of a class whose base a function makes."""
+    texts = dict.fromkeys(("before", "within", "after"), "") | {"within": "cls.tool = tool"}
+    adapters = ADAPTERS.format(**{**texts, **parts})
+    modules = {"adapters": adapters, "registered": REGISTERED.format(below=below)}
+    return resolve(OF_MADE, f"Mine.{name}", **modules)
+
+
+def test_a_base_that_a_function_makes() -> None:
+    """A straight function that calls `type` leaves nothing open: what is there, and what is not."""
+    found = of_made("parse")
+    assert (found.state, str(found.defined)) == ("present", "up.adapters:Tool.parse")
+    assert str(found.signature) == "(self, text)"
+    assert (of_made("own").state, of_made("engine").state) == ("present", "present")
+    assert not of_made("engine").is_sure
+    for name in ("gone", "think"):
+        assert of_made(name).state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("below", "parts"),
+    [
+        ("ParserTool.extra = 1", {}),
+        ("setattr(ParserTool, name(), 1)", {}),
+        ("", {"within": "tool.extra = 1"}),
+        ("", {"within": "register(tool)"}),
+        ("", {"within": "same = tool"}),
+        ("", {"within": "cls.tool = register(tool)"}),
+        ("", {"within": "if cls: tool = Tool"}),
+        ("", {"within": "tool = Reasoning"}),
+        ("", {"within": "Tool = cls"}),
+        ("", {"within": "x = (Tool := cls)"}),
+        ("", {"within": "x = yield tool"}),
+        ("", {"within": "Tool.gone = 1"}),
+        ("", {"within": "type = cls"}),
+        ("", {"before": "from elsewhere import type"}),
+        ("", {"before": "@cached"}),
+        ("", {"after": "class Tool:\n    def gone(self): ..."}),
+    ],
+)
+def test_a_base_that_might_be_another_is_not_decided(below: str, parts: dict[str, str]) -> None:
+    """Whatever else may be done to the class, or make another of it, leaves open what it has."""
+    assert of_made("gone", below, **parts).state == "undecidable"
