@@ -129,7 +129,7 @@ class Applier:
 
     def changes_here(self, group: Group) -> list[tuple[int, Change]]:
         """The changes of a group that are for the versions here."""
-        return [one for one in group.changes if self._selection.applies(one[1])]
+        return [one for one in group.changes if self._selection.applies(one[1], group.row)]
 
     def take_back(self, *states: State) -> list[Exception]:
         """Undo all changes of rows; return what went wrong on the way."""

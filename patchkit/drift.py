@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from patchkit.declaration import Change
     from patchkit.locks import Locks
     from patchkit.registry import Row
-    from patchkit.reviewed import Verdict
+    from patchkit.reviewed import Look, Verdict
     from patchkit.target import Target
 
 
@@ -31,6 +31,7 @@ class Drift:
         self._lock = lock
         self._path = path
         self._known: dict[str, str] = {}
+        self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     @functools.cached_property
     def _locks(self) -> Locks:
@@ -51,6 +52,30 @@ class Drift:
             self._known[row.name] = self._words(row, list(changes))
         return self._known[row.name]
 
+    def releases(self, row: Row, project: str) -> tuple[str, str] | None:
+        """
+        Find the reviewed releases, first and last, whose sources are those that lie here.
+
+        Args:
+            row: whose targets tell.
+            project: the distribution, canonicalized.
+
+        Returns:
+            None where no target tells, or one tells that this is none of them.
+
+        """
+        key = (row.name, project)
+        if key not in self._releases:
+            self._releases[key] = self._releases_of(row, project)
+        return self._releases[key]
+
+    def _releases_of(self, row: Row, project: str) -> tuple[str, str] | None:
+        try:
+            look = self._look(row)
+        except LockError:
+            return None
+        return look.releases(_targets(row.patch.changes), project) if look else None
+
     def verdicts(self, row: Row, changes: Iterable[Change]) -> dict[Target, Verdict]:
         """
         Compare the targets of a row with what was reviewed; nothing where no lock speaks of it.
@@ -59,14 +84,16 @@ class Drift:
             LockError: the lock is none.
 
         """
+        look = self._look(row)
+        return {target: look.verdict(target) for target in _targets(changes)} if look else {}
+
+    def _look(self, row: Row) -> Look | None:
         lock = self._locks.of(row)
         if lock is None:
-            return {}
+            return None
         from patchkit.reviewed import Look  # noqa: PLC0415 - most processes have no lock
 
-        look = Look(row.name, lock, self._path)
-        targets = dict.fromkeys(change.place for change in changes if change.is_reviewed)
-        return {target: look.verdict(target) for target in targets}
+        return Look(row.name, lock, self._path)
 
     def _words(self, row: Row, changes: list[Change]) -> str:
         try:
@@ -74,3 +101,7 @@ class Drift:
         except LockError as error:
             return f"what was reviewed cannot be read: {error}"
         return "; ".join(one.words for one in found.values() if one.words)
+
+
+def _targets(changes: Iterable[Change]) -> list[Target]:
+    return list(dict.fromkeys(change.place for change in changes if change.is_reviewed))

@@ -130,7 +130,9 @@ class Holds:
     def _due(self, states: Iterable[State]) -> list[Group]:
         """The groups that apply to a module once that is imported."""
         groups = (group for state in states for group in state.groups if not group.before)
-        return [one for one in groups if any(self.selection.applies(c) for _, c in one.changes)]
+        return [
+            one for one in groups if any(self.selection.applies(c, one.row) for _, c in one.changes)
+        ]
 
     def _waiting(self, states: Iterable[State]) -> list[Group]:
         return self._due(state for state in states if state.status == ARMED)

@@ -32,7 +32,9 @@ _FORMAT = "format 1"
 _WRITTEN = "written"
 _MARK = re.compile(r"[0-9a-f]{16}")
 _IN_LINE = 5
-_SPAN = re.compile(r"(?P<mark>[0-9a-f]{16})  (?P<project>[^ ]+) (?P<first>[^ ]+)( - (?P<last>.+))?")
+_SPAN = re.compile(
+    r"(?P<mark>[0-9a-f]{16})  (?P<project>[^ ]+) (?P<first>\d[^ ]*)( - (?P<last>\d[^ ]*))?"
+)
 
 
 class Span(NamedTuple):
@@ -92,10 +94,6 @@ class Lock:
     def fingerprints(self, patch: str, target: str) -> frozenset[str]:
         """List the sources that have been reviewed."""
         return frozenset(one.fingerprint for one in self.spans(patch, target))
-
-    def wordings(self, patch: str, target: str) -> frozenset[str]:
-        """List how those were written."""
-        return frozenset(mark for one in self.spans(patch, target) for mark in one.wordings)
 
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
         """Return another lock, with what was reviewed for one patch in place of what was."""

@@ -33,6 +33,9 @@ _COMPARE = {
     "!=": operator.ne,
 }
 
+_CONVEX = frozenset({"~=", "=="})
+_HALF_LINES = frozenset({"<", "<=", ">", ">="})
+
 # A part of PEP 508, wide enough for nearly every row. All that it accepts, packaging accepts.
 _RELEASE = r"[0-9]+(?:\.[0-9]+)*"
 _SUFFIX = r"(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?"
@@ -101,6 +104,20 @@ def parse_version(text: str) -> Listed | None:
     except InvalidVersion:
         return None
     return Listed(Version(version.public), version.public, version.is_prerelease)
+
+
+def release_order(text: str) -> Listed:
+    """
+    Read a version that a file says is a release's, to compare it.
+
+    Raises:
+        VersionError: it is none.
+
+    """
+    found = parse_version(text)
+    if found is None:
+        raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
+    return found
 
 
 def check_requirement(text: str) -> None:
@@ -224,6 +241,38 @@ def _holds(found: Found, clause: Specifier) -> bool:
     if clause.operator == "~=":
         return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
     return bool(_COMPARE[clause.operator](here, bound))
+
+
+def holds_between(text: str, first: str, last: str) -> bool | None:
+    """
+    Whether a requirement holds for every release from one to another.
+
+    Args:
+        text: the requirement.
+        first: version of the one.
+        last: of the other, no older.
+
+    Returns:
+        True and False for all of them; None where it may hold for some.
+
+    Raises:
+        RequirementError: text is none.
+        VersionError: first or last says nothing.
+
+    """
+    clauses = list(parse_requirement(text).specifier)
+    ends = [Found("", version, "") for version in (first, last)]
+    found = [_holds_between(clause, *ends) for clause in clauses]
+    return False if False in found else None if None in found else True
+
+
+def _holds_between(clause: Specifier, first: Found, last: Found) -> bool | None:
+    holds = [_holds(first, clause), _holds(last, clause)]
+    if holds[0] is not holds[1]:
+        return None
+    # What is not a half-line may begin and end in between, and so may what it leaves out.
+    is_sure = clause.operator in _HALF_LINES or (clause.operator in _CONVEX and holds[0])
+    return holds[0] if is_sure or first.counts_as == last.counts_as else None
 
 
 def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import UpstreamError
+from patchkit.requirements import release_order
 from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
-    from patchkit.lock import Lock
+    from collections.abc import Iterable
+
+    from patchkit.lock import Lock, Span
     from patchkit.target import Target
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.resolve import Resolver
@@ -59,14 +62,52 @@ class Look:
 
     def verdict(self, target: Target) -> Verdict:
         """Compare one target."""
-        known = self._lock.wordings(self._patch, str(target))
-        written = wording_of(self._read, target.module, target.qualname) if known else None
-        if written and written.mark in known:
+        if self._as_written(target):
             return Verdict("reviewed")
         try:
             return self._compared(target, self._facts(target))
         except UpstreamError as error:
             return Verdict("unknown", f"{target} {_UNKNOWN}: {error}")
+
+    def releases(self, targets: Iterable[Target], project: str) -> tuple[str, str] | None:
+        """
+        Find the first and the last of the releases whose sources are those that lie here.
+
+        Returns:
+            None where no target tells, or one tells that this is none of them, or one of several.
+
+        """
+        found = [
+            [span for span in spans if span.project == project]
+            for target in targets
+            if (spans := self._spans_here(target)) is not None
+        ]
+        if not found or any(len(spans) != 1 for spans in found):
+            return None
+        first = max((span.first for (span,) in found), key=release_order)
+        last = min((span.last for (span,) in found), key=release_order)
+        return (first, last) if release_order(first) <= release_order(last) else None
+
+    def _spans_here(self, target: Target) -> list[Span] | None:
+        """List the reviewed spans of a target as it is here; None where it tells nothing."""
+        if spans := self._as_written(target):
+            return spans
+        try:
+            facts = self._facts(target)
+        except UpstreamError:
+            return None
+        known = self._lock.spans(self._patch, str(target))
+        if facts.state == "absent" or not known:
+            return None
+        return [span for span in known if span.fingerprint == facts.fingerprint]
+
+    def _as_written(self, target: Target) -> list[Span]:
+        """List the spans of a target that was seen written as it is here."""
+        spans = [span for span in self._lock.spans(self._patch, str(target)) if span.wordings]
+        if not spans:
+            return []
+        written = wording_of(self._read, target.module, target.qualname)
+        return [span for span in spans if written and written.mark in span.wordings]
 
     def _compared(self, target: Target, facts: Facts) -> Verdict:
         spans = self._lock.spans(self._patch, str(target))

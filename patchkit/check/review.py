@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from patchkit.check.grid import Grid
 from patchkit.check.subjects import learn_all
 from patchkit.lock import Span
-from patchkit.requirements import parse_version
+from patchkit.requirements import release_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,22 +88,28 @@ def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject
     """Keep what was reviewed outside of the releases that were looked at, or before an update."""
     versions: dict[str, list[Listed]] = {}
     for subject in subjects:
-        versions.setdefault(subject.project, []).append(_order(subject.version))
+        versions.setdefault(subject.project, []).append(release_order(subject.version))
     found = list(new)
     for span in old:
         seen = versions.get(span.project)
-        if seen and min(seen) <= _order(span.first) and _order(span.last) <= max(seen):
+        if (
+            seen
+            and min(seen) <= release_order(span.first)
+            and release_order(span.last) <= max(seen)
+        ):
             continue
         found = list(_joined(found, span))
-    return sorted(found, key=lambda one: (one.project, _order(one.first), _order(one.last)))
+    return sorted(
+        found, key=lambda one: (one.project, release_order(one.first), release_order(one.last))
+    )
 
 
 def _joined(spans: Sequence[Span], old: Span) -> Iterator[Span]:
     """Make one span of those with the same source that overlap."""
     for span in spans:
         if span[:2] == old[:2] and _overlap(span, old):
-            first = min(span.first, old.first, key=_order)
-            last = max(span.last, old.last, key=_order)
+            first = min(span.first, old.first, key=release_order)
+            last = max(span.last, old.last, key=release_order)
             old = old._replace(first=first, last=last, wordings=_both(old, span))
         else:
             yield span
@@ -111,10 +117,6 @@ def _joined(spans: Sequence[Span], old: Span) -> Iterator[Span]:
 
 
 def _overlap(one: Span, other: Span) -> bool:
-    return _order(one.first) <= _order(other.last) and _order(other.first) <= _order(one.last)
-
-
-def _order(version: str) -> Listed:
-    found = parse_version(version)
-    assert found is not None  # a subject's counts as a release, a lock's was a subject's
-    return found
+    return release_order(one.first) <= release_order(other.last) and release_order(
+        other.first
+    ) <= release_order(one.last)

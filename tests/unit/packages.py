@@ -131,10 +131,10 @@ class World:
         files = sorted(self.journal.glob("*.jsonl"))
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
-    def session(self, *packs: str, versions: str = "1.0", **settings: Any) -> Session:
+    def session(self, *packs: str, versions: str | None = "1.0", **settings: Any) -> Session:
         """Make a session over packs of this world, not armed yet."""
         rows = (found for name in packs or ("pack",) for found in read_pack(name))
-        chosen = Settings(versions=(("up", versions),), **settings)
+        chosen = Settings(versions=(("up", versions),) if versions else (), **settings)
         selection = Selection(chosen, Versions.of(chosen), Drift(chosen.lock))
         return Session(Registry(rows), selection, Journal())
 

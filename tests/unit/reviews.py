@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from packages import World
 
 
-def review(world: World, *targets: str, patch: str = "p", wordings: bool = True) -> Path:
-    """Record targets of `up` as reviewed in version 1.0, in the pack's own lock."""
+def review(
+    world: World, *targets: str, patch: str = "p", wordings: bool = True, last: str = "1.0"
+) -> Path:
+    """Record targets of `up` as reviewed from 1.0 on, in the pack's own lock."""
     resolver = Resolver(open_installed("up", [str(world.folder)]))
     spans = {}
     for target in targets:
@@ -25,7 +27,7 @@ def review(world: World, *targets: str, patch: str = "p", wordings: bool = True)
         assert facts.fingerprint is not None
         assert facts.wording is not None
         written = (facts.wording,) if wordings else ()
-        spans[target] = [Span(facts.fingerprint, "up", "1.0", "1.0", written)]
+        spans[target] = [Span(facts.fingerprint, "up", "1.0", last, written)]
     file = world.folder / "pack" / "patchkit.lock"
     write_lock(file, Lock({patch: spans}))
     return file

@@ -139,3 +139,48 @@ def test_every_process_tells(world: World) -> None:
     assert "DriftError" in stopped.stderr
     named = world.run("-c", "import patchkit.auto, up.mod", PATCHKIT_LOCK="none.lock")
     assert "found no file 'none.lock', expected a lock" in named.stderr
+
+
+# -- a version that says nothing -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("requires", "status", "reason"),
+    [
+        ("('up>=1',)", APPLIED, ""),
+        ("('up>=1,<1.5', 'up!=0.9')", APPLIED, ""),
+        ("('up>=1.5',)", SKIPPED, "what lies here of up is that of 1.0, outside >=1.5"),
+    ],
+)
+def test_the_source_tells_where_the_version_does_not(
+    world: World, requires: str, status: str, reason: str
+) -> None:
+    """A build without a tag is judged by what was reviewed, and so are its changes."""
+    (world.folder / "up").mkdir()
+    (world.folder / "up" / "__init__.py").write_text("__version__ = '0.1.dev7+g012345'\n")
+    newer = "Replace('up.mod:Thing', by='function', requires=('up>=2',))"
+    a_world(world, WRAP, newer, requires=requires)
+    review(world, TARGET)
+    session = world.session(versions=None)
+    session.arm(MAIN)
+    load("up.mod")
+    state = session.states["p"]
+    assert (state.status, state.reason) == (status, reason)
+
+
+@pytest.mark.parametrize("case", ["drifted", "unreviewed", "between", "override"])
+def test_a_version_that_says_nothing_is_an_error_where_the_source_does_not_tell(
+    world: World, case: str
+) -> None:
+    """Another source, none reviewed, a range that ends in between, a variable that says nothing."""
+    (world.folder / "up").mkdir()
+    (world.folder / "up" / "__init__.py").write_text("__version__ = '0.1.dev7+g012345'\n")
+    a_world(world, WRAP, requires="('up>=1,<1.5',)")
+    if case != "unreviewed":
+        review(world, TARGET, last="2.0" if case == "between" else "1.0")
+    if case == "drifted":
+        world.module("up.mod", DRIFTED)
+    session = world.session(versions="0.1.dev7" if case == "override" else None)
+    session.arm(MAIN)
+    with pytest.raises(ApplyError, match="does not say which release it is"):
+        load("up.mod")

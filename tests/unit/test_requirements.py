@@ -21,6 +21,7 @@ from patchkit.requirements import (
     Found,
     check_requirement,
     counts_as,
+    holds_between,
     parse_requirement,
     satisfies,
 )
@@ -45,6 +46,13 @@ def real(name: str) -> list[Drawn]:
 REAL = [*real("vllm"), *real("ray")]
 ANY = versions() | st.sampled_from(REAL)
 BOUND = bounds() | st.sampled_from(REAL)
+
+
+SPECIFIERS = st.lists(
+    st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "~="]), st.sampled_from(REAL)),
+    min_size=1,
+    max_size=3,
+)
 
 
 class TestLaws:
@@ -247,3 +255,39 @@ class TestRequirement:
     def test_parsed(self) -> None:
         """A requirement is read into packaging's own value."""
         assert parse_requirement("vllm>=0.11").name == "vllm"
+
+
+@given(SPECIFIERS, st.sets(st.sampled_from(REAL), min_size=2))
+def test_what_holds_between_two_releases_holds_for_each(
+    clauses: list[tuple[str, Drawn]], some: set[Drawn]
+) -> None:
+    """A requirement that is decided for a run of releases is right about every one of them."""
+    several = sorted(some, key=lambda one: one.key)
+    bounds = ",".join(f"{operator}{one.text}" for operator, one in clauses)
+    try:
+        found = holds_between(f"vllm{bounds}", several[0].text, several[-1].text)
+    except RequirementError:
+        return  # `~=` of a version with one number
+    held = {satisfies(one.text, bounds) for one in several}
+    assert found is None or held == {found}
+    is_half_line = len(clauses) == 1 and clauses[0][0] in ("<", ">=")
+    assert found is not None or len(held) == 2 or not is_half_line
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ("", True),
+        (">=0.11,<0.14", True),
+        (">=0.12,<0.14", None),
+        ("<0.11", False),
+        ("==0.11.*", None),
+        ("==0.12.0", None),
+        ("!=0.12.0", None),
+        ("~=0.11", True),
+        (">=0.14,==0.12.0", False),
+    ],
+)
+def test_what_holds_from_0_11_to_0_13(bounds: str, expected: bool | None) -> None:
+    """Decided where it is the same for all that may lie in between."""
+    assert holds_between(f"vllm{bounds}", "0.11.0", "0.13.0") is expected

@@ -95,7 +95,8 @@ def test_one_change_for_here_is_enough() -> None:
     """A target that moved is two changes, of which one applies."""
     chosen = selection(vllm="0.12.0")
     assert reason(chosen, changes=(_OLD, _NEW)) is None
-    assert [chosen.applies(change) for change in (_OLD, _NEW, _RAY)] == [False, True, False]
+    one = row(changes=(_OLD, _NEW))
+    assert [chosen.applies(change, one) for change in (_OLD, _NEW, _RAY)] == [False, True, False]
 
 
 def test_no_change_for_here_is_a_reason() -> None:

@@ -25,9 +25,9 @@ def unordered(rows: Sequence[Row], selection: Selection) -> Iterator[tuple[str, 
 
     """
 
-    def applies(_: Row, change: Change) -> bool:
+    def applies(row: Row, change: Change) -> bool:
         try:
-            return selection.applies(change)
+            return selection.applies(change, row)
         except VersionError:
             return True
 
