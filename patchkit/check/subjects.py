@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import sys
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from patchkit.check.facts import Facts, facts_of
@@ -207,10 +208,11 @@ class Subject:
         self._facts.update((one, found) for one, found in known.items() if found)
         missing = [one for one, found in known.items() if not found]
         self.source.prefetch({path for one in missing for path in _paths(one)})
-        for one in missing:
-            resolver = self.resolver.afresh()  # what it asks is asked for this target
-            self._facts[one] = facts_of(resolver, one)
-            kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
+        for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
+            resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
+            for one in several:
+                self._facts[one] = facts_of(resolver, one)
+                kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
             resolver.forget_conclusions()
         kept.keep_release(key, self._facts)
 
