@@ -29,20 +29,26 @@ class Moves:
 
     def __init__(self, grid: Grid) -> None:
         self._projects = _by_project(grid.subjects)
+        self._first: dict[tuple[Target, str], Subject | None] = {}
         self._trails = {
             project: _followed(subjects, grid) for project, subjects in self._projects.items()
         }
 
     def words(self, target: Target, subject: Subject) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
+        since = self._since(target, subject.project)
         same = self._projects[subject.project]
-        at = same.index(subject)
-        if not any(one.has(target) for one in same[:at]):
-            later = next((one for one in same[at + 1 :] if one.has(target)), None)
-            if later:
-                return f"; it is there from {later.name} on"
+        if since and same.index(since) > same.index(subject):
+            return f"; it is there from {since.name} on"
         told = self._trails[subject.project].told(target, subject)
         return f"; {told.words}" if told and told.words else ""
+
+    def _since(self, target: Target, project: str) -> Subject | None:
+        """Return the first release that has a target."""
+        if (target, project) not in self._first:
+            having = (one for one in self._projects[project] if one.has(target))
+            self._first[target, project] = next(having, None)
+        return self._first[target, project]
 
 
 def _by_project(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:

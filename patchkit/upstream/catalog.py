@@ -35,7 +35,7 @@ class Page:
         self.path = path
         self.module = module_name(path)
         self.definitions = scan(text)
-        self._text = text
+        self.text = text
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -47,18 +47,13 @@ class Page:
         """What it defines for itself, not for a class."""
         return frozenset(one for one in self.names if "." not in one)
 
-    @cached_property
-    def words(self) -> frozenset[bytes]:
-        """The longer words that it holds."""
-        return frozenset(_WORD.findall(self._text))
-
     def quoted(self, definition: Definition) -> bytes:
         """Quote one of its definitions."""
-        return block(self._text, definition)
+        return block(self.text, definition)
 
     def likeness(self, definition: Definition) -> Likeness | None:
         """Parse one of its definitions; None where there is none after all."""
-        node = node_of(self._text, definition) or self._whole.get(definition.qualname)
+        node = node_of(self.text, definition) or self._whole.get(definition.qualname)
         return Likeness([node]) if node else None
 
     @cached_property
@@ -68,7 +63,7 @@ class Page:
 
     @cached_property
     def _tree(self) -> ast.Module:
-        return parse(self._text)[0]
+        return parse(self.text)[0]
 
     @cached_property
     def _whole(self) -> dict[str, ast.stmt]:
@@ -136,6 +131,6 @@ def rarest(text: bytes, pages: Iterable[Page], count: int) -> list[bytes]:
     """Pick the words of a text that the fewest files hold, of those that any does."""
     longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
     several = list(pages)
-    held = {word: sum(word in page.words for page in several) for word in longest}
+    held = {word: sum(word in page.text for page in several) for word in longest}
     known = [word for word in longest if held[word]]
     return sorted(known, key=lambda word: (held[word], word))[:count]

@@ -279,17 +279,18 @@ class Search:
         page = self._old_page(target.module)
         if page is None:
             return GONE
-        last = _last(target.module)
-        found = []
-        for one in self._here.pages(self._around.fresh()):
-            is_named = _last(one.module) == last
-            if not (is_named or self._succeeds(one, target.module)):
-                continue
-            alike = page.whole.to(one.whole)
-            if alike >= (SAME_NAME if is_named else RENAMED_NEAR):
-                found.append(_Candidate(Target(one.module), alike, is_method=False))
-        best = self._best(found, target)
+        judged = (self._judged_module(page, one) for one in self._here.pages(self._around.fresh()))
+        best = self._best([one for one in judged if one], target)
         return _told(best, "moved to") if best else GONE
+
+    def _judged_module(self, old: Page, new: Page) -> _Candidate | None:
+        is_named = _last(new.module) == _last(old.module)
+        shared = old.tops & new.tops or not old.tops
+        if not (is_named and shared) and not self._succeeds(new, old.module):
+            return None
+        alike = old.whole.to(new.whole)
+        enough = alike >= (SAME_NAME if is_named else RENAMED_NEAR)
+        return _Candidate(Target(new.module), alike, is_method=False) if enough else None
 
     def _by_name(self, target: Target) -> Whereabouts:
         """Say where something of that name is; nothing is known of what it was."""
@@ -333,7 +334,7 @@ class Search:
             return
         kind = "class" if lost.is_class else "def"
         for page in pages:
-            if not _shares(page.words, rare):
+            if not _shares(page.text, rare):
                 continue
             several = (one for one in page.definitions if one.kind == kind)
             alike = [one for one in several if _shares(page.quoted(one), rare)]
@@ -408,7 +409,7 @@ def _last(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def _shares(text: bytes | frozenset[bytes], rare: Sequence[bytes]) -> bool:
+def _shares(text: bytes, rare: Sequence[bytes]) -> bool:
     return sum(word in text for word in rare) * 2 >= len(rare)
 
 
