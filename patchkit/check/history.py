@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.releases import Progress
     from patchkit.upstream.whereabouts import Whereabouts
 
+
 @dataclass(frozen=True)
 class Step:
     """

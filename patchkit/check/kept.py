@@ -66,9 +66,7 @@ class Kept:
                 return found
         return None
 
-    def keep_conclusion(
-        self, target: Target, asked: Mapping[Question, str], found: Facts
-    ) -> None:
+    def keep_conclusion(self, target: Target, asked: Mapping[Question, str], found: Facts) -> None:
         """Take note of a conclusion, and of all that was asked of the files for it."""
         with self._lock:
             self._concluded.setdefault(target, {})[tuple(asked.items())] = found
@@ -103,7 +101,9 @@ class Kept:
 
 
 def _as_data(known: Iterable[tuple[_Grounds, Facts]]) -> bytes:
-    rows = [([(*asked, answer) for asked, answer in grounds], one.as_data()) for grounds, one in known]
+    rows = [
+        ([(*asked, answer) for asked, answer in grounds], one.as_data()) for grounds, one in known
+    ]
     return json.dumps(rows).encode()
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.kept import Kept
-    from patchkit.upstream.releases import Progress, Release
     from patchkit.target import Target
+    from patchkit.upstream.releases import Progress, Release
     from patchkit.upstream.source import Source
     from patchkit.upstream.whereabouts import Whereabouts
 

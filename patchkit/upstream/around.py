@@ -1,4 +1,4 @@
-"""Which files a missing definition may be in now, the likeliest first and the fewest that will do."""
+"""Which files a missing definition may be in now: the likeliest first, the fewest that will do."""
 
 from __future__ import annotations
 
@@ -86,9 +86,11 @@ class Around:
         assert self._old is not None
         for path in self._new.paths - self._fresh:
             mark, before = self._new.files.mark(path), self._old.files.mark(path)
-            if mark is None or before is None:
-                yield path
-            elif mark != before and mark.size >= before.size + size // 2:
+            if (
+                mark is None
+                or before is None
+                or (mark != before and mark.size >= before.size + size // 2)
+            ):
                 yield path
 
 

@@ -8,7 +8,7 @@ into runs of four words: the likeness is the share of the runs that both have, o
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.upstream.fingerprint import canonical
 
@@ -61,5 +61,5 @@ def _head(node: ast.AST) -> int:
 def _with(node: ast.AST, **changes: object) -> ast.AST:
     if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         return node
-    fields = {name: getattr(node, name, None) for name in node._fields}
+    fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
     return type(node)(**{**fields, **changes})

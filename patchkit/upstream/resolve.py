@@ -180,7 +180,7 @@ class Resolver:
         """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
         resolver = Resolver(self.source)
         resolver.modules = self.modules.afresh()
-        resolver._lookup = Lookup(resolver.modules, self._lookup.platform)  # noqa: SLF001 - of this class
+        resolver._lookup = Lookup(resolver.modules, self._lookup.platform)
         return resolver
 
     def forget(self) -> None:

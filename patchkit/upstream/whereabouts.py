@@ -145,12 +145,12 @@ class Search:
         if old.kind is Kind.OUTSIDE:
             return GONE
         if old.defined and old.defined != target:
-            return self._through(target, old, old.defined)
+            return self._through(old, old.defined)
         return self._definition(target, old)
 
     # --- what has another name too
 
-    def _through(self, target: Target, old: Resolution, defined: Target) -> Whereabouts:
+    def _through(self, old: Resolution, defined: Target) -> Whereabouts:
         """Follow a name to what it only stood for."""
         found = self._new.resolve(defined)
         if found.state == "present":
@@ -240,12 +240,17 @@ class Search:
         for page in pages:
             named = [one for one in page.definitions if one.name == lost.name]
             for one in self._judged(page, named, lost):
-                enough = RENAMED if one.is_method else SAME_NAME
-                is_evidence = lost.is_telling if one.is_method else not lost.is_trivial
-                if is_evidence and one.likeness >= enough:
+                if self._is_same(one, lost) or self._is_heir(one, page, lost):
                     yield one
-                elif not one.is_method and self._succeeds(page, lost.target.module):
-                    yield one
+
+    @staticmethod
+    def _is_same(one: _Candidate, lost: _Lost) -> bool:
+        if one.is_method:
+            return lost.is_telling and one.likeness >= RENAMED
+        return not lost.is_trivial and one.likeness >= SAME_NAME
+
+    def _is_heir(self, one: _Candidate, page: Page, lost: _Lost) -> bool:
+        return not one.is_method and self._succeeds(page, lost.target.module)
 
     def _renamed(self, pages: Sequence[Page], lost: _Lost) -> Iterator[_Candidate]:
         if not lost.is_telling:
@@ -257,20 +262,24 @@ class Search:
 
     def _constant(self, target: Target, old: Resolution) -> Whereabouts:
         """Find a module's variable: by its name, in a file that took more of the module's."""
-        likeness = Likeness(old.nodes[:1])
         for paths in self._around.stages(target.module, len(old.source)):
             for page in self._here.pages(paths):
-                if target.qualname not in page.tops or self._was_there(page, target.qualname, target):
-                    continue
-                place = Target(page.module, target.qualname)
-                found = self._new.resolve(place)
-                if found.state != "present" or not found.nodes:
-                    continue
-                alike = likeness.to(Likeness(found.nodes[:1]))
-                telling = likeness.size >= TELLING and alike >= RENAMED
-                if telling or self._succeeds(page, target.module):
-                    return Whereabouts(place, alike, f"moved to {place}, {alike:.0%} alike")
+                if target.qualname in page.tops:
+                    found = self._same_constant(page, target, old)
+                    if found:
+                        return found
         return GONE
+
+    def _same_constant(self, page: Page, target: Target, old: Resolution) -> Whereabouts | None:
+        place = Target(page.module, target.qualname)
+        found = self._new.resolve(place)
+        if found.state != "present" or self._was_there(page, target.qualname, target):
+            return None
+        answer = _at(place, old, found, f"moved to {place}")
+        is_telling = Likeness(old.nodes[:1]).size >= TELLING
+        if is_telling and (answer.likeness or 0) >= RENAMED:
+            return answer
+        return answer if self._succeeds(page, target.module) else None
 
     # --- modules
 

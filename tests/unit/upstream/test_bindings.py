@@ -4,8 +4,8 @@ import pytest
 
 from patchkit.upstream.bindings import bound_names
 from patchkit.upstream.conditions import Platform
-from patchkit.upstream.lookup import Lookup
 from patchkit.upstream.files import parse
+from patchkit.upstream.lookup import Lookup
 from patchkit.upstream.module_tree import Modules
 from upstream.memory import Memory
 

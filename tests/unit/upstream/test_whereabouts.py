@@ -38,9 +38,7 @@ WORKER = f"class Worker:{BODY.format(name='adjust')}{OTHER.format(name='read')}"
 OLD = {"up.": "", "up.old": WORKER}
 
 
-def search(
-    target: str, new: dict[str, str], old: dict[str, str] | None = None
-) -> Whereabouts:
+def search(target: str, new: dict[str, str], old: dict[str, str] | None = None) -> Whereabouts:
     """What became of a target of the old release in a new one."""
     before = Resolver(Memory({"up.": "", **(OLD if old is None else old)}))
     return Search(Resolver(Memory({"up.": "", **new})), before).find(Target.parse(target))
