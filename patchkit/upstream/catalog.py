@@ -39,13 +39,13 @@ class Page:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What it defines, by qualname."""
-        return frozenset(one.qualname for one in self.definitions)
+        """The classes and functions that it defines, by qualname; no other names for them."""
+        return frozenset(one.qualname for one in self.definitions if one.kind != "name")
 
     @cached_property
     def tops(self) -> frozenset[str]:
-        """What it defines for itself, not for a class."""
-        return frozenset(one for one in self.names if "." not in one)
+        """What it defines for itself and not for a class, variables too."""
+        return frozenset(one.qualname for one in self.definitions if "." not in one.qualname)
 
     def quoted(self, definition: Definition) -> bytes:
         """Quote one of its definitions."""

@@ -273,7 +273,11 @@ class Search:
     def _same_constant(self, page: Page, target: Target, old: Resolution) -> Whereabouts | None:
         place = Target(page.module, target.qualname)
         found = self._new.resolve(place)
-        if found.state != "present" or self._was_there(page, target.qualname, target):
+        before = self._before(page)
+        was_there = not self._around.has_changed(page.path) or (
+            before is not None and target.qualname in before.tops
+        )
+        if found.state != "present" or was_there:
             return None
         answer = _at(place, old, found, f"moved to {place}")
         is_telling = Likeness(old.nodes[:1]).size >= TELLING
@@ -307,7 +311,7 @@ class Search:
         for paths in self._around.stages(target.module, 0):
             for page in self._here.pages(paths):
                 is_named = _last(page.module) == _last(target.module)
-                if target.qualname in page.names if target.qualname else is_named:
+                if target.qualname in page.names | page.tops if target.qualname else is_named:
                     found.add(Target(page.module, target.qualname))
             if found:
                 break
@@ -355,12 +359,16 @@ class Search:
             return False
         if not self._around.has_changed(page.path):
             return True
-        before = self._there.page(page.path)
+        before = self._before(page)
         if before is not None:
             return qualname in before.names
         left = self._there.named(_last(page.module)) - self._here.paths
         others = (one for one in self._there.pages(left) if one.module != target.module)
         return any(qualname in one.names for one in others)
+
+    def _before(self, page: Page) -> Page | None:
+        """Return what the other release has in a file."""
+        return self._there.page(page.path) if self._there else None
 
     def _names_before(self, lost: _Lost) -> frozenset[str]:
         """List what the target's module defined beside it."""
@@ -384,7 +392,7 @@ class Search:
         old = self._old_page(module)
         if old is None or not self._around.has_changed(page.path):
             return False
-        before = self._there.page(page.path) if self._there else None
+        before = self._before(page)
         taken = (page.tops - (before.tops if before else frozenset())) & old.tops
         return len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
 

@@ -107,6 +107,12 @@ def test_a_sibling_that_moved_along_is_no_rename() -> None:
     assert place(search("up.old:f", new, old)) is None
 
 
+def test_another_name_beside_it_is_no_definition_of_its_own() -> None:
+    """Followed backwards, what was renamed and left its old name as an alias is found."""
+    old = {"up.old": f"{function('g')}\nf = g\n"}
+    assert place(search("up.old:g", {"up.old": function("f")}, old)) == "up.old:f"
+
+
 def test_another_function_of_the_name_is_no_move() -> None:
     """A name in an unrelated module with an unlike source is not offered."""
     new = {"up.new": function("f", OTHER)}
