@@ -87,7 +87,7 @@ def run(rounds: int = 3) -> Result:
         write_pack(place, _PACK)
         all_cold = _Case(place, _SPEC)
         counts = all_cold.filled("kept")
-        older = _Case(place, f"vllm<{_newest(place / 'kept')}")
+        older = _Case(place, f"{_SPEC},<{_newest(place / 'kept')}")
         older.filled("older")
         one = _Case(place, f"vllm=={_newest(place / 'kept')}")
         cases: dict[str, Callable[[], float]] = {
