@@ -1,18 +1,27 @@
-"""Wall time and bytes of reading every release of vLLM from the user's own index."""
+"""Wall time and bytes of asking every release of vLLM on the user's own index."""
 
 from __future__ import annotations
 
 import functools
+import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
+from benchmarks.upstream_targets import TARGETS, write_pack
+from patchkit.check import codes
+from patchkit.check.checking import Check
+from patchkit.check.opening import on_index
+from patchkit.check.packs import read_packs
+from patchkit.environment import Settings
+from patchkit.lock import Lock
 from patchkit.upstream.cache import Cache
 from patchkit.upstream.releases import Library, find_releases, prefetch
 
@@ -20,10 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SPEC = "vllm>=0.1"
-_NEWEST = "vllm"
+_PACK = "sample_targets"
 _ALL_COLD = "all releases, nothing kept"
 _ALL_WARM = "all releases, a new process, all kept"
-_ONE_COLD = "the newest release, nothing kept"
+_NEXT_COLD = "the newest release, all others kept"
+_ONE_COLD = "the newest release alone, nothing kept"
+_FILES = "fetching files only, all releases, nothing kept"
 
 # Files that patches of vLLM touch, of every age: a release has those of its time.
 _NAMES = """
@@ -51,28 +62,46 @@ PATHS = tuple(f"vllm/{name}.py" for name in _NAMES.split())
 
 
 @dataclass
-class _Counts:
+class Counts:
+    """
+    What a run did.
+
+    Args:
+        releases: that were looked at.
+        moved: bytes that came over the network.
+        missing: pairs of a target and a release that lacks it.
+        answered: of those, how many say what became of it.
+
+    """
+
     releases: int = 0
-    files: int = 0
     moved: int = 0
-    failed: int = 0
+    missing: int = 0
+    answered: int = 0
 
 
 def run(rounds: int = 3) -> Result:
-    """Fetch the files of 60 targets from every release on the index; each case a new process."""
+    """Check 60 rows against every release on the index; each case a new process."""
     with tempfile.TemporaryDirectory(prefix="patchkit-bench-") as name:
-        kept = Path(name, "kept")
-        counts = read_all(kept, _SPEC)
+        place = Path(name)
+        write_pack(place, _PACK)
+        all_cold = _Case(place, _SPEC)
+        counts = all_cold.filled("kept")
+        older = _Case(place, f"{_SPEC},<{_newest(place / 'kept')}")
+        older.filled("older")
+        one = _Case(place, f"vllm=={_newest(place / 'kept')}")
         cases: dict[str, Callable[[], float]] = {
-            _ALL_COLD: functools.partial(_cold, _SPEC),
-            _ALL_WARM: functools.partial(_in_child, kept, _SPEC),
-            _ONE_COLD: functools.partial(_cold, _NEWEST, "newest"),
+            _ALL_COLD: all_cold.cold,
+            _ALL_WARM: functools.partial(all_cold.on, "kept"),
+            _NEXT_COLD: functools.partial(all_cold.on_copy, "older"),
+            _ONE_COLD: one.cold,
+            _FILES: functools.partial(_files_cold, place),
         }
         samples = in_turns(cases, rounds)
     found = {case: samples.spread(case).median for case in cases}
     return Result(
         name="index",
-        title=f"{counts.releases} releases of vLLM, {len(PATHS)} paths in each: wall time",
+        title=f"{len(TARGETS)} targets, checked against {counts.releases} releases of vLLM",
         unit="s",
         rounds=rounds,
         lines=lines_of(samples, [], 1.0),
@@ -80,40 +109,97 @@ def run(rounds: int = 3) -> Result:
             Aim("all releases, nothing kept: seconds", found[_ALL_COLD], 60.0),
             Aim("all releases, nothing kept: MB moved", counts.moved / 1e6, 100.0),
             Aim("all releases, all kept: seconds with Python's start", found[_ALL_WARM], 2.0),
-            Aim("the newest release, nothing kept: seconds", found[_ONE_COLD], 3.0),
+            Aim("a new release, all others kept: seconds", found[_NEXT_COLD], 3.0),
         ],
         notes=[
-            f"{counts.files:,} files are there, {counts.failed} releases could not be read",
+            f"{counts.missing:,} times a target is missing, {counts.answered:,} of them with an "
+            "answer what became of it, searches included in all figures",
+            f"fetching files only: {len(PATHS)} paths of each release, for comparison",
             "over the network, from the index that pip is set to",
         ],
     )
 
 
-def read_all(place: Path, spec: str, which: str = "all") -> _Counts:
-    """Read every file from every release."""
-    counts = _Counts()
-    with Library(cache=Cache(place)) as library:
-        releases = find_releases(spec, library)[-1 if which == "newest" else 0 :]
-        errors = prefetch(releases, PATHS)
-        for release in releases:
-            if release.version not in errors:
-                counts.files += sum(release.source.read(path) is not None for path in PATHS)
-        counts.releases, counts.failed = len(releases), len(errors)
-        counts.moved = library.web.moved
-    return counts
+@dataclass(frozen=True)
+class _Case:
+    """
+    A check of the sample rows.
+
+    Args:
+        place: the folder with the pack, and the caches.
+        spec: which releases.
+
+    """
+
+    place: Path
+    spec: str
+
+    def cold(self) -> float:
+        """Check with a new cache, and return the seconds."""
+        with tempfile.TemporaryDirectory(prefix="patchkit-bench-") as name:
+            return _timed(lambda: self._checked(Path(name)))
+
+    def on(self, cache: str) -> float:
+        """Check with a cache that is there, and return the seconds."""
+        return _timed(lambda: self._checked(self.place / cache))
+
+    def on_copy(self, cache: str) -> float:
+        """Check with a copy of a cache, so that the next round finds the same."""
+        with tempfile.TemporaryDirectory(prefix="patchkit-bench-") as name:
+            shutil.copytree(self.place / cache, name, dirs_exist_ok=True)
+            return _timed(lambda: self._checked(Path(name)))
+
+    def filled(self, cache: str) -> Counts:
+        """Check with a new cache that stays."""
+        return self._checked(self.place / cache)
+
+    def _checked(self, cache: Path) -> Counts:
+        return Counts(**json.loads(_child("check", str(self.place), str(cache), self.spec)))
 
 
-def _cold(spec: str, which: str = "all") -> float:
-    with tempfile.TemporaryDirectory(prefix="patchkit-bench-") as name:
-        return _in_child(Path(name), spec, which)
+def check(place: Path, cache: Path, spec: str) -> Counts:
+    """Check the sample rows, in this process."""
+    sys.path.insert(0, str(place))
+    rows, _ = read_packs(Settings(), [_PACK])
+    with Library(cache=Cache(cache)) as library:
+        subjects = on_index(spec, library)
+        versions = {"vllm": [one.version for one in subjects]}
+        report = Check(list(rows), subjects, Lock(), versions).run()
+        missing = [one for one in report.findings if one.code is codes.TARGET_MISSING]
+        answered = sum(";" in one.message for one in missing)
+        return Counts(len(subjects), library.web.moved, len(missing), answered)
 
 
-def _in_child(place: Path, spec: str, which: str = "all") -> float:
+def fetch(cache: Path) -> None:
+    """Fetch the files that patches of vLLM touch from every release."""
+    with Library(cache=Cache(cache)) as library:
+        prefetch(find_releases(_SPEC, library), PATHS)
+
+
+def _newest(cache: Path) -> str:
+    with Library(cache=Cache(cache)) as library:
+        return find_releases(_SPEC, library)[-1].version
+
+
+def _files_cold(place: Path) -> float:
+    with tempfile.TemporaryDirectory(prefix="patchkit-bench-", dir=place) as name:
+        return _timed(lambda: _child("fetch", name))
+
+
+def _child(*arguments: str) -> str:
+    command = [sys.executable, "-m", "benchmarks.upstream_index", *arguments]
+    root = Path(__file__).parents[1]
+    return subprocess.run(command, check=True, cwd=root, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _timed(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
-    command = [sys.executable, "-m", "benchmarks.upstream_index", str(place), spec, which]
-    subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
+    work()
     return time.perf_counter() - begin
 
 
 if __name__ == "__main__":
-    read_all(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    if sys.argv[1] == "fetch":
+        fetch(Path(sys.argv[2]))
+    else:
+        print(json.dumps(asdict(check(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]))))

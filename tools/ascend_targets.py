@@ -17,9 +17,9 @@ import zipfile
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.check.history import history
+from patchkit.check.history import histories
 from patchkit.check.opening import on_index
 from patchkit.check.subjects import learn_all
 from patchkit.target import Target
@@ -208,6 +208,28 @@ def modules_of(subjects: Iterable[Subject]) -> frozenset[str]:
     return frozenset(found)
 
 
+class Span(NamedTuple):
+    """
+    Releases in which a target is the same.
+
+    Args:
+        releases: the first and the last.
+        state: what it is in them.
+        moved_to: where it is instead; '' where nothing is known.
+        likeness: of its source there.
+
+    """
+
+    releases: str
+    state: str
+    moved_to: str
+    likeness: float | None
+
+
+def _text(target: Target | None) -> str:
+    return str(target or "")
+
+
 @dataclass(frozen=True)
 class Story:
     """
@@ -231,13 +253,16 @@ class Story:
         held = self.owner[step.release]
         return "added" if held == "present" else held
 
-    def spans(self) -> Iterator[tuple[str, str, str]]:
+    def spans(self) -> Iterator[Span]:
         """Tell releases that agree, what it is in them, and where it went."""
-        alike = groupby(self.steps, lambda one: (self.state(one), str(one.moved_to or "")))
-        for (state, moved), group in alike:
+        for _, group in groupby(self.steps, self._alike):
             steps = list(group)
-            ends = dict.fromkeys((steps[0].release, steps[-1].release))
-            yield " - ".join(ends), state, moved
+            first, last = steps[0], steps[-1]
+            releases = " - ".join(dict.fromkeys((first.release, last.release)))
+            yield Span(releases, self.state(first), _text(first.moved_to), first.likeness)
+
+    def _alike(self, step: Step) -> tuple[object, ...]:
+        return self.state(step), step.moved_to, step.likeness
 
 
 def stories(dotted: Sequence[str], subjects: Sequence[Subject]) -> Iterator[Story]:
@@ -247,9 +272,10 @@ def stories(dotted: Sequence[str], subjects: Sequence[Subject]) -> Iterator[Stor
     faults = learn_all(subjects, lambda _: [*targets, *map(_owner, targets)])
     if faults:
         raise SystemExit("; ".join(map(str, faults.values())))
+    followed = histories(targets, subjects)
     for target in targets:
         owner = {one.version: one.facts(_owner(target)).state for one in subjects}
-        yield Story(target, history(target, subjects), owner)
+        yield Story(target, followed[target], owner)
 
 
 def _owner(target: Target) -> Target:
@@ -258,17 +284,15 @@ def _owner(target: Target) -> Target:
 
 def as_data(story: Story) -> dict[str, object]:
     """Write a story for programs."""
-    spans = [
-        dict(zip(("releases", "state", "moved_to"), one, strict=True)) for one in story.spans()
-    ]
-    return {"target": str(story.target), "spans": spans}
+    return {"target": str(story.target), "spans": [one._asdict() for one in story.spans()]}
 
 
 def lines(story: Story) -> Iterator[str]:
     """Write a story for people."""
     yield str(story.target)
-    for releases, state, moved in story.spans():
-        yield f"    {releases:20} {state}{f', now {moved}' if moved else ''}"
+    for releases, state, moved, likeness in story.spans():
+        alike = "" if likeness is None else f", {likeness:.0%} alike"
+        yield f"    {releases:20} {state}{f', now {moved}{alike}' if moved else ''}"
 
 
 def follow(dotted: Sequence[str], spec: str, *, as_json: bool) -> None:

@@ -68,18 +68,18 @@ class Check:
             for name, error in faults.items()
         ]
         self._grid = whole.without(faults)
+        moves = Moves(self._grid)
         for row in whole.rows:
             findings += of_row(row, self._packs[row.pack])
-            findings += self._of_row(row)
+            findings += self._of_row(row, moves)
         findings += self._order()
         findings += self._importers()
         names = [one.name for one in whole.subjects]
         return Report(names, findings, self._states)
 
-    def _of_row(self, row: Row) -> Iterator[Finding]:
+    def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         place = self._packs[row.pack].place(row)
         yield from of_ranges(row, self._grid, self._known, place)
-        moves = Moves(row, self._grid)
         for subject in self._grid.subjects:
             if not self._grid.meets(row, subject):
                 continue

@@ -88,10 +88,9 @@ def _side(target: Target, subject: Subject, other: Subject) -> Side:
 
 def _moved(target: Target, subject: Subject, other: Subject) -> Target | None:
     try:
-        found = subject.moved(target, other)
+        return subject.moves([(target, other)])[0].place
     except UpstreamError:
         return None
-    return found[0] if found else None
 
 
 def _head(side: Side) -> str:

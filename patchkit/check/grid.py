@@ -31,6 +31,7 @@ class Grid:
         self.subjects = subjects
         self._packages = packages_of(rows)
         self._here: dict[str, frozenset[str]] = {}
+        self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> Grid:
         """Leave releases out."""
@@ -46,6 +47,12 @@ class Grid:
 
     def due(self, row: Row, subject: Subject) -> list[Change]:
         """List the changes that are made in a release."""
+        key = (row.name, subject.name)
+        if key not in self._due:
+            self._due[key] = self._found_due(row, subject)
+        return self._due[key]
+
+    def _found_due(self, row: Row, subject: Subject) -> list[Change]:
         if not is_for(row, subject):
             return []
         here = self._covered(subject)

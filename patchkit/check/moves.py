@@ -1,70 +1,75 @@
-"""Where a missing target went, looked for once where it is first missed."""
+"""Where missing targets went, in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.errors import UpstreamError
+from patchkit.check.subjects import learn_all
+from patchkit.check.trails import Trails
+from patchkit.declaration import Add, Provide
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from patchkit.check.grid import Grid
     from patchkit.check.subjects import Subject
-    from patchkit.registry import Row
     from patchkit.target import Target
 
 
 class Moves:
     """
-    The targets of one row that releases lack.
+    The targets that releases lack of those that rows change in them.
+
+    All are looked for together: each release is searched once, several at a time.
 
     Args:
-        row: whose targets.
-        grid: the releases.
+        grid: rows and releases that can be read.
 
     """
 
-    def __init__(self, row: Row, grid: Grid) -> None:
-        self._row = row
-        self._grid = grid
-        self._found: dict[tuple[Target, str], tuple[Target, str] | None] = {}
+    def __init__(self, grid: Grid) -> None:
+        self._projects = _by_project(grid.subjects)
+        self._first: dict[tuple[Target, str], Subject | None] = {}
+        self._trails = {
+            project: _followed(subjects, grid) for project, subjects in self._projects.items()
+        }
 
     def words(self, target: Target, subject: Subject) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
-        old = self._known(target, subject, before=True)
-        later = None if old else self._known(target, subject, before=False)
-        if later:
-            return f"; it is there from {later.name} on"
-        key = (target, old.name if old else "")
-        if key not in self._found or not self._is_at(self._found[key], subject):
-            self._found[key] = self._look(target, subject, old)
-        found = self._found[key]
-        return f"; {found[1]}" if found else ""
+        since = self._since(target, subject.project)
+        same = self._projects[subject.project]
+        if since and same.index(since) > same.index(subject):
+            return f"; it is there from {since.name} on"
+        told = self._trails[subject.project].told(target, subject)
+        return f"; {told.words}" if told and told.words else ""
 
-    def _look(
-        self, target: Target, subject: Subject, old: Subject | None
-    ) -> tuple[Target, str] | None:
-        try:
-            found = subject.moved(target, old)
-        except UpstreamError:
-            return None
-        finally:
-            subject.rest()
-            if old:
-                old.rest()
-        return found
+    def _since(self, target: Target, project: str) -> Subject | None:
+        """Return the first release that has a target."""
+        if (target, project) not in self._first:
+            having = (one for one in self._projects[project] if one.has(target))
+            self._first[target, project] = next(having, None)
+        return self._first[target, project]
 
-    @staticmethod
-    def _is_at(found: tuple[Target, str] | None, subject: Subject) -> bool:
-        return found is None or subject.facts(found[0]).is_present
 
-    def _known(self, target: Target, subject: Subject, *, before: bool) -> Subject | None:
-        """Return the nearest release that has the target."""
-        same = [one for one in self._grid.subjects if one.project == subject.project]
-        at = same.index(subject)
-        for one in reversed(same[:at]) if before else same[at + 1 :]:
-            try:
-                if one.facts(target).is_present:
-                    return one
-            except UpstreamError:
-                continue
-        return None
+def _by_project(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
+    found: dict[str, list[Subject]] = {}
+    for one in subjects:
+        found.setdefault(one.project, []).append(one)
+    return found
+
+
+def _followed(subjects: Sequence[Subject], grid: Grid) -> Trails:
+    """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
+    wanted = {target for one in subjects for target in _missing(one, grid)}
+    learn_all(subjects, lambda _: wanted)
+    trails = Trails(subjects, sorted(wanted, key=str), ways=(1,), by_name=True)
+    trails.follow()
+    return trails
+
+
+def _missing(subject: Subject, grid: Grid) -> Iterator[Target]:
+    """List what a release should have and lacks."""
+    for row in grid.rows:
+        for change in grid.due(row, subject):
+            if not isinstance(change, (Add, Provide)) and subject.lacks(change.place):
+                yield change.place

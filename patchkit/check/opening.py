@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
 from patchkit.requirements import Found, canonical
@@ -31,7 +32,8 @@ def on_index(spec: str, library: Library) -> list[Subject]:
         UpstreamError: no place knows the project, or it has no such release.
 
     """
-    found = [of_release(one, library.cache) for one in find_releases(spec, library)]
+    kept = Kept(library.cache)
+    found = [of_release(one, kept) for one in find_releases(spec, library)]
     if not found:
         raise UpstreamError(f"found no release that {spec!r} allows, expected one at least")
     return found

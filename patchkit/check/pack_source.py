@@ -36,6 +36,8 @@ class PackSource:
         module = sys.modules[name]
         self.file = Path(getattr(module, "__file__", None) or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+        self._facts: dict[Target, Facts] = {}
+        self._places: dict[str, tuple[str, int | None]] = {}
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -54,7 +56,10 @@ class PackSource:
 
     def facts(self, row: Row, name: str) -> Facts:
         """Say what an object of a body is."""
-        return facts_of(self.resolver, Target(row.body, name))
+        target = Target(row.body, name)
+        if target not in self._facts:
+            self._facts[target] = facts_of(self.resolver, target)
+        return self._facts[target]
 
     def place(self, row: Row, name: str = "") -> tuple[str, int | None]:
         """Return the file and line of an object of a body, or of the row itself."""
@@ -65,7 +70,9 @@ class PackSource:
 
     def row_place(self, name: str) -> tuple[str, int | None]:
         """Return the file and line where a row's name is written."""
-        return shown(self.file), self._line(name)
+        if name not in self._places:
+            self._places[name] = (shown(self.file), self._line(name))
+        return self._places[name]
 
     def body_file(self, body: str) -> str:
         """Return the file of a body."""

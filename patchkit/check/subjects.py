@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import hashlib
-import json
+import gc
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
 
-from patchkit import upstream
 from patchkit.errors import UpstreamError
 from patchkit.requirements import canonical
-from patchkit.target import Target
+from patchkit.upstream.around import REACH
 from patchkit.upstream.facts import Facts, facts_of
-from patchkit.upstream.likeness import whereabouts
 from patchkit.upstream.releases import for_each
 from patchkit.upstream.resolve import Resolver
+from patchkit.upstream.whereabouts import GONE, Search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from patchkit.upstream.cache import Cache
-    from patchkit.upstream.likeness import Candidate
+    from patchkit.check.kept import Kept
+    from patchkit.target import Target
     from patchkit.upstream.releases import Progress, Release
     from patchkit.upstream.source import Source
+    from patchkit.upstream.whereabouts import Whereabouts
 
-_MOVES = "moves"
+T = TypeVar("T")
 
 
 class Subject:
@@ -49,7 +49,7 @@ class Subject:
         project: str,
         version: str,
         source: Callable[[], Source],
-        kept: tuple[Cache, str] | None = None,
+        kept: tuple[Kept, str] | None = None,
         *,
         is_local: bool = True,
     ) -> None:
@@ -79,11 +79,18 @@ class Subject:
     @functools.cached_property
     def resolver(self) -> Resolver:
         """Its modules, parsed as they are asked for."""
-        return Resolver(self.source, python=sys.version_info[:2])
+        return self._own_resolver()
+
+    @property
+    def kept(self) -> Kept | None:
+        """Where its facts are kept; None for what may change under it."""
+        return self._kept[0] if self._kept else None
 
     def rest(self) -> None:
         """Let go of parsed modules."""
-        self.__dict__.pop("resolver", None)
+        resolver = self.__dict__.pop("resolver", None)
+        if resolver:
+            resolver.forget()
 
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
         """Say which of some import packages it holds."""
@@ -104,12 +111,8 @@ class Subject:
         """
         self._recall()
         missing = [one for one in dict.fromkeys(targets) if one not in self._facts]
-        if not missing:
-            return
-        self.source.prefetch({path for one in missing for path in _paths(one)})
-        for target in missing:
-            self._facts[target] = facts_of(self.resolver, target)
-        self._remember()
+        if missing:
+            self._conclude(missing)
 
     def facts(self, target: Target) -> Facts:
         """
@@ -137,61 +140,84 @@ class Subject:
         lines = content.decode(errors="replace").splitlines(keepends=True)
         return "".join(lines[found.lines[0] - 1 : found.lines[1]])
 
-    def whereabouts(self, target: Target, old: Subject | None) -> tuple[Candidate, ...]:
+    def has(self, target: Target) -> bool:
+        """Whether a target is there; False where the release cannot be read."""
+        return self._state(target) == "present"
+
+    def lacks(self, target: Target) -> bool:
+        """Whether a target is not there; False where that cannot be told."""
+        return self._state(target) == "absent"
+
+    def moves(self, lost: Sequence[tuple[Target, Subject | None]]) -> list[Whereabouts]:
         """
-        Find where a target went that is missing here.
+        Find where targets went that are missing here.
 
         Args:
-            target: what is missing.
-            old: a release that has it, None where none is known.
+            lost: what is missing, each with a release that has it, None where none is known.
 
         Raises:
             UpstreamError: a release cannot be read.
 
         """
-        known = old.resolver.resolve(target) if old else None
-        return whereabouts(self.resolver.modules, target, known)
+        keys = [f"{self._key} {old._key if old else '-'} {one}" for one, old in lost]  # noqa: SLF001 - of this class
+        known = {key: self.kept.move(key) if self.kept else None for key in keys}
+        open_ones = [one for key, one in zip(keys, lost, strict=True) if known[key] is None]
+        found = dict(self._searched(open_ones))
+        new = {key: found[one] for key, one in zip(keys, lost, strict=True) if one in found}
+        if self.kept and new:
+            self.kept.keep_moves(new)
+        return [new.get(key) or known[key] or GONE for key in keys]
 
-    def moved(self, target: Target, old: Subject | None) -> tuple[Target, str] | None:
-        """
-        Find the likeliest place of a missing target, in a word and kept.
+    def _searched(
+        self, lost: Sequence[tuple[Target, Subject | None]]
+    ) -> Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]:
+        for old in dict.fromkeys(old for _, old in lost):
+            ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001
+            search = Search(ours, theirs, None if self.is_local else REACH)
+            yield from (((one, old), search.find(one)) for one, other in lost if other is old)
+            ours.forget()
+            if theirs:
+                theirs.forget()
 
-        Raises:
-            UpstreamError: a release cannot be read.
+    def _own_resolver(self) -> Resolver:
+        """Make a resolver that no other thread has."""
+        return Resolver(self.source, python=sys.version_info[:2])
 
-        """
-        key = f"{self._key} {old._key if old else '-'} {target}"  # noqa: SLF001 - of this class
-        cache = self._kept[0] if self._kept else None
-        kept = cache.note(_topic(_MOVES), key) if cache else None
-        if kept is None:
-            found = next(iter(self.whereabouts(target, old)), None)
-            kept = json.dumps([str(found.target), found.words] if found else None).encode()
-            if cache:
-                cache.keep_notes(_topic(_MOVES), {key: kept})
-        answer = json.loads(kept)
-        return (Target.parse(answer[0]), answer[1]) if answer else None
+    def _state(self, target: Target) -> str:
+        try:
+            return self.facts(target).state
+        except UpstreamError:
+            return "unreadable"
 
     @property
     def _key(self) -> str:
         return self._kept[1] if self._kept else ""
 
     def _recall(self) -> None:
-        if self._kept is None or self._is_recalled:
-            return
-        self._is_recalled = True
-        kept = self._kept[0].note(_topic("facts"), self._key)
-        if kept is not None:
-            known = json.loads(kept).items()
-            self._facts = {Target.parse(text): Facts.of_data(data) for text, data in known}
+        if self._kept and not self._is_recalled:
+            self._is_recalled = True
+            self._facts = self._kept[0].of_release(self._key)
 
-    def _remember(self) -> None:
+    def _conclude(self, targets: Iterable[Target]) -> None:
         if self._kept is None:
+            self._facts.update((one, facts_of(self.resolver, one)) for one in targets)
             return
-        data = {str(target): found.as_data() for target, found in self._facts.items()}
-        self._kept[0].keep_notes(_topic("facts"), {self._key: json.dumps(data).encode()})
+        kept, key = self._kept
+        files = self.resolver.modules.files
+        known = {one: kept.concluded(one, files) for one in targets}
+        self._facts.update((one, found) for one, found in known.items() if found)
+        missing = [one for one, found in known.items() if not found]
+        self.source.prefetch({path for one in missing for path in _paths(one)})
+        for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
+            resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
+            for one in several:
+                self._facts[one] = facts_of(resolver, one)
+                kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
+            resolver.forget_conclusions()
+        kept.keep_release(key, self._facts)
 
 
-def of_release(release: Release, cache: Cache) -> Subject:
+def of_release(release: Release, kept: Kept) -> Subject:
     """Make a subject of a release on the index."""
     sha256 = release.link.sha256
     return Subject(
@@ -199,7 +225,7 @@ def of_release(release: Release, cache: Cache) -> Subject:
         release.project,
         release.version,
         lambda: release.source,
-        (cache, sha256) if sha256 else None,
+        (kept, sha256) if sha256 else None,
         is_local=False,
     )
 
@@ -221,12 +247,49 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    results = for_each(subjects, work, progress)
-    return {
-        subject.name: result
-        for subject, result in zip(subjects, results, strict=True)
-        if isinstance(result, UpstreamError)
-    }
+    results = in_parallel([subjects[at] for at in _spread(len(subjects))], work, progress)
+    for kept in {subject.kept for subject in subjects if subject.kept}:
+        kept.keep_conclusions()
+    faults = {one.name: results[one.name] for one in subjects}
+    return {name: error for name, error in faults.items() if isinstance(error, UpstreamError)}
+
+
+def in_parallel(
+    subjects: Sequence[Subject], work: Callable[[Subject], T], progress: Progress | None = None
+) -> dict[str, T | UpstreamError]:
+    """
+    Do the same with several releases at a time.
+
+    Returns:
+        For each release, by its name, what came of it, or why it could not be read.
+
+    """
+    with _no_collection():
+        results = for_each(subjects, work, progress)
+    return {one.name: result for one, result in zip(subjects, results, strict=True)}
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """
+    Look for no garbage in circles meanwhile.
+
+    That takes longer than all the rest where millions of nodes are alive. Releases that rest leave
+    no circles that hold any.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _spread(count: int) -> list[int]:
+    """Order places so that neighbours are far apart: what one has in common need be read once."""
+    width = max(1, count.bit_length())
+    return sorted(range(count), key=lambda at: f"{at:0{width}b}"[::-1])
 
 
 def _paths(target: Target) -> Iterable[str]:
@@ -234,13 +297,3 @@ def _paths(target: Target) -> Iterable[str]:
     parts = target.module.split(".")
     yield from ("/".join(parts[:end]) + "/__init__.py" for end in range(1, len(parts) + 1))
     yield "/".join(parts) + ".py"
-
-
-@functools.cache
-def _topic(name: str) -> str:
-    """Name what is kept after the code that works it out: another answer has another name."""
-    whole = hashlib.sha256()
-    for file in sorted(Path(upstream.__file__).parent.glob("*.py")):
-        whole.update(file.read_bytes())
-    version = "{}.{}".format(*sys.version_info)
-    return f"{name} {version} {whole.hexdigest()[:16]}"

@@ -71,7 +71,8 @@ def _event(step: StepShape, before: StepShape | None) -> str:
 
 def _at(step: StepShape, before: StepShape | None) -> str:
     same_place = before is not None and before["moved_to"] == step["moved_to"]
-    where = f"{'' if same_place else 'in '}{step['moved_to']}"
+    alike = "" if same_place or step["likeness"] is None else f", {step['likeness']:.0%} alike"
+    where = f"{'' if same_place else 'in '}{step['moved_to']}{alike}"
     return f"{where}, changed" if step["changed"] else where
 
 

@@ -236,7 +236,7 @@ class StepShape(TypedDict):
 
     `state` is present or absent; `undecidable` says that the source does not tell, and `reason`
     why. `fingerprint` is of the place where it is, or has moved to; `changed` compares it with the
-    last release that had it.
+    last release that had it. `likeness` is that of the source where it has moved to, from 0 to 1.
     """
 
     release: str
@@ -244,6 +244,7 @@ class StepShape(TypedDict):
     fingerprint: str | None
     changed: bool
     moved_to: str | None
+    likeness: float | None
     undecidable: bool
     readable: bool
     reason: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.archive import MAX_ALL, Lines, to_text
+from patchkit.upstream.source import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -142,6 +143,11 @@ class Archived:
     def paths(self) -> frozenset[str]:
         """Every `.py` and `.pyi` path of the release."""
         return frozenset(self._opened())
+
+    def mark(self, path: str) -> Mark | None:
+        """Tell a file's content from another by what the table of contents says of it."""
+        member = self._opened().known([path]).get(path)
+        return Mark(member.size, member.crc) if member else None
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """

@@ -61,6 +61,10 @@ class Lookup:
         self._active: set[tuple[object, ...]] = set()
         self._attributes: dict[tuple[str, str], Values] = {}
 
+    def forget(self) -> None:
+        """Let go of what was found."""
+        self._attributes.clear()
+
     # --- what the flow of statements asks
 
     def has_module(self, name: str) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from patchkit.upstream.files import Files, Parsed, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -98,13 +99,27 @@ class Modules:
     """
 
     def __init__(self, *sources: Source) -> None:
+        self.files = Files(*sources)
         self.sources = sources
+        self.asked: dict[Question, str] = {}
+        """All that was asked of the files, with the answers: what came of them depends on it."""
         self._trees: dict[str, ModuleTree | None] = {}
-        self._tops: frozenset[str] | None = None
-        self._folders: frozenset[str] | None = None
 
     def __contains__(self, name: str) -> bool:
         return self._place(name) is not None
+
+    def afresh(self) -> Modules:
+        """Begin anew with the same files, as if nothing had been asked; they stay parsed."""
+        modules = Modules()
+        modules.files, modules.sources = self.files, self.sources
+        return modules
+
+    def forget(self) -> None:
+        """Let go of modules at once, and do not leave it to the collector of circles."""
+        for tree in self._trees.values():
+            if tree:
+                tree.notes.clear()
+        self._trees.clear()
 
     def get(self, name: str) -> ModuleTree | None:
         """Parse a module; None where no source has it."""
@@ -114,68 +129,40 @@ class Modules:
 
     def covers(self, name: str) -> bool:
         """Whether a module, if there were one, would be in these sources."""
-        if self._tops is None:
-            self._tops = frozenset(path.split("/", 1)[0] for path in self._paths())
-        top = name.split(".", 1)[0]
-        return top in self._tops or f"{top}.py" in self._tops
+        return self._is(Question("top", name.split(".", 1)[0]))
 
     def compiled(self, name: str) -> bool:
         """Whether a module is there without Python source."""
         path = name.replace(".", "/")
-        return any(
-            source.has(f"{path}{suffix}")
-            for source in self.sources
-            for suffix in (".abi3.so", ".so", ".pyi", ".pyd")
-        )
+        suffixes = (".abi3.so", ".so", ".pyi", ".pyd")
+        return any(self._is(Question("file", f"{path}{suffix}")) for suffix in suffixes)
 
     def all_paths(self) -> Iterator[tuple[Source, str]]:
         """Every Python file, with where it lies."""
         for source in self.sources:
             yield from ((source, path) for path in sorted(source.paths()) if path.endswith(".py"))
 
-    def _paths(self) -> Iterator[str]:
-        for source in self.sources:
-            yield from source.paths()
-
-    def _place(self, name: str) -> tuple[Source | None, str, bool] | None:
+    def _place(self, name: str) -> tuple[str, bool] | None:
         base = name.replace(".", "/")
-        for source in self.sources:
-            if source.has(f"{base}/__init__.py"):
-                return source, f"{base}/__init__.py", True
-            if source.has(f"{base}.py"):
-                return source, f"{base}.py", False
-        return (None, "", True) if base in self._namespaces() else None
+        for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
+            if self._is(Question("file", path)):
+                return path, is_package
+        return ("", True) if self._is(Question("folder", base)) else None
 
-    def _namespaces(self) -> frozenset[str]:
-        if self._folders is None:
-            self._folders = frozenset(
-                path[:at]
-                for path in self._paths()
-                for at, letter in enumerate(path)
-                if letter == "/" and path.endswith(".py")
-            )
-        return self._folders
+    def _is(self, question: Question) -> bool:
+        if question not in self.asked:
+            self.asked[question] = self.files.answer(question)
+        return bool(self.asked[question])
 
     def _read(self, name: str) -> ModuleTree | None:
         place = self._place(name)
         if place is None:
             return None
-        source, path, is_package = place
-        text = source.read(path) if source else b""
-        if text is None:
+        path, is_package = place
+        found = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "")
+        if found is None:
             return None
-        tree, fault = parse(text)
-        return ModuleTree(name, path, is_package, tree, text, fault)
-
-
-def parse(text: bytes) -> tuple[ast.Module, str]:
-    """Parse a file; what cannot be parsed is an empty module and a fault in words."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # upstream's invalid escapes are not ours to report
-            return ast.parse(text), ""
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return ast.Module([], []), f"this Python cannot parse it: {error}"
+        return ModuleTree(name, path, is_package, found.tree, found.text, found.fault)
 
 
 def module_name(path: str) -> str:

@@ -176,6 +176,23 @@ class Resolver:
         self.modules = Modules(source, *others)
         self._lookup = Lookup(self.modules, Platform(python, system))
 
+    def afresh(self) -> Resolver:
+        """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
+        resolver = Resolver(self.source)
+        resolver.modules = self.modules.afresh()
+        resolver._lookup = Lookup(resolver.modules, self._lookup.platform)
+        return resolver
+
+    def forget(self) -> None:
+        """Let go of all that was read, at once; what is asked for later is read again."""
+        self.modules.files.forget()
+        self.forget_conclusions()
+
+    def forget_conclusions(self) -> None:
+        """Let go of all but the files."""
+        self.modules.forget()
+        self._lookup.forget()
+
     def resolve(self, target: Target) -> Resolution:
         """
         Tell what a target is.

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class Mark(NamedTuple):
+    """
+    What tells a file's content from another without reading it.
+
+    Args:
+        size: in bytes.
+        checksum: CRC-32.
+
+    """
+
+    size: int
+    checksum: int
+
+    def __str__(self) -> str:
+        return f"{self.size:x} {self.checksum:08x}"
 
 
 class Source(Protocol):
@@ -37,6 +54,9 @@ class Source(Protocol):
 
     def paths(self) -> frozenset[str]:
         """Every `.py` and `.pyi` path below the import packages."""
+
+    def mark(self, path: str) -> Mark | None:
+        """Tell a file's content from another; None without file, or where only reading tells."""
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch several at once, those that exist; may do nothing."""

@@ -14,7 +14,7 @@ from patchkit.upstream.layout import ROOTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.upstream.source import Source
+    from patchkit.upstream.source import Mark, Source
 
 
 class Tree:
@@ -61,6 +61,10 @@ class Tree:
     def paths(self) -> frozenset[str]:
         """Every `.py` and `.pyi` path of the package."""
         return frozenset(filter(self.has, self._walk()))
+
+    def mark(self, path: str) -> Mark | None:  # noqa: ARG002 - as every source has it
+        """Tell nothing: files may change at any time."""
+        return None
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Do nothing: files are here."""

@@ -66,6 +66,9 @@ class Installed:
     def paths(self) -> frozenset[str]:
         return self._paths
 
+    def mark(self, path: str) -> Any:
+        return None
+
     def prefetch(self, paths: Any) -> None:
         return None
 

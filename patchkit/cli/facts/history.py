@@ -24,6 +24,7 @@ def _step(step: Step) -> StepShape:
         "fingerprint": step.fingerprint,
         "changed": step.changed,
         "moved_to": str(step.moved_to) if step.moved_to else None,
+        "likeness": step.likeness,
         "undecidable": step.state == "undecidable",
         "readable": step.state != "unreadable",
         "reason": step.reason,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 from patchkit.check.checking import Check
@@ -11,6 +12,7 @@ from patchkit.check.subjects import Subject
 from patchkit.environment import Settings
 from patchkit.errors import UpstreamError
 from patchkit.lock import Lock
+from patchkit.upstream.source import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +39,10 @@ class Memory:
 
     def paths(self) -> frozenset[str]:
         return frozenset(self._files)
+
+    def mark(self, path: str) -> Mark | None:
+        found = self._files.get(path)
+        return None if found is None else Mark(len(found), zlib.crc32(found))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Do nothing: they are here."""

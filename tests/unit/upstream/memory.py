@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from patchkit.target import Target
 from patchkit.upstream.resolve import Resolution, Resolver
+from patchkit.upstream.source import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +39,10 @@ class Memory:
 
     def paths(self) -> frozenset[str]:
         return frozenset(self._files)
+
+    def mark(self, path: str) -> Mark | None:
+        found = self._files.get(path)
+        return None if found is None else Mark(len(found), zlib.crc32(found))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         return None

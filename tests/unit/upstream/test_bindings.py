@@ -4,8 +4,9 @@ import pytest
 
 from patchkit.upstream.bindings import bound_names
 from patchkit.upstream.conditions import Platform
+from patchkit.upstream.files import parse
 from patchkit.upstream.lookup import Lookup
-from patchkit.upstream.module_tree import Modules, parse
+from patchkit.upstream.module_tree import Modules
 from upstream.memory import Memory
 
 LINUX_311 = Platform((3, 11), "linux")

@@ -1,0 +1,121 @@
+"""What was said of targets before: by release, and by the content that it was concluded from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from patchkit import upstream
+from patchkit.target import Target
+from patchkit.upstream.facts import Facts
+from patchkit.upstream.files import Question
+from patchkit.upstream.whereabouts import Whereabouts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from patchkit.upstream.cache import Cache
+    from patchkit.upstream.files import Files
+
+_Grounds = tuple[tuple[Question, str], ...]
+
+
+class Kept:
+    """
+    Facts and moves in a cache; safe for threads.
+
+    A file of the same path, size and checksum counts as the same file, whichever release it is in:
+    what was concluded from such files is neither fetched nor concluded again.
+
+    Args:
+        cache: keeps them.
+
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._lock = threading.Lock()
+        self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
+        self._new: set[Target] = set()
+
+    def of_release(self, key: str) -> dict[Target, Facts]:
+        """Return what was said of a release."""
+        kept = self._cache.note(_topic("facts"), key)
+        known = json.loads(kept).items() if kept else ()
+        return {Target.parse(text): Facts.of_data(data) for text, data in known}
+
+    def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
+        """Keep what is said of a release."""
+        data = {str(target): found.as_data() for target, found in known.items()}
+        self._cache.keep_notes(_topic("facts"), {key: json.dumps(data).encode()})
+
+    def concluded(self, target: Target, files: Files) -> Facts | None:
+        """Return what was concluded of a target from the same files as a release has."""
+        with self._lock:
+            if target not in self._concluded:
+                self._concluded[target] = self._recalled(target)
+            known = list(self._concluded[target].items())
+        for grounds, found in reversed(known):
+            if all(files.answer(question) == answer for question, answer in grounds):
+                return found
+        return None
+
+    def keep_conclusion(self, target: Target, asked: Mapping[Question, str], found: Facts) -> None:
+        """Take note of a conclusion, and of all that was asked of the files for it."""
+        with self._lock:
+            self._concluded.setdefault(target, {})[tuple(asked.items())] = found
+            self._new.add(target)
+
+    def keep_conclusions(self) -> None:
+        """Write down what was noted since the last time."""
+        with self._lock:
+            new = {target: [*self._concluded[target].items()] for target in self._new}
+            self._new.clear()
+        notes = {str(target): _as_data(known) for target, known in new.items()}
+        if notes:
+            self._cache.keep_notes(_topic("conclusions"), notes)
+
+    def move(self, key: str) -> Whereabouts | None:
+        """Return what was said about a move, None where nothing was."""
+        kept = self._cache.note(_topic("moves"), key)
+        if kept is None:
+            return None
+        place, likeness, words = json.loads(kept)
+        return Whereabouts(Target.parse(place) if place else None, likeness, words)
+
+    def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
+        """Keep what is said about moves."""
+        rows = {key: (str(one.place or ""), one.likeness, one.words) for key, one in found.items()}
+        notes = {key: json.dumps(row).encode() for key, row in rows.items()}
+        self._cache.keep_notes(_topic("moves"), notes)
+
+    def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
+        kept = self._cache.note(_topic("conclusions"), str(target))
+        return dict(_of_data(*one) for one in json.loads(kept)) if kept else {}
+
+
+def _as_data(known: Iterable[tuple[_Grounds, Facts]]) -> bytes:
+    rows = [
+        ([(*asked, answer) for asked, answer in grounds], one.as_data()) for grounds, one in known
+    ]
+    return json.dumps(rows).encode()
+
+
+def _of_data(grounds: list[Any], found: dict[str, Any]) -> tuple[_Grounds, Facts]:
+    asked = ((Question(kind, path), answer) for kind, path, answer in grounds)
+    return tuple(asked), Facts.of_data(found)
+
+
+@functools.cache
+def _topic(name: str) -> str:
+    """Name what is kept after the code that works it out: another answer has another name."""
+    whole = hashlib.sha256()
+    for file in sorted(Path(upstream.__file__).parent.glob("*.py")):
+        whole.update(file.read_bytes())
+    version = "{}.{}".format(*sys.version_info)
+    return f"{name} {version} {whole.hexdigest()[:16]}"

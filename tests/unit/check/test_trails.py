@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from check.released import broken, subject
+from patchkit.check.subjects import learn_all
+from patchkit.check.trails import Trails
+from patchkit.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchkit.check.subjects import Subject
+
+F = "def f(alpha, beta):\n    return sorted(alpha + one for one in beta if one.is_ready(alpha))\n"
+PLACE = Target("up.mod", "f")
+
+
+def followed(
+    subjects: Sequence[Subject], *ways: int, target: Target = PLACE, by_name: bool = False
+) -> list[str | None]:
+    """Where the target is said to be in each release; '' where it is said to be gone."""
+    learn_all(subjects, lambda _: [target])
+    trails = Trails(subjects, [target], ways, by_name=by_name)
+    trails.follow()
+    told = [trails.told(target, one) for one in subjects]
+    return [None if one is None else str(one.place or "") for one in told]
+
+
+def test_follows_one_move_after_another() -> None:
+    """Where the new place is gone too, the search goes on from there."""
+    releases = [subject("1", mod=F), subject("2", a=F), subject("3", a=F), subject("4", b=F)]
+    assert followed(releases, 1) == [None, "up.a:f", "up.a:f", "up.b:f"]
+
+
+def test_beyond_a_release_without_it_nothing_is_searched() -> None:
+    """What is gone in a release is not looked for in the next."""
+    releases = [subject("1", mod=F), subject("2"), subject("3", a=F)]
+    assert followed(releases, 1) == [None, "", ""]
+
+
+def test_goes_the_ways_that_are_asked_for() -> None:
+    """Back to earlier releases only where that is asked; what one way finds, the other keeps."""
+    releases = [subject("1", a=F), subject("2", mod=F), subject("3"), subject("4", mod=F)]
+    assert followed(releases, 1) == [None, None, "", None]
+    assert followed(releases, 1, -1) == ["up.a:f", None, "", None]
+
+
+def test_comes_back() -> None:
+    """Releases that have it under its own name again are not asked."""
+    releases = [subject("1", mod=F), subject("2", a=F), subject("3", mod=F), subject("4", b=F)]
+    assert followed(releases, 1, -1) == [None, "up.a:f", None, "up.b:f"]
+
+
+def test_what_no_release_has_is_looked_for_by_name_where_that_is_asked() -> None:
+    """In the newest, and back as far as that holds."""
+    releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F)]
+    assert followed(releases, 1) == [None, None, None]
+    assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f"]
+
+
+def test_a_release_that_cannot_be_read_is_passed_over() -> None:
+    """It neither has nor lacks anything."""
+    releases = [subject("1", mod=F), broken("2"), subject("3", a=F)]
+    assert followed(releases, 1) == [None, None, None]
