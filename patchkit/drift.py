@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from patchkit.registry import Row
     from patchkit.reviewed import Verdict
     from patchkit.target import Target
+    from patchkit.upstream.here import Here
 
 
 class Drift:
@@ -37,6 +38,12 @@ class Drift:
         from patchkit.locks import Locks  # noqa: PLC0415 - arming asks for none
 
         return Locks(self._lock)
+
+    @functools.cached_property
+    def _here(self) -> Here:
+        from patchkit.upstream.here import Here  # noqa: PLC0415 - most processes have no lock
+
+        return Here(self._path)
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
         """
@@ -64,7 +71,7 @@ class Drift:
             return {}
         from patchkit.reviewed import Look  # noqa: PLC0415 - most processes have no lock
 
-        look = Look(row.name, lock, self._path)
+        look = Look(row.name, lock, self._here)
         targets = dict.fromkeys(change.place for change in changes if change.is_reviewed)
         return {target: look.verdict(target) for target in targets}
 
@@ -73,4 +80,6 @@ class Drift:
             found = self.verdicts(row, changes)
         except LockError as error:
             return f"what was reviewed cannot be read: {error}"
+        finally:
+            self._here.rest()  # a process that lives for weeks needs no syntax trees
         return "; ".join(one.words for one in found.values() if one.words)
