@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.cli.facts.rows import reason_to_skip
@@ -54,16 +53,16 @@ def _of_pack(
             if file is None or lock is None:
                 yield _check("note", pack, "none: what these patches change is not compared")
                 return
-            found[row] = _differences(row, lock, here, selection)
+            found[row.name] = _differences(row, lock, here, selection)
     except LockError as error:
         yield _check("bad", pack, str(error))
         return
     fine = sum(not words for words in found.values())
-    yield _check("ok", pack, f"{_near(file)}, {fine} of {_count(len(found))} as reviewed")
+    yield _check("ok", pack, f"{fine} of {_count(len(found))} as reviewed, {file}")
     effect = _EFFECTS.get(selection.settings.on_drift, "")
-    for row, words in found.items():
+    for name, words in found.items():
         if words:
-            yield _check("warn", row.name, f"{words}{effect}")
+            yield _check("warn", name, f"{words}{effect}")
 
 
 def _differences(row: Row, lock: Lock, here: Here, selection: Selection) -> str:
@@ -72,11 +71,6 @@ def _differences(row: Row, lock: Lock, here: Here, selection: Selection) -> str:
     changes = [one for one in row.patch.changes if one.is_reviewed and selection.applies(one)]
     places = dict.fromkeys(one.place for one in changes)
     return "; ".join(filter(None, (look.verdict(place).words for place in places)))
-
-
-def _near(file: Path) -> str:
-    """Write a file from here on, where it lies below."""
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 def _count(number: int) -> str:
