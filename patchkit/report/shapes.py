@@ -190,6 +190,7 @@ class PatchStatusShape(TypedDict):
 
     `rebound` and `out_of_reach` are copies of what it has changed; `untraced` says by target why
     nobody looked for them; `layers` names by target the patches on it, the innermost first.
+    `unreviewed` says what it changes that is not as it was reviewed, '' where all is.
     """
 
     name: str
@@ -202,6 +203,7 @@ class PatchStatusShape(TypedDict):
     untraced: dict[str, str]
     layers: dict[str, list[str]]
     strangers: list[StrangerShape]
+    unreviewed: str
 
 
 class ParentShape(TypedDict):
