@@ -49,9 +49,7 @@ def _requirement(versions: Versions, text: str) -> RequirementShape:
     return {"requirement": text, **found, "holds": reason is None, "reason": reason}
 
 
-def _full_change(
-    change: Change, versions: Versions, here: Here, review: Review
-) -> FullChangeShape:
+def _full_change(change: Change, versions: Versions, here: Here, review: Review) -> FullChangeShape:
     reasons = (_unmet(versions, text) for text in change.requires)
     reason = next((reason for reason in reasons if reason), None)
     return {

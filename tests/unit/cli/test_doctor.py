@@ -304,9 +304,7 @@ def drifted(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     return lock
 
 
-def test_a_pack_without_a_lock_is_a_note(
-    drifted: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pack_without_a_lock_is_a_note(drifted: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody has to have one."""
     drifted.unlink()
     ((mark, subject, message),) = locks(capsys)
