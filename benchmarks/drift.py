@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.measure import Case, cpu_of, cpu_of_child, in_turns
+from benchmarks.measure import Case, Spread, cpu_of, cpu_of_child, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.vllm_start import ROWS, engine_methods, write_pack
@@ -32,6 +32,7 @@ _OWN = ("patchkit.platform", "patchkit.worker")
 _LIMIT = 100.0
 _ROOT = Path(__file__).resolve().parents[1]
 _MISSING = ["vLLM is not installed here: nothing to measure"]
+_AGAINST = "reading the file"
 _READ = "{}: read the file"
 _WORDING = "{}: compare the wording"
 _PARSER = "{}: compare the fingerprint"
@@ -63,7 +64,7 @@ def run(rounds: int = 20) -> Result:
         title="Was it reviewed? CPU time for one target, files in the cache",
         unit="µs",
         rounds=rounds,
-        against=["reading the file"],
+        against=[_AGAINST],
         lines=lines,
         aims=aims,
         notes=[] if lines else _MISSING,
@@ -125,10 +126,12 @@ def _lines(name: str, known: Known, rounds: int) -> Sequence[Line]:
         _PARSER.format(name): _case(known, wordings=False),
     }
     lines = lines_of(in_turns(cases, rounds), [read], 1e6 / len(known))
-    return [
-        Line(one.case, one.cost, {"reading the file": ratio for ratio in one.ratios.values()})
-        for one in lines
-    ]
+    return [Line(one.case, one.cost, _against(one)) for one in lines]
+
+
+def _against(line: Line) -> dict[str, Spread]:
+    """Name the column alike for both sets."""
+    return dict(zip([_AGAINST], line.ratios.values(), strict=False))
 
 
 def _read(known: Known) -> None:
