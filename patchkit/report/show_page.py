@@ -108,8 +108,8 @@ def _change_fields(change: FullChangeShape) -> Table:
     table.add_row("target", Text(state["detail"], style=_STYLES[state["state"]]))
     if state["file"]:
         table.add_row("", Text(_where(change["target"], state), style="note"))
-    for label, text in _review(change):
-        table.add_row(label, text)
+    for label, words in _review(change):
+        table.add_row(label, words)
     return table
 
 

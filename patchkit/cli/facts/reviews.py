@@ -58,7 +58,8 @@ def _of_pack(
         yield _check("bad", pack, str(error))
         return
     fine = sum(not words for words in found.values())
-    yield _check("ok", pack, f"{fine} of {_count(len(found))} as reviewed, {file}")
+    mark = "ok" if fine == len(found) else "note"
+    yield _check(mark, pack, f"{fine} of {_count(len(found))} as reviewed, {file}")
     effect = _EFFECTS.get(selection.settings.on_drift, "")
     for name, words in found.items():
         if words:

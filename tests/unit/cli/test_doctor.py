@@ -312,6 +312,14 @@ def test_a_pack_without_a_lock_is_a_note(drifted: Path, capsys: pytest.CaptureFi
     assert message.startswith("none: ")
 
 
+def test_what_is_as_reviewed_is_counted(
+    drifted: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line for the pack, and no more."""
+    world.module("up.mod", UPSTREAM)
+    assert locks(capsys) == [("ok", "pack", f"2 of 2 patches as reviewed, {drifted}")]
+
+
 @pytest.mark.parametrize(
     ("policy", "effect"),
     [
@@ -330,7 +338,7 @@ def test_what_was_not_reviewed_is_a_warning(
     """Whatever the policy; once for each target, and of patches that are for here only."""
     monkeypatch.setenv("PATCHKIT_ON_DRIFT", policy)
     pack, (mark, subject, message) = locks(capsys)
-    assert pack == ("ok", "pack", f"1 of 2 patches as reviewed, {drifted}")
+    assert pack == ("note", "pack", f"1 of 2 patches as reviewed, {drifted}")
     assert (mark, subject) == ("warn", "p")
     assert message.count("up.mod:function has another source") == 1
     assert message.endswith(effect)
