@@ -17,12 +17,12 @@ from benchmarks.samples import folder, has_module
 from patchkit.environment import VARIABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 NONE = "import vLLM's engine"
 ARMED = "the same with 60 rows"
 _ENGINE = "import vllm.entrypoints.llm, vllm.v1.engine.core, vllm.v1.worker.gpu_model_runner"
-_ROWS = 60
+ROWS = 60
 _ROOT = Path(__file__).resolve().parents[1]
 _LIMIT = 1.01
 
@@ -44,7 +44,7 @@ def run(rounds: int = 8) -> Result:
     if not has_module("vllm"):
         return _result(rounds, None)
     with folder() as place:
-        _write_pack(place)
+        write_pack(place, islice(engine_methods(), ROWS))
         # The processes' byte code is written once, before any is measured.
         cases = _cases(place)
         for case in cases.values():
@@ -87,15 +87,15 @@ def _start(code: str, place: Path, more: Mapping[str, str] | None = None) -> Cas
     return functools.partial(cpu_of_child, command, {**kept, **own, **(more or {})})
 
 
-def _write_pack(place: Path) -> None:
+def write_pack(place: Path, targets: Iterable[str]) -> None:
+    """Write the pack `sixty`, which has a row for each target."""
     pack = place / "sixty"
     pack.mkdir()
-    targets = list(islice(_targets(), _ROWS))
-    (pack / "__init__.py").write_text(_PACK.format(targets=targets))
+    (pack / "__init__.py").write_text(_PACK.format(targets=list(targets)))
     (pack / "patch_all.py").write_text(_BODY)
 
 
-def _targets() -> Iterator[str]:
+def engine_methods() -> Iterator[str]:
     """One method of a class in each of the engine's own modules."""
     spec = PathFinder.find_spec("vllm")
     assert spec is not None

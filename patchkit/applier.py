@@ -58,6 +58,7 @@ class Applier:
         self._is_whole = is_whole
         self._executions: dict[str, int] = {}
         self._told: set[tuple[str, str]] = set()
+        self._unreviewed: dict[str, str] = {}
         self._free = threading.Condition(threading.Lock())
 
     def note_execution(self, module: str) -> None:
@@ -177,6 +178,11 @@ class Applier:
                 group.thread = group.done = None
                 group.loads = False
 
+    def tell_again(self) -> None:
+        """Write to the journal what a forked child has inherited, beside the status of rows."""
+        for name, words in self._unreviewed.items():
+            self._ledger.note("unreviewed", name=name, reason=words)
+
     # -- one group ------------------------------------------------------------------------------
 
     def _claim(self, group: Group, module: ModuleType | None, *, from_body: bool) -> bool:
@@ -275,8 +281,8 @@ class Applier:
         if self._selection.settings.on_drift == "stop":
             raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
         name = state.row.name
-        if (name, words) not in self._told:
-            self._told.add((name, words))
+        if name not in self._unreviewed:
+            self._unreviewed[name] = words
             self._ledger.note("unreviewed", name=name, reason=words)
             hint = f"see 'patchkit diff {name}', then 'patchkit lock {name}'"
             self._ledger.say("warning", f"{name}: {words}; {hint}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from patchkit.registry import Row
     from patchkit.reviewed import Look, Verdict
     from patchkit.target import Target
+    from patchkit.upstream.here import Here
 
 
 class Drift:
@@ -38,6 +39,12 @@ class Drift:
         from patchkit.locks import Locks  # noqa: PLC0415 - arming asks for none
 
         return Locks(self._lock)
+
+    @functools.cached_property
+    def _here(self) -> Here:
+        from patchkit.upstream.here import Here  # noqa: PLC0415 - most processes have no lock
+
+        return Here(self._path)
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
         """
@@ -93,13 +100,16 @@ class Drift:
             return None
         from patchkit.reviewed import Look  # noqa: PLC0415 - most processes have no lock
 
-        return Look(row.name, lock, self._path)
+        return Look(row.name, lock, self._here)
 
     def _words(self, row: Row, changes: list[Change]) -> str:
         try:
             found = self.verdicts(row, changes)
         except LockError as error:
             return f"what was reviewed cannot be read: {error}"
+        finally:
+            if "_here" in vars(self):
+                self._here.rest()  # a process that lives for weeks needs no syntax trees
         return "; ".join(one.words for one in found.values() if one.words)
 
 

@@ -50,15 +50,25 @@ class Locks:
             LockError: it is none, at which line, or is named and not there.
 
         """
+        file = self.file(row)
+        return self._lock(file) if file else None
+
+    def file(self, row: Row) -> Path | None:
+        """
+        Find the lock that speaks of a row; None where there is none.
+
+        Raises:
+            LockError: one is named and not there, or the one here is none.
+
+        """
         if self._named:
             if not self._named.is_file():
                 raise LockError(f"found no file {str(self._named)!r}, expected a lock")
-            return self._lock(self._named)
-        here = self._lock(self._here) if self._here and self._here.exists() else None
-        if here is not None and row.name in here.entries:
+            return self._named
+        here = self._here if self._here and self._here.exists() else None
+        if here and row.name in self._lock(here).entries:
             return here
-        own = self.own(row.pack)
-        return self._lock(own) if own else here
+        return self.own(row.pack) or here
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
         """

@@ -7,9 +7,6 @@ is read, and nothing is parsed. Only another wording is looked at in full.
 
 from __future__ import annotations
 
-import sys
-from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import UpstreamError
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from patchkit.lock import Lock, Span
     from patchkit.target import Target
     from patchkit.upstream.facts import Facts
-    from patchkit.upstream.resolve import Resolver
+    from patchkit.upstream.here import Here
 
 _UNKNOWN = "cannot be compared with what was reviewed"
 
@@ -49,23 +46,21 @@ class Look:
     Args:
         patch: name of the row.
         lock: what was reviewed.
-        path: where packages are found.
+        here: what is installed, which looks at several rows may share.
 
     """
 
-    def __init__(self, patch: str, lock: Lock, path: list[str] | None) -> None:
+    def __init__(self, patch: str, lock: Lock, here: Here) -> None:
         self._patch = patch
         self._lock = lock
-        self._path = path
-        self._folders: dict[str, tuple[str, ...]] = {}
-        self._resolvers: dict[str, Resolver] = {}
+        self._here = here
 
     def verdict(self, target: Target) -> Verdict:
         """Compare one target."""
         if self._as_written(target):
             return Verdict("reviewed")
         try:
-            return self._compared(target, self._facts(target))
+            return self._compared(target, self._here.facts(target))
         except UpstreamError as error:
             return Verdict("unknown", f"{target} {_UNKNOWN}: {error}")
 
@@ -93,7 +88,7 @@ class Look:
         if spans := self._as_written(target):
             return spans
         try:
-            facts = self._facts(target)
+            facts = self._here.facts(target)
         except UpstreamError:
             return None
         known = self._lock.spans(self._patch, str(target))
@@ -106,7 +101,7 @@ class Look:
         spans = [span for span in self._lock.spans(self._patch, str(target)) if span.wordings]
         if not spans:
             return []
-        written = wording_of(self._read, target.module, target.qualname)
+        written = wording_of(self._here.read, target.module, target.qualname)
         return [span for span in spans if written and written.mark in span.wordings]
 
     def _compared(self, target: Target, facts: Facts) -> Verdict:
@@ -124,54 +119,3 @@ class Look:
         seen = last.first if last.first == last.last else f"{last.first} - {last.last}"
         words = f"{target} has another source ({facts.fingerprint}) than was reviewed"
         return Verdict("drift", f"{words}, the last of {last.project} {seen}")
-
-    # -- files ----------------------------------------------------------------------------------
-
-    def _read(self, module: str) -> tuple[bytes, bool] | None:
-        """Read a module's file; None where it has none, or none that lies in a folder."""
-        top, *parts = module.split(".")
-        if top not in self._folders:
-            self._folders[top] = _folders_of(top, self._path)
-        for folder in self._folders[top]:
-            base = "/".join([folder, *parts])
-            for file, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
-                if (parts or is_package) and (text := _text(file)) is not None:
-                    return text, is_package
-        return None
-
-    def _facts(self, target: Target) -> Facts:
-        """
-        Look a target up with a parser.
-
-        Raises:
-            UpstreamError: its package cannot be read here.
-
-        """
-        from patchkit.upstream.facts import facts_of  # noqa: PLC0415 - costs 100 ms
-
-        top = target.module.partition(".")[0]
-        if top not in self._resolvers:
-            self._resolvers[top] = _resolver(top, self._path)
-        return facts_of(self._resolvers[top], target)
-
-
-def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
-    """Find the folders of a package, without importing it."""
-    if path is None and (loaded := sys.modules.get(package)) is not None:
-        return tuple(getattr(loaded, "__path__", ()))
-    spec = PathFinder.find_spec(package, path)
-    return tuple(spec.submodule_search_locations or ()) if spec else ()
-
-
-def _text(file: str) -> bytes | None:
-    try:
-        return Path(file).read_bytes()
-    except OSError:
-        return None
-
-
-def _resolver(package: str, path: list[str] | None) -> Resolver:
-    from patchkit.upstream.installed import open_installed  # noqa: PLC0415
-    from patchkit.upstream.resolve import Resolver  # noqa: PLC0415
-
-    return Resolver(open_installed(package, path), python=sys.version_info[:2])

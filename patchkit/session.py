@@ -422,6 +422,7 @@ class Session:
         for state in self.states.values():
             if state.status != ARMED:
                 self._ledger.tell(state, inherited=True)
+        self._applier.tell_again()
 
     # -- what is due ----------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ def command(packs: tuple[str, ...], form: str) -> int:
     """
     Look for what stands in the way of the patches.
 
-    Versions, packs, settings, ways in, conflicts. Exit code 1 means that there is something to
-    look at, marked warn or bad.
+    Versions, packs, conflicts, locks, settings, ways in. Exit code 1 means that there is
+    something to look at, marked warn or bad.
 
     \b
     Examples:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import click
 
-from patchkit.cli.facts.one_row import show_facts
 from patchkit.cli.options import choose, format_option, patches_option, rows_and_selection
 
 
 @click.command("show")
 @click.argument("name")
 @click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
+@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what packs bring.")
 @patches_option
 @format_option
-def command(name: str, vllm: str | None, packs: tuple[str, ...], form: str) -> None:
+def command(
+    name: str, vllm: str | None, lock: str | None, packs: tuple[str, ...], form: str
+) -> None:
     """
     Show one patch in full, and how it stands here.
 
@@ -23,8 +25,11 @@ def command(name: str, vllm: str | None, packs: tuple[str, ...], form: str) -> N
       patchkit show ray-worker-torch-npu --vllm 0.11.0
       patchkit show my-patch --patches mine.patches --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.cli.facts.one_row import show_facts  # noqa: PLC0415 - late: the help needs none
+    from patchkit.cli.look import locks_of  # noqa: PLC0415
+
     rows, selection = rows_and_selection(packs, vllm)
-    data = show_facts(choose(rows, [name])[0], selection)
+    data = show_facts(choose(rows, [name])[0], selection, locks_of(lock))
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 

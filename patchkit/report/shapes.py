@@ -48,12 +48,40 @@ class ListShape(TypedDict):
 
 
 class StateShape(TypedDict):
-    """What stands at a target here: `present`, `absent`, `no-module` or `undecided`."""
+    """
+    What stands at a target here: `present`, `absent`, `no-module` or `undecided`.
+
+    `defined` is where its definition is, after re-exports and inheritance: `module:qualname`, of
+    which `file` and `line` are.
+    """
 
     state: str
     file: str | None
     line: int | None
     detail: str
+    defined: str | None
+
+
+class ReviewSpanShape(TypedDict):
+    """Releases in which a target had one source that was reviewed."""
+
+    project: str
+    first: str
+    last: str
+    fingerprint: str
+
+
+class ReviewShape(TypedDict):
+    """
+    How a target here compares with what was reviewed; `detail` says what is the matter.
+
+    `state` is `reviewed`, `drift`, `unreviewed`, `unknown`, `absent` or `no-lock`; `spans` are the
+    releases that were reviewed.
+    """
+
+    state: str
+    detail: str
+    spans: list[ReviewSpanShape]
 
 
 class FullChangeShape(ChangeShape):
@@ -61,7 +89,7 @@ class FullChangeShape(ChangeShape):
     One change with all its fields; `reason` says why it is not for here.
 
     `fields` are those of its kind: `old`, `new` and `count` of an Edit. What JSON does not know
-    stands there as Python would write it.
+    stands there as Python would write it. `review` is null where it depends on no source.
     """
 
     by: str
@@ -70,6 +98,7 @@ class FullChangeShape(ChangeShape):
     selected: bool
     reason: str | None
     here: StateShape
+    review: ReviewShape | None
 
 
 class RequirementShape(TypedDict):
@@ -83,7 +112,11 @@ class RequirementShape(TypedDict):
 
 
 class ShowShape(TypedDict):
-    """What `patchkit show` answers: the keys of `list`, and the rest of the row."""
+    """
+    What `patchkit show` answers: the keys of `list`, and the rest of the row.
+
+    `lock` is the file that says what was reviewed for it.
+    """
 
     name: str
     pack: str
@@ -102,6 +135,7 @@ class ShowShape(TypedDict):
     conflicts: list[str]
     env: str | None
     when: str | None
+    lock: str | None
 
 
 class CheckShape(TypedDict):
@@ -156,6 +190,7 @@ class PatchStatusShape(TypedDict):
 
     `rebound` and `out_of_reach` are copies of what it has changed; `untraced` says by target why
     nobody looked for them; `layers` names by target the patches on it, the innermost first.
+    `unreviewed` says what it changes that is not as it was reviewed, '' where all is.
     """
 
     name: str
@@ -168,6 +203,7 @@ class PatchStatusShape(TypedDict):
     untraced: dict[str, str]
     layers: dict[str, list[str]]
     strangers: list[StrangerShape]
+    unreviewed: str
 
 
 class ParentShape(TypedDict):

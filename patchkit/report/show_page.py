@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -14,11 +16,19 @@ from patchkit.report.console import console
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape, StateShape
+    from patchkit.report.shapes import (
+        FullChangeShape,
+        RequirementShape,
+        ReviewSpanShape,
+        ShowShape,
+        StateShape,
+    )
 
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
 _USUAL = (("count", 1), ("unrelated", False))
 """Fields that are worth a line only where they hold something else."""
+_MANY = 5
+"""Runs of releases that are all told."""
 
 
 def print_show(data: ShowShape) -> None:
@@ -54,8 +64,15 @@ def _texts(data: ShowShape) -> Iterator[tuple[str, str]]:
         "env": data["env"],
         "when": data["when"],
         "failure": "stops the process" if data["required"] else "is a warning",
+        "lock": _near(data["lock"]) if data["lock"] else "none speaks of it: nothing is reviewed",
     }
     return ((label, text) for label, text in texts.items() if text)
+
+
+def _near(file: str) -> str:
+    """Write a file from here on, where it lies below."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def _requirements(requirements: list[RequirementShape]) -> Table:
@@ -91,7 +108,37 @@ def _change_fields(change: FullChangeShape) -> Table:
     table.add_row("target", Text(state["detail"], style=_STYLES[state["state"]]))
     if state["file"]:
         table.add_row("", Text(_where(change["target"], state), style="note"))
+    for label, words in _review(change):
+        table.add_row(label, words)
     return table
+
+
+def _review(change: FullChangeShape) -> Iterator[tuple[str, Text]]:
+    """Say what was reviewed of a target, and what is the matter; nothing where no lock speaks."""
+    review = change["review"]
+    if review is None or review["state"] == "no-lock":
+        return
+    if spans := review["spans"]:
+        is_fine = review["state"] == "reviewed"
+        yield "reviewed", Text("\n".join(_releases(spans)), style="ok" if is_fine else "note")
+    if words := review["detail"].removeprefix(f"{change['target']} "):
+        label = "" if spans else "reviewed"
+        yield label, Text(words, style="warn" if change["selected"] else "note")
+
+
+def _releases(spans: list[ReviewSpanShape]) -> Iterator[str]:
+    """Write the releases of each distribution on a line; of many, the first and the last few."""
+    for project, group in groupby(spans, lambda one: one["project"]):
+        texts = [_run(one) for one in group]
+        if len(texts) > _MANY:
+            middle = f"… {len(texts) - _MANY + 1} more …"
+            texts = [texts[0], middle, *texts[len(texts) - _MANY + 2 :]]
+        yield f"{project} {', '.join(texts)}"
+
+
+def _run(span: ReviewSpanShape) -> str:
+    first, last = span["first"], span["last"]
+    return first if first == last else f"{first} - {last}"
 
 
 def _field(value: object) -> Text:
@@ -103,7 +150,8 @@ def _field(value: object) -> Text:
 def _where(target: str, state: StateShape) -> str:
     """Write the file from the top package on: its folder is that of every other target."""
     parts = (state["file"] or "").split("/")
-    depth = target.partition(":")[0].count(".") + 1 + (parts[-1].startswith("__init__."))
+    module = (state["defined"] or target).partition(":")[0]
+    depth = module.count(".") + 1 + (parts[-1].startswith("__init__."))
     file = "/".join(parts[-depth:])
     return f"{file}:{state['line']}" if state["line"] else file
 

@@ -240,13 +240,13 @@ def _patches(processes: Iterable[ProcessShape]) -> Table:
     with_copies = any(count.plain for count in counts.values())
     if with_copies:
         table.add_column("copies", overflow="fold")
-    table.add_column("reason", overflow="fold")
+    table.add_column("remarks", overflow="fold")
     for name, found in by_name.items():
         cells = [
             _stand(patch for one, patch in found if _is_for(one, patch, role)) for role in roles
         ]
         cells += [counts[name]] if with_copies else []
-        table.add_row(Text(name, style="name"), *cells, _reasons(found))
+        table.add_row(Text(name, style="name"), *cells, _remarks(found))
     return table
 
 
@@ -272,10 +272,17 @@ def _stand(patches: Iterable[PatchStatusShape]) -> Text:
     )
 
 
-def _reasons(found: Found) -> Text:
-    """Why it was skipped; what is armed waits for its target, and a failure is a finding below."""
+def _remarks(found: Found) -> Text:
+    """
+    Say why it was skipped, and whether what it changes is not as it was reviewed.
+
+    What is armed waits for its target, and a failure is a finding below.
+    """
     reasons = [patch["reason"] or "" for _, patch in found if patch["status"] == "skipped"]
-    return Text("; ".join(filter(None, dict.fromkeys(reasons))), style="note")
+    parts = [Text(reason, style="note") for reason in filter(None, dict.fromkeys(reasons))]
+    if any(patch["unreviewed"] for _, patch in found):
+        parts.append(Text("not as reviewed, see --patch", style="warn"))
+    return Text("; ").join(parts)
 
 
 # -- what is wrong ----------------------------------------------------------------------------

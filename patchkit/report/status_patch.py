@@ -60,3 +60,5 @@ def _facts(patch: PatchStatusShape) -> Iterator[Fact]:
     for other in patch["strangers"]:
         topic = "5wrapped by" if other["wraps"] else "6overwritten by"
         yield topic, f"{other['target']}: {other['by']}", "" if other["wraps"] else "bad"
+    if patch["unreviewed"]:
+        yield "7not as reviewed", patch["unreviewed"], "warn"

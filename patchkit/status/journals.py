@@ -34,6 +34,7 @@ class PatchStatus:
         inherited: from the parent, by a fork.
         parts: what was told of each module that it has changed.
         strangers: what somebody else has put on what it has changed.
+        unreviewed: what it changes that is not as it was reviewed, in words; '' where all is.
 
     """
 
@@ -45,6 +46,7 @@ class PatchStatus:
     inherited: bool = False
     parts: dict[str, Part] = field(default_factory=dict)
     strangers: list[Stranger] = field(default_factory=list)
+    unreviewed: str = ""
 
     @property
     def rebound(self) -> list[str]:
@@ -270,6 +272,7 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
     status, reason = _text(entry.get("status")), _text(entry.get("reason"))
     when = _time(entry)
     found = PatchStatus(name, status, reason, when, before.roles, inherited)
+    found.unreviewed = before.unreviewed
     process.patches[name] = found
     process.is_copy &= inherited
     if status != "applied":
@@ -302,6 +305,11 @@ def _note_stranger(process: ProcessStatus, entry: Entry, *, wraps: bool) -> None
         patch.strangers.append(Stranger(target, by, wraps))
 
 
+def _note_unreviewed(process: ProcessStatus, entry: Entry) -> None:
+    if (patch := process.patches.get(_text(entry.get("name")))) is not None:
+        patch.unreviewed = _text(entry.get("reason"))
+
+
 def _note_rank(process: ProcessStatus, entry: Entry) -> None:
     process.rank = _whole(entry.get("rank"))
 
@@ -331,6 +339,7 @@ _READERS: dict[str, Callable[[ProcessStatus, Entry], None]] = {
     "patch": _note_patch,
     "wrapped": _note_wrapped,
     "overwritten": _note_overwritten,
+    "unreviewed": _note_unreviewed,
     "rank": _note_rank,
     "digest": _note_digest,
     "disagreement": _note_disagreement,

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 
 LENGTH = 16
 _HOPS = 8
-_WINDOW = 4096
+_WINDOW = 256
 _DEFINES = re.compile(rb"(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
 _IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
 _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
-_BINDS = (
-    rb"(?<![\w.])%(name)s[ \t]*(?::[^=\n]*)?=(?!=)"  # NAME = …, NAME: int = …
-    rb"|\.%(name)s[ \t]*=(?!=)"  # Class.NAME = …
-    rb"|\b(?:import|as|global|nonlocal|del|for)\b[^\n]*\b%(name)s\b"
-    rb"|^[ \t]+%(name)s,?[ \t]*$"  # a line of an import or a tuple in brackets
-)
-_MAKERS = (b"setattr(", b"exec(", b"globals(", b"vars(", b"def __getattr__(", b"import *")
+# No pattern holds a name: to compile one takes longer than all the rest.
+_SETS = re.compile(rb"[ \t]*=(?!=)")
+_DECLARES = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")  # NAME = …, NAME: int = …
+_BEGINS = re.compile(rb"[ \t]*[:=](?!=)")
+_BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
+_MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
+# Both begin with one letter, which the search skips to, and have no groups, which cost thrice.
+_MADE = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
+_STARS = re.compile(rb"\*(?<=import \*)")
+_BLANKS = (b" ", b"\t")
+_WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(one) == "_")
 
 
 class Wording(NamedTuple):
@@ -105,8 +109,10 @@ class _Page:
     def __init__(self, source: bytes, qualname: str) -> None:
         plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
         self._source = b"\n" + plain  # so that every line has an end of line before it
+        self._aboves: dict[tuple[int, int], int | None] = {}
         self._names = [name.encode() for name in qualname.split(".")]
-        mentions = list(self._mentions(self._names[-1]))
+        self._mentions = {name: self._lines_with(name) for name in dict.fromkeys(self._names)}
+        mentions = self._mentions[self._names[-1]]
         self.texts = list(self._definitions(mentions)) or list(self._assignments(mentions))
 
     def parts(self) -> Iterator[bytes]:
@@ -122,17 +128,13 @@ class _Page:
 
     def bindings(self) -> Iterator[bytes]:
         """Other lines that may bind the name, or one on the way to it."""
-        for name in dict.fromkeys(self._names):
-            binds = re.compile(_BINDS % {b"name": re.escape(name)})
-            for at in self._mentions(name):
-                line = self._text(at)
-                inside = any(start <= at < end for start, end in self.texts)
-                if not inside and binds.search(line):
+        for name, mentions in self._mentions.items():
+            for at in mentions:
+                if not self._is_inside(at) and _binds(line := self._text(at), name):
                     yield line.strip()
-        for maker in _MAKERS:
-            for at in self._places(maker):
-                if self._source[at - 1 : at] == b"\n" or maker == b"import *":
-                    yield self._text(self._line_at(at))
+        makers = sorted(_MADE.finditer(self._source), key=lambda found: _MAKERS.index(found[0]))
+        for found in (*makers, *_STARS.finditer(self._source)):
+            yield self._text(self._line_at(found.end()))
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
         """Find where the only import of the first name leads; None where that is not plain."""
@@ -152,21 +154,21 @@ class _Page:
 
     # -- where it stands ------------------------------------------------------------------------
 
-    def _mentions(self, name: bytes) -> Iterator[int]:
-        """Yield the starts of the lines that hold a name, each once."""
-        source, size, last = self._source, len(name), -1
-        for at in self._places(name):
-            start = self._line_at(at)
-            before, after = source[at - 1 : at], source[at + size : at + size + 1]
-            if start != last and not (_is_word(before) or _is_word(after)):
-                last = start
-                yield start
-
-    def _places(self, text: bytes) -> Iterator[int]:
-        at = self._source.find(text)
+    def _lines_with(self, name: bytes) -> list[int]:
+        """List the starts of the lines that hold a name, each once."""
+        source, size = self._source, len(name)
+        found = []
+        at = source.find(name)
         while at >= 0:
-            yield at
-            at = self._source.find(text, at + 1)
+            if source[at - 1 : at] in _WORD or source[at + size : at + size + 1] in _WORD:
+                at = source.find(name, at + 1)
+                continue
+            found.append(source.rfind(b"\n", 0, at) + 1)
+            at = source.find(name, self._line_end(at))
+        return found
+
+    def _is_inside(self, at: int) -> bool:
+        return any(start <= at < end for start, end in self.texts)
 
     def _definitions(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
         for at in mentions:
@@ -175,9 +177,13 @@ class _Page:
                 yield self._first_decorator(at), self._end(at)
 
     def _assignments(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
-        pattern = re.compile(rb"[ \t]*%s[ \t]*[:=](?!=)" % re.escape(self._names[-1]))
+        name = self._names[-1]
         for at in mentions:
-            if pattern.match(self._source, at) and self._scope(at) == self._names[:-1]:
+            start = at + self._indent(at)
+            begins = self._source.startswith(name, start) and _BEGINS.match(
+                self._source, start + len(name)
+            )
+            if begins and self._scope(at) == self._names[:-1]:
                 yield at, self._end(at)
 
     def _scope(self, at: int) -> list[bytes] | None:
@@ -222,15 +228,20 @@ class _Page:
 
     def _above(self, at: int, indent: int) -> int | None:
         """Find the line above that is indented so far at most, and starts a statement."""
-        statement, end = _statement(indent), at
+        if (at, indent) not in self._aboves:
+            self._aboves[at, indent] = self._find_above(at, indent)
+        return self._aboves[at, indent]
+
+    def _find_above(self, at: int, indent: int) -> int | None:
+        statement, end, window = _statement(indent), at, _WINDOW
         while end > 0:
-            start = self._line_at(max(0, end - _WINDOW))
-            # The match begins with the end of the line before; it ends within the line itself.
+            start = self._line_at(max(0, end - window))
             # A match begins with the end of the line before.
             found = list(statement.finditer(self._source, max(0, start - 1), end))
             if found:
                 return found[-1].start() + 1
             end = start
+            window *= 4
         return None
 
     def _first_decorator(self, at: int) -> int:
@@ -279,8 +290,24 @@ def _statement(indent: int) -> re.Pattern[bytes]:
     return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)
 
 
-def _is_word(letter: bytes) -> bool:
-    return letter.isalnum() or letter == b"_"
+def _binds(line: bytes, name: bytes) -> bool:
+    """Whether a line that holds a name may bind it; rather once too often."""
+    if line[:1] in _BLANKS and line.strip(b" \t") in (name, name + b","):
+        return True  # a line of an import or a tuple in brackets
+    binder = _BINDERS.search(line)
+    at, size = line.find(name), len(name)
+    while at >= 0:
+        before, end = line[at - 1 : at] if at else b"", at + size
+        if before == b".":
+            if _SETS.match(line, end):  # Class.NAME = …
+                return True
+        elif before not in _WORD and _DECLARES.match(line, end):
+            return True
+        is_word = before not in _WORD and line[end : end + 1] not in _WORD
+        if is_word and binder and binder.end() <= at:
+            return True
+        at = line.find(name, at + 1)
+    return False
 
 
 def _uncommented(text: bytes) -> bytes:

@@ -128,6 +128,21 @@ def test_only_changes_for_here_are_looked_at(
     assert not capsys.readouterr().err
 
 
+def test_a_forked_child_tells_too(world: World) -> None:
+    """Its journal is its own, and what it runs is what its parent applied."""
+    a_drifted_world(world)
+    script = """
+    import json, os, patchkit.auto, up.mod
+    if (pid := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(json.dumps([os.getpid(), pid]))
+    """
+    pids = world.answer(script)
+    told = [one["pid"] for one in world.entries() if one["event"] == "unreviewed"]
+    assert sorted(told) == sorted(pids)
+
+
 def test_every_process_tells(world: World) -> None:
     """A real process, armed by its environment, warns about what it runs."""
     a_drifted_world(world)

@@ -11,6 +11,7 @@ from reviews import review
 from patchkit.lock import Lock, read_lock
 from patchkit.reviewed import Look
 from patchkit.target import Target
+from patchkit.upstream.here import Here
 
 world = packages.world
 
@@ -19,10 +20,10 @@ TARGET = Target("up.mod", "function")
 
 def look(world: World, lock: Lock, *, parser: bool = True) -> Look:
     """A look at the world; without a parser, one that fails where it would need it."""
-    found = Look("p", lock, [str(world.folder)])
+    here = Here([str(world.folder)])
     if not parser:
-        found._facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[assignment,method-assign]
-    return found
+        here.facts = lambda target: pytest.fail(f"{target} was parsed")  # type: ignore[method-assign]
+    return Look("p", lock, here)
 
 
 def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:

@@ -6,6 +6,7 @@ import difflib
 import sys
 from typing import TYPE_CHECKING
 
+from patchkit.cli.facts.reviews import reviews
 from patchkit.cli.facts.rows import distribution, reason_to_skip
 from patchkit.cli.facts.unordered import unordered
 from patchkit.cli.facts.ways_in import ways_in
@@ -51,6 +52,7 @@ def doctor_facts(
         *packs,
         *order,
         *_selection(registry, selection),
+        *reviews(registry, selection),
         *_settings(environ, selection.settings, {row.name for row in rows}),
         *ways_in(environ),
     ]

@@ -5,30 +5,41 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from patchkit.cli.facts.review import Review
 from patchkit.cli.facts.rows import change_facts, distribution, patch_facts, version_here
 from patchkit.cli.facts.target_state import state_of
 from patchkit.errors import VersionError
+from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
     from patchkit.declaration import Change
+    from patchkit.locks import Locks
     from patchkit.registry import Row
     from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape
     from patchkit.selection import Selection
     from patchkit.versions import Versions
 
 
-def show_facts(row: Row, selection: Selection) -> ShowShape:
-    """Say everything that a row declares, and how it stands here."""
-    patch, versions = row.patch, selection.versions
+def show_facts(row: Row, selection: Selection, locks: Locks) -> ShowShape:
+    """
+    Say everything that a row declares, and how it stands here.
+
+    Raises:
+        LockError: what was reviewed cannot be read.
+
+    """
+    patch, versions, here = row.patch, selection.versions, Here()
+    review = Review(row, locks.of(row), here)
     return {
         **patch_facts(row, selection),
         "requirements": [_requirement(versions, text) for text in patch.requires],
-        "changes": [_full_change(change, versions) for change in patch.changes],
+        "changes": [_full_change(change, versions, here, review) for change in patch.changes],
         "required": patch.required,
         "after": list(patch.after),
         "conflicts": list(patch.conflicts),
         "env": patch.env,
         "when": patch.when,
+        "lock": str(file) if (file := locks.file(row)) else None,
     }
 
 
@@ -38,7 +49,7 @@ def _requirement(versions: Versions, text: str) -> RequirementShape:
     return {"requirement": text, **found, "holds": reason is None, "reason": reason}
 
 
-def _full_change(change: Change, versions: Versions) -> FullChangeShape:
+def _full_change(change: Change, versions: Versions, here: Here, review: Review) -> FullChangeShape:
     reasons = (_unmet(versions, text) for text in change.requires)
     reason = next((reason for reason in reasons if reason), None)
     return {
@@ -48,7 +59,8 @@ def _full_change(change: Change, versions: Versions) -> FullChangeShape:
         "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
         "selected": reason is None,
         "reason": reason,
-        "here": state_of(change.place),
+        "here": state_of(change.place, here),
+        "review": review.of(change),
     }
 
 

@@ -92,6 +92,7 @@ def _patch(one: ProcessStatus, patch: PatchStatus) -> PatchStatusShape:
             {"target": other.target, "by": other.by, "wraps": other.wraps}
             for other in patch.strangers
         ],
+        "unreviewed": patch.unreviewed,
     }
 
 

@@ -1,143 +1,109 @@
-"""
-Is a target here? A modest answer from its module's source; nothing upstream is imported.
-
-It says `undecided` where plain statements alone do not tell: conditional definitions,
-inheritance, star imports, names made at run time.
-"""
+"""What stands at a target here, as its source tells; nothing upstream is imported."""
 
 from __future__ import annotations
 
-import ast
+import importlib.util
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
-from patchkit.cli.facts.module_source import file_of, find_module, tree_of
+from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from importlib.machinery import ModuleSpec
 
     from patchkit.report.shapes import StateShape
     from patchkit.target import Target
-
-    _Scope = ast.Module | ast.ClassDef
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_MAKERS = frozenset({"globals", "vars", "locals", "setattr", "exec", "eval"})
+    from patchkit.upstream.facts import Facts
+    from patchkit.upstream.here import Here
 
 
-def state_of(target: Target) -> StateShape:
-    """Say whether a target is here, as far as the source of its module tells."""
-    spec = find_module(target.module)
+def state_of(target: Target, here: Here) -> StateShape:
+    """Say whether a target is here, what it is, and where it is defined."""
+    spec = _find(target.module)
     if spec is None:
         return _state("no-module", f"module {target.module} is not found here")
-    file = file_of(spec)
-    if not target.qualname:
-        return _state("present", "present", file)
-    tree = tree_of(spec)
-    if tree is None:
+    file = _file_of(spec)
+    if not target.qualname or file is None or not file.endswith(".py"):
+        return _module(target, file)
+    top = target.module.partition(".")[0]
+    if _file_of(_find_top(top)) is None:
+        return _undecided(f"{top} is a namespace package, which is not looked into", file)
+    try:
+        facts = here.facts(target)
+    except UpstreamError as error:
+        return _undecided(str(error), file)
+    if facts.is_present:
+        return _present(target, facts, file)
+    if facts.state == "absent":
+        return _state("absent", facts.reason, file)
+    return _undecided(facts.reason, file)
+
+
+def _module(target: Target, file: str | None) -> StateShape:
+    if target.qualname:
         return _undecided(f"{target.module} has no source that can be read", file)
-    if "[" in target.qualname:
-        return _undecided("items of containers are made at run time", file)
-    first = target.qualname.partition(".")[0]
-    if spec.submodule_search_locations is not None and find_module(f"{target.module}.{first}"):
-        return _undecided(f"{first} is also a submodule of {target.module}", file)
-    return _look(tree, target.qualname.split("."), file)
+    return _state("present", "module", file, defined=target.module)
 
 
-def _look(tree: ast.Module, names: list[str], file: str | None) -> StateShape:
-    scope: _Scope = tree
-    for name in names[:-1]:
-        inner = _plain_class(scope, name)
-        if inner is None:
-            return _not_a_plain_class(tree, scope, name, file)
-        scope = inner
-    return _name_in(tree, scope, names[-1], file)
+def _present(target: Target, facts: Facts, file: str) -> StateShape:
+    module = facts.module or target.module
+    if module != target.module:
+        file = _file_of(_find(module)) or file
+    line = facts.lines[0] if facts.lines else None
+    defined = f"{module}:{facts.qualname}" if facts.qualname else module
+    return _state("present", _words(target, facts), file, line, defined)
 
 
-def _not_a_plain_class(tree: ast.Module, scope: _Scope, name: str, file: str | None) -> StateShape:
-    state = _name_in(tree, scope, name, file)
-    if state["state"] == "present":
-        return _undecided(f"{name} is no class that stands there plainly", file)
-    return state
+def _words(target: Target, facts: Facts) -> str:
+    """Say what it is and where from, and what is not sure about it."""
+    what = facts.kind or "present"
+    if facts.owner:
+        what += f", inherited from {facts.owner}"
+    elif facts.qualname:
+        what += f", defined in {facts.module}"
+        what += f" as {facts.qualname}" if facts.qualname != target.qualname else ""
+    return f"{what}; {facts.reason}" if facts.reason else what
 
 
-def _name_in(tree: ast.Module, scope: _Scope, name: str, file: str | None) -> StateShape:
-    lines = [line for bound, line in _plain_bindings(scope) if bound == name]
-    if lines and not _is_deleted(scope, name):
-        return _state("present", "present", file, lines[-1])
-    if sometimes := [node for node in _own_nodes(scope) if name in _bound_by(node)]:
-        line = getattr(sometimes[0], "lineno", None)
-        return _undecided(f"{name} stands there, but not in every case", file, line)
-    if _has_other_sources(scope) or any(_may_make(node, name) for node in ast.walk(tree)):
-        return _undecided(f"no statement defines {name}, but others may bring it", file)
-    return _state("absent", f"{name} is not there", file)
+def _undecided(why: str, file: str | None) -> StateShape:
+    return _state("undecided", f"not decidable statically: {why}", file)
 
 
-def _plain_class(scope: _Scope, name: str) -> ast.ClassDef | None:
-    """Find the class that the name is bound to, if nothing else of the scope binds it."""
-    bound = [node for node in _own_nodes(scope) if name in _bound_by(node)]
-    node = bound[0] if len(bound) == 1 else None
-    return node if isinstance(node, ast.ClassDef) and node in scope.body else None
+def _state(
+    state: str,
+    detail: str,
+    file: str | None = None,
+    line: int | None = None,
+    defined: str | None = None,
+) -> StateShape:
+    return {"state": state, "file": file, "line": line, "detail": detail, "defined": defined}
 
 
-def _plain_bindings(scope: _Scope) -> Iterator[tuple[str, int]]:
-    """Yield the names that statements of the scope bind whatever happens, with their lines."""
-    for statement in scope.body:
-        for part in _binding_parts(statement):
-            for node in ast.walk(part) if isinstance(part, ast.expr) else (part,):
-                yield from ((name, statement.lineno) for name in _bound_by(node))
+# -- files --------------------------------------------------------------------------------------
 
 
-def _binding_parts(statement: ast.stmt) -> Sequence[ast.AST]:
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    if isinstance(statement, ast.AnnAssign):
-        return [statement.target] if statement.value is not None else []
-    return [statement]
+def _find(module: str) -> ModuleSpec | None:
+    """
+    Find a module without importing its parents, which `importlib.util.find_spec` would do.
+
+    Each part is looked up as if it were on top of its parent's folders: a namespace package's
+    path would ask `sys.modules` for the parent otherwise.
+    """
+    top, *parts = module.split(".")
+    spec = _find_top(top)
+    for part in parts:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
+    return spec
 
 
-def _bound_by(node: ast.AST) -> list[str]:
-    """Name what one node binds in its scope."""
-    if isinstance(node, _DEFINITIONS):
-        return [node.name]
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        return [node.id]
-    return []
+def _find_top(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+        return None
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Walk a scope, conditions included, but no scope inside it."""
-    for node in ast.iter_child_nodes(scope):
-        yield node
-        if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
-            yield from _own_nodes(node)
-
-
-def _has_other_sources(scope: _Scope) -> bool:
-    """Whether the scope may hold names that no statement of it binds."""
-    if isinstance(scope, ast.ClassDef):
-        bases = [base for base in scope.bases if ast.unparse(base) != "object"]
-        return bool(bases or scope.keywords or scope.decorator_list)
-    return any({"*", "__getattr__"} & set(_bound_by(node)) for node in _own_nodes(scope))
-
-
-def _may_make(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id in _MAKERS
-    if isinstance(node, ast.Attribute):
-        return node.attr == name and not isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.Global) and name in node.names
-
-
-def _is_deleted(scope: _Scope, name: str) -> bool:
-    deleted = (node for node in _own_nodes(scope) if isinstance(node, ast.Name))
-    return any(node.id == name and isinstance(node.ctx, ast.Del) for node in deleted)
-
-
-def _undecided(why: str, file: str | None, line: int | None = None) -> StateShape:
-    return _state("undecided", f"not decidable statically: {why}", file, line)
-
-
-def _state(state: str, detail: str, file: str | None = None, line: int | None = None) -> StateShape:
-    return {"state": state, "file": file, "line": line, "detail": detail}
+def _file_of(spec: ModuleSpec | None) -> str | None:
+    return spec.origin if spec and spec.has_location else None

@@ -7,6 +7,7 @@ import pytest
 from samples import pack_source, row_source
 
 from patchkit.cli import main
+from patchkit.lock import Lock, Span, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("patchkit.packs.OWN_PACKS", ())
     write_pack("my_pack", pack_source(row_source(name="'first'"), ROW))
     folder = write_pack("upstream", "raise AssertionError", bodies=())
-    (folder / "module.py").write_text("raise AssertionError\n\ndef function(): ...\n")
+    (folder / "module.py").write_text("IMPORTED = never\n\ndef function(): ...\n")
     monkeypatch.setenv("PATCHKIT_PATCHES", "my_pack")
     monkeypatch.setenv("VLLM_VERSION", "0.12.0")
 
@@ -78,10 +79,13 @@ def test_json_has_the_whole_row_and_how_it_stands(
         "state": "present",
         "file": str(tmp_path / "upstream" / "module.py"),
         "line": 3,
-        "detail": "present",
+        "detail": "function, defined in upstream.module",
+        "defined": "upstream.module:function",
     }
     assert gone["here"]["state"] == "no-module"
     assert (gone["selected"], gone["reason"]) == (False, "vllm 0.12.0 is outside <0.12")
+    assert data["lock"] is None
+    assert [one["review"]["state"] for one in data["changes"]] == ["no-lock"] * 4
     rest = ("required", "after", "conflicts", "env", "when")
     assert [data[key] for key in rest] == [False, ["first"], ["rival"], "FLAG=1", "is_needed"]
 
@@ -109,6 +113,66 @@ def test_the_page_holds_it_too(capsys: pytest.CaptureFixture[str]) -> None:
         "default  [1]",
     ):
         assert words in out, words
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Path:
+    """A lock that has the first change as it was once, and nothing of the others."""
+    file = tmp_path / "other.lock"
+    spans = [Span(mark * 16, "up", first, last) for mark, first, last in SPANS]
+    write_lock(file, Lock({"ray-worker": {"upstream.module:function": spans}}))
+    return file
+
+
+SPANS = (("0", "1.0", "1.4"), ("1", "2.0", "2.0"))
+
+
+def test_json_says_how_it_compares_with_what_was_reviewed(
+    locked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """State, words and releases of each change, and which lock says so."""
+    assert main(["show", "ray-worker", "--lock", str(locked), "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["lock"] == str(locked)
+    reviews = [one["review"] for one in data["changes"]]
+    assert [one["state"] for one in reviews] == ["drift", "unknown", "drift", "absent"]
+    assert "the last of up 2.0" in reviews[0]["detail"]
+    assert reviews[0]["spans"] == [
+        {"project": "up", "first": first, "last": last, "fingerprint": mark * 16}
+        for mark, first, last in SPANS
+    ]
+
+
+def test_the_page_says_it_too(
+    locked: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is told once, the releases at their target."""
+    monkeypatch.setenv("PATCHKIT_LOCK", str(locked))
+    assert main(["show", "ray-worker"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("other.lock") == 1
+    assert "reviewed  up 1.0 - 1.4, 2.0\n" in out
+    assert "has another source (" in out
+
+
+def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is said of each change."""
+    assert main(["show", "ray-worker"]) == 0
+    out = capsys.readouterr().out
+    assert "none speaks of it" in out
+    assert "   reviewed  " not in out
+
+
+@pytest.mark.parametrize(("text", "words"), [(None, "found no file"), ("<<<<", "other.lock:1")])
+def test_a_lock_that_cannot_be_read_is_2(
+    text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, as everywhere."""
+    file = tmp_path / "other.lock"
+    if text:
+        file.write_text(text)
+    assert main(["show", "ray-worker", "--lock", str(file)]) == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import packages
 import pytest
 from packages import World, row
-from status.told import engine, journal, patch, role
+from status.told import engine, journal, line, patch, role
 
 from patchkit.cli import main
 
@@ -169,7 +169,7 @@ def page(capsys: pytest.CaptureFixture[str], place: Path) -> str:
     """What a person sees, in 80 columns."""
     main(["status", str(place)])
     out = capsys.readouterr().out
-    assert all(len(line) <= 80 for line in out.splitlines())
+    assert all(len(text) <= 80 for text in out.splitlines())
     return out
 
 
@@ -181,9 +181,9 @@ def test_the_tree_is_drawn(
     """Main, engine core, workers with their ranks; the patches by role; agreement."""
     monkeypatch.setenv("COLUMNS", "80")
     out = page(capsys, written(*engine()))
-    lines = [line.rstrip() for line in out.splitlines()]
-    begin = next(number for number, line in enumerate(lines) if line.startswith("process"))
-    assert [line[:16].rstrip() for line in lines[begin + 1 : begin + 5]] == [
+    lines = [text.rstrip() for text in out.splitlines()]
+    begin = next(number for number, text in enumerate(lines) if text.startswith("process"))
+    assert [text[:16].rstrip() for text in lines[begin + 1 : begin + 5]] == [
         "main  script.py",
         "└─ engine-core",
         "   ├─ worker 0",
@@ -322,3 +322,20 @@ def test_a_patch_that_nobody_knows(
     place = str(written(journal(7, role("main"))))
     assert main(["status", place, "--patch", "three"]) == 2
     assert "found 'three', expected a patch's name: one, two" in capsys.readouterr().err
+
+
+def test_what_was_not_reviewed_is_a_remark_and_no_finding(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page says that there is something, `--patch` what and where, JSON all of it."""
+    told = line("unreviewed", name="one", reason="f has another source")
+    applied = patch("one", "applied")
+    place = str(written(journal(7, role("main"), told, applied), journal(8, role("main"), applied)))
+    assert main(["status", place]) == 0
+    (row,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")]
+    assert row.endswith("not as reviewed, see --patch")
+    assert main(["status", place, "--patch", "one"]) == 0
+    out = capsys.readouterr().out
+    assert "not as reviewed  f has another source  in 7" in out
+    processes = answered(capsys, place)["processes"]
+    assert [one["patches"][0]["unreviewed"] for one in processes] == ["f has another source", ""]

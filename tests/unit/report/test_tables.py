@@ -14,7 +14,13 @@ from patchkit.report.show_page import print_show
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchkit.report.shapes import DoctorShape, ListShape, PatchShape, ShowShape
+    from patchkit.report.shapes import (
+        DoctorShape,
+        ListShape,
+        PatchShape,
+        ReviewSpanShape,
+        ShowShape,
+    )
 
 LONG = "Ray unpickles a worker's arguments before anything has imported the device's module. "
 
@@ -46,6 +52,10 @@ LIST: ListShape = {
         patch("compiled-dag-ref-subscript", "ray 2.60.0 is outside >=2.35,<2.43"),
     ],
 }
+SPANS: list[ReviewSpanShape] = [
+    {"project": "vllm", "first": f"0.{minor}.0", "last": f"0.{minor}.{last}", "fingerprint": "0"}
+    for minor, last in enumerate([2, 0, 1, 0, 3, 1, 0])
+]
 SHOW: ShowShape = {
     **patch("ray-worker-torch-npu"),  # type: ignore[typeddict-item]
     "requirements": [
@@ -71,8 +81,10 @@ SHOW: ShowShape = {
                 "state": "present",
                 "file": "/a/very/long/way/to/vllm/v1/executor/ray_utils.py",
                 "line": 7,
-                "detail": "present",
+                "detail": "class, defined in vllm.v1.executor.ray_utils",
+                "defined": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
             },
+            "review": {"state": "drift", "detail": LONG, "spans": SPANS},
         }
     ],
     "required": True,
@@ -80,6 +92,7 @@ SHOW: ShowShape = {
     "conflicts": [],
     "env": None,
     "when": None,
+    "lock": "/a/very/long/way/to/patchkit.lock",
 }
 DOCTOR: DoctorShape = {
     "checks": [
@@ -187,7 +200,16 @@ def test_show_names_the_file_from_its_package_on(
     """Where the environment lies is said once by `doctor`, not at every target."""
     out = printed("show", 80)
     assert "  vllm/v1/executor/ray_utils.py:7" in out
-    assert "/very/long" not in out
+    assert "/very/long/way/to/vllm" not in out
+
+
+def test_show_tells_the_first_and_the_last_of_many_releases(
+    printed: Callable[[str, int | None], str],
+) -> None:
+    """A page has room for a few; JSON has them all."""
+    assert "reviewed  vllm 0.0.0 - 0.0.2, … 3 more …, 0.4.0 - 0.4.3, 0.5.0 - 0.5.1, 0.6.0" in (
+        printed("show", None)
+    )
 
 
 def test_doctor_writes_a_topic_once_and_no_mark_for_a_note(

@@ -38,7 +38,7 @@ ANY_JSON = st.recursive(
 EVENTS = st.sampled_from(
     [
         *("armed", "role", "become", "patch", "rank", "digest", "disagreement", "child", "full"),
-        *("wrapped", "overwritten"),
+        *("wrapped", "overwritten", "unreviewed"),
     ]
 )
 OF_PROCESS = ("host", "pid", "ppid", "argv", "began", "asked_by", "forked", "patches", "roles")
@@ -240,3 +240,13 @@ def test_neighbours_are_noted() -> None:
     )
     found = [(one.target, one.by, one.wraps) for one in process.patches["one"].strangers]
     assert found == [("m:f", "them", True), ("a.f", "others", False)]
+
+
+def test_what_was_not_reviewed_is_noted() -> None:
+    """Whatever becomes of the patch; of a patch that nobody knows nothing is."""
+    told = line("unreviewed", name="one", reason="f has another source")
+    for after in (b"", patch("one", "applied"), patch("one", "failed", "ValueError: no")):
+        process = parsed(armed(7) + told + line("unreviewed", name="three", reason="x") + after)
+        assert process.patches["one"].unreviewed == "f has another source"
+        assert process.patches["two"].unreviewed == ""
+        assert set(process.patches) == set(PATCHES)

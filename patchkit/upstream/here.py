@@ -1,0 +1,89 @@
+"""What is installed here, by module and by target; a package is opened when one of it is asked."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from patchkit.target import Target
+    from patchkit.upstream.facts import Facts
+    from patchkit.upstream.resolve import Resolver
+
+
+class Here:
+    """
+    The source that an import would run, nothing of it imported.
+
+    Args:
+        path: where packages are found, as in `sys.path`, which is the default.
+
+    """
+
+    def __init__(self, path: list[str] | None = None) -> None:
+        self._path = path
+        self._folders: dict[str, tuple[str, ...]] = {}
+        self._resolvers: dict[str, Resolver] = {}
+
+    def read(self, module: str) -> tuple[bytes, bool] | None:
+        """Read a module's file; None where it has none, or none that lies in a folder."""
+        top, *parts = module.split(".")
+        if top not in self._folders:
+            self._folders[top] = _folders_of(top, self._path)
+        for folder in self._folders[top]:
+            base = "/".join([folder, *parts])
+            for file, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
+                if (parts or is_package) and (text := _text(file)) is not None:
+                    return text, is_package
+        return None
+
+    def rest(self) -> None:
+        """Let go of parsed modules."""
+        self._resolvers.clear()
+
+    def resolver(self, package: str) -> Resolver:
+        """
+        Open a package for the parser.
+
+        Raises:
+            UpstreamError: it cannot be read here.
+
+        """
+        found = self._resolvers.get(package)
+        if found is None:
+            from patchkit.upstream.installed import open_installed  # noqa: PLC0415 - 100 ms
+            from patchkit.upstream.resolve import Resolver  # noqa: PLC0415
+
+            source = open_installed(package, self._path)
+            found = self._resolvers[package] = Resolver(source, python=sys.version_info[:2])
+        return found  # another thread may have let go of it meanwhile
+
+    def facts(self, target: Target) -> Facts:
+        """
+        Look a target up with a parser.
+
+        Raises:
+            UpstreamError: its package cannot be read here.
+
+        """
+        resolver = self.resolver(target.module.partition(".")[0])
+        from patchkit.upstream.facts import facts_of  # noqa: PLC0415 - costs 100 ms
+
+        return facts_of(resolver, target)
+
+
+def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
+    """Find the folders of a package, without importing it."""
+    if path is None and (loaded := sys.modules.get(package)) is not None:
+        return tuple(getattr(loaded, "__path__", ()))
+    spec = PathFinder.find_spec(package, path)
+    return tuple(spec.submodule_search_locations or ()) if spec else ()
+
+
+def _text(file: str) -> bytes | None:
+    try:
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - a Path costs as much again
+            return opened.read()
+    except OSError:
+        return None
