@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from patchkit.errors import ScaffoldError
 from patchkit.target import Target
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Sequence
 
     from patchkit.check.subjects import Subject

@@ -226,10 +226,10 @@ class PackFile:
         return "".join(lines)
 
     def _is_one_more(self, display: ast.Tuple, text: str) -> bool:
-        """Whether the new file says the same, and a row more: the last guard of an author's text."""
+        """Whether the new file says the same, and a row more."""
         try:
             now = PackFile(self._name, text.encode(self._encoding))
-            after = now._display()  # noqa: SLF001 - of this class
+            after = now._display()
         except ScaffoldError:
             return False
         rows = [ast.dump(one) for one in display.elts]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ScaffoldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 INIT = "__init__.py"
 

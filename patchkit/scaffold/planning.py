@@ -153,9 +153,9 @@ def _patch(wish: Wish, changes: Sequence[tuple[Found, Change]]) -> Patch:
 def _requirement(found: Found, bounds: Sequence[str]) -> str:
     """Say which releases: those that were asked for, or those like the one that was looked at."""
     for text in bounds:
-        if canonical(parse_requirement(text).name) == found.subject.project:
-            if written := written_bounds(text):
-                return f"{found.package}{written}"
+        is_its = canonical(parse_requirement(text).name) == found.subject.project
+        if is_its and (written := written_bounds(text)):
+            return f"{found.package}{written}"
     version = Version(found.package, found.subject.version, found.subject.name).counts_as
     first, second, *_ = [*version.partition(".post")[0].split("."), ""]
     if not second:
