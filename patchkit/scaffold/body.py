@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from patchkit.scaffold.found import Found
     from patchkit.scaffold.style import Style
 
-_ANY, _MODULE_TYPE = Import("typing", "Any"), Import("types", "ModuleType")
+_ANY = Import("typing", "Any")
 _WRAPPED = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
 _CATCH_ALL = ("*args: Any", "**kwargs: Any")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -70,7 +70,7 @@ def _docstring(founds: Sequence[Found]) -> str:
 
 
 def _sections(imports: set[Import]) -> list[str]:
-    ours = {one for one in imports if one.module in ("typing", "types", "collections.abc")}
+    ours = {one for one in imports if one == _ANY}
     return ["\n".join(_lines(group)) for group in (ours, imports - ours) if group]
 
 
@@ -111,12 +111,18 @@ def _wrap(found: Found, change: Wrap, style: Style) -> Part:
 def _replace(found: Found, change: Replace, style: Style) -> Part:
     if found.facts.kind == str(Kind.CLASS):
         return _subclass(found, change, style)
-    if isinstance(found.node, _DEFS) and found.tree is not None:
+    if is_its_def(found):
         return _same_head(found, change, found.node, style)
     if found.facts.signature is not None or found.facts.kind == str(Kind.GENERATED):
         words = [f"Take the place of `{found.target.qualname}`."]
         return Part(_function(change.by, _CATCH_ALL, "Any", words, _TO_WRITE, style), {_ANY})
     return _value(found, change)
+
+
+def is_its_def(found: Found) -> bool:
+    """Whether a function of its name defines it, not one that makes it when it is asked for."""
+    name = found.facts.qualname.rpartition(".")[2]
+    return isinstance(found.node, _DEFS) and found.node.name == name and found.tree is not None
 
 
 def _subclass(found: Found, change: Replace, style: Style) -> Part:
@@ -145,6 +151,8 @@ def _value(found: Found, change: Replace) -> Part:
     target = found.target
     first = target.qualname.partition(".")[0].partition("[")[0]
     rest = target.qualname.removeprefix(first)
+    if '"' not in rest:
+        rest = rest.replace("'", '"')
     upstream = Import(target.module, first, f"upstream_{first}" if first == change.by else "")
     code = f"{change.by}: Any = {upstream.alias or first}{rest}"
     return Part(code, {upstream, _ANY}, tight=True)
@@ -171,8 +179,7 @@ def _before(_found: Found, change: BeforeImport, style: Style) -> Part:
 
 def _after(_found: Found, change: AfterImport, style: Style) -> Part:
     words = [f"Run just after `{change.module}` has executed; may return what undoes it."]
-    code = _function(change.call, ("_module: ModuleType",), "None", words, "", style)
-    return Part(code, {_MODULE_TYPE})
+    return Part(_function(change.call, ("_module: Any",), "None", words, "", style), {_ANY})
 
 
 _PARTS: dict[type[Change], Callable[[Found, Any, Style], Part]] = {

@@ -56,7 +56,7 @@ def change_for(found: Found, kind: str | None, taken: Collection[str]) -> Change
 
     """
     if kind not in ("add", "add-field", "provide"):
-        _refuse_missing(found)
+        _refuse_missing(found, is_sure=kind is None)
     kind = kind or default_kind(found)
     if "import" not in kind and kind != "provide" and not found.target.qualname:
         raise ScaffoldError(f"{found.target}: found a module, expected 'module:qualname'")
@@ -104,9 +104,8 @@ def _edit(found: Found, _: _Names) -> Change:
 def _anchor(found: Found) -> str:
     """Choose a line of a function that occurs once in it; the author chooses another."""
     text, node = found.text, found.node
-    assert found.facts.lines is not None
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and found.tree is not None:
-        lines = found.tree.source.decode(errors="replace").splitlines()
+    lines = found.tree.source.decode(errors="replace").splitlines() if found.tree else []
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and found.facts.lines:
         for one in node.body:
             line = lines[one.lineno - 1].strip()
             is_plain = one.lineno == one.end_lineno and not _is_docstring(one)
@@ -166,14 +165,14 @@ KINDS: dict[str, Callable[[Found, _Names], Change]] = {
 """The words of `--kind`."""
 
 
-def _refuse_missing(found: Found) -> None:
+def _refuse_missing(found: Found, *, is_sure: bool = False) -> None:
     state, where = found.facts.state, f"in {found.subject.name}"
     if state == "absent":
         reason = found.facts.reason or "it is not there"
         raise ScaffoldError(f"{found.target} is not {where}: {reason}{found.whereabouts}")
-    if state == "undecidable":
+    if state == "undecidable" and is_sure:
         reason = found.facts.reason
-        raise ScaffoldError(f"{found.target} is not decidable {where}: {reason}; write it by hand")
+        raise ScaffoldError(f"{found.target} is not decidable {where}: {reason}; --kind says what")
     if found.facts.kind == str(Kind.INSTANCE_ATTRIBUTE):
         raise _misfit(found, "a name of the class; name the method that sets it")
 

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from patchkit.declaration import Role
+from patchkit.scaffold.style import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,13 +44,23 @@ def _fields(patch: Patch, style: Style, spelled: Callable[[str], str], depth: in
         word = spelled("Role")
         given = ", ".join(f"{word}.{one.name}" for one in Role if one in patch.roles)
         yield f"roles={{{given}}}"
-    changes = [_change(one, style, spelled, depth + 1) for one in patch.changes]
-    yield style.exploded("changes=", changes, ")", depth)
+    alone = len(patch.changes) == 1
+    changes = [_change(one, style, spelled, depth + 1, alone=alone) for one in patch.changes]
+    yield _changes(changes, style, depth)
     for name in ("why", "upstream", "sunset"):
         yield f"{name}={style.text(getattr(patch, name))}"
 
 
-def _change(change: Change, style: Style, spelled: Callable[[str], str], depth: int) -> str:
+def _changes(changes: list[str], style: Style, depth: int) -> str:
+    """A short change that is alone stays on the line: there, formatters do not mind the comma."""
+    if len(changes) == 1 and "\n" not in changes[0]:
+        return f"changes=({changes[0]},)"
+    return style.exploded("changes=", changes, ")", depth)
+
+
+def _change(
+    change: Change, style: Style, spelled: Callable[[str], str], depth: int, *, alone: bool
+) -> str:
     first, *others = (
         (one.name, getattr(change, one.name))
         for one in dataclasses.fields(change)
@@ -57,9 +68,10 @@ def _change(change: Change, style: Style, spelled: Callable[[str], str], depth: 
     )
     arguments = [style.text(first[1])]
     arguments += [f"{name}={style.literal(value)}" for name, value in others]
-    plain = style.call(spelled(change.kind), arguments, depth=depth)
-    fits = len(style.indent) * depth + len(plain) < 88
-    return plain if fits else style.exploded(spelled(change.kind), arguments, depth=depth)
+    head = spelled(change.kind)
+    plain = f"{head}({', '.join(arguments)})"
+    room = WIDTH - len(style.indent) * (depth - alone) - (len("changes=(,),") if alone else 1)
+    return plain if len(plain) <= room else style.exploded(head, arguments, depth=depth)
 
 
 def _tuple(texts: list[str]) -> str:

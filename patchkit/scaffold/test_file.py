@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import AddField, Edit
+from patchkit.declaration import Add, AddField, Edit
+from patchkit.scaffold.body import is_its_def
 from patchkit.scaffold.style import Style
 from patchkit.upstream.values import Kind
 
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 {imports}
 import pytest
-
 from patchkit import applied
 {mark}
 NAME, PACK = "{name}", "{pack}"
@@ -80,9 +80,10 @@ def test_text(patch: Patch, pack: str, changes: Sequence[tuple[Found, Change]]) 
     if modules:
         lines = (f'        import_module("{one}")' for one in modules)
         code += _MODULES.format(imported="\n".join(lines))
-    statics = "from inspect import getattr_static\n" if "getattr_static(" in code else ""
+    words = [one for one in ("getattr_static", "signature") if f"{one}(" in code]
+    inspected = f"from inspect import {', '.join(words)}\n" if words else ""
     mark = _MARK if any(found.package == "vllm" for found, _ in changes) else ""
-    imports = f"from importlib import import_module\n{statics}"
+    imports = f"from importlib import import_module\n{inspected}"
     head = _HEAD.format(name=patch.name, pack=pack, imports=imports, mark=mark)
     return head + code + _PURPOSE
 
@@ -90,14 +91,21 @@ def test_text(patch: Patch, pack: str, changes: Sequence[tuple[Found, Change]]) 
 def _place(found: Found, change: Change) -> str:
     """Write what stands at a target: as it is stored, so that a method is not bound anew."""
     module, qualname = f'import_module("{change.place.module}")', change.place.qualname
+    if '"' not in qualname:
+        qualname = qualname.replace("'", '"')
     if isinstance(change, AddField):
-        return f"{module}.{qualname}.__init__"
+        parameters = f"signature({module}.{qualname}).parameters"
+        return f'"{change.name}" in {parameters}'
+    if isinstance(change, Add) and qualname.endswith("]"):
+        step = len(str(change.place.steps[-1]))
+        return f"{qualname[-step + 1 : -1]} in {module}.{qualname[:-step]}"
     if isinstance(change, Edit):
         getter = ".fget" if found.facts.kind == str(Kind.PROPERTY) else ""
         return f"{module}.{qualname}{getter}.__code__"
     outer, _, last = qualname.rpartition(".")
     holder = f"{module}.{outer}" if outer else module
-    if qualname.endswith("]"):
+    is_stored = is_its_def(found) or found.facts.kind == str(Kind.CLASS)
+    if qualname.endswith("]") or not (is_stored or isinstance(change, Add)):
         return f"{module}.{qualname}"
-    look = "hasattr" if change.kind == "Add" else "getattr_static"
+    look = "hasattr" if isinstance(change, Add) else "getattr_static"
     return Style().call(look, [holder, f'"{last}"'], "),", depth=2)[:-1]
