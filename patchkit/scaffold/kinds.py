@@ -183,4 +183,5 @@ def _refuse_present(found: Found) -> None:
 
 
 def _misfit(found: Found, expected: str) -> ScaffoldError:
-    return ScaffoldError(f"{found.target}: found a {found.facts.kind}, expected {expected}")
+    kind = f"a {found.facts.kind}" if found.facts.kind else "what the source does not tell"
+    return ScaffoldError(f"{found.target}: found {kind}, expected {expected}")
