@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ def _docstring(founds: Sequence[Found]) -> str:
 
 
 def _sections(imports: set[Import]) -> list[str]:
-    ours = {one for one in imports if one == _ANY}
+    ours = {one for one in imports if one.module.partition(".")[0] in sys.stdlib_module_names}
     return ["\n".join(_lines(group)) for group in (ours, imports - ours) if group]
 
 

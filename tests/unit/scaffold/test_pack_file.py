@@ -16,7 +16,7 @@ NEW = Patch(
     body="patch_new",
     requires=("up>=1,<2",),
     roles={Role.WORKER},
-    changes=(Wrap("up.mod:f", by="around_f"), Edit("up.mod:g", old="it's \"a\"", new="b\\")),
+    changes=(Wrap("up.mod:f", by="around_f"), Edit("up.mod:g", old='it\'s "a"', new="b\\")),
 )
 OLD = {
     "exploded": 'Patch(\n{i}{i}name="{n}",\n{i}{i}requires=("up>=1",),\n{i}{i}changes=(),\n{i})',
