@@ -141,7 +141,7 @@ def test_a_file_without_the_vocabulary_imports_it() -> None:
 )
 def test_what_is_no_plain_tuple_is_refused(text: str) -> None:
     """It is one clear error, and nothing is guessed."""
-    with pytest.raises(ScaffoldError, match="PATCHES|Python"):
+    with pytest.raises(ScaffoldError, match=r"PATCHES|Python"):
         PackFile("file", text.encode()).with_row(NEW)
 
 

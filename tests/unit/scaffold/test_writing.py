@@ -36,7 +36,7 @@ def test_a_fault_leaves_nothing_behind(fault: str, tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(b"theirs")
     before = all_in(tmp_path)
     test = {"there": "there", "folder": "there/test.py"}.get(fault, "tests/test.py")
-    with pytest.raises(ScaffoldError, match="there|meanwhile"):
+    with pytest.raises(ScaffoldError, match=r"there|meanwhile"):
         write(
             [
                 Planned("body", tmp_path / "a/b/c.py", b"new"),
