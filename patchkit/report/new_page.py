@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
+from patchkit.report.diff_lines import print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,12 +48,15 @@ def _files(data: NewShape) -> Table:
 def _print_text(out: Console, file: NewFileShape) -> None:
     out.print()
     out.print(Text(file["file"], style="heading"))
-    out.print(Padding(Text(file["text"].rstrip("\n")), (0, 0, 0, 2)))
+    if file["diff"]:
+        print_lines(file["diff"], out)
+    else:
+        out.print(Text(file["text"].rstrip("\n")))
 
 
-def _step(number: int, step: NewStepShape) -> Padding:
+def _step(number: int, step: NewStepShape) -> Text:
     text = Text.assemble((f"{number}. ", "note"), step["words"])
     if step["command"]:
         text.append("\n   ")
         text.append(step["command"], style="name")
-    return Padding(text, (0, 0, 0, 0))
+    return text

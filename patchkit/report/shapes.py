@@ -341,12 +341,13 @@ class MatrixShape(TypedDict):
 
 
 class NewFileShape(TypedDict):
-    """A file of a new patch: `what` it is for, and `created` or `edited`."""
+    """A file of a new patch: `what` it is for, `created` or `edited`, and the diff of an edit."""
 
     what: str
     file: str
     action: str
     text: str
+    diff: list[str]
 
 
 class NewStepShape(TypedDict):

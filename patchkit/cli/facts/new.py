@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,15 @@ def new_facts(
 def _file(one: Planned) -> NewFileShape:
     action = "created" if one.old is None else "edited"
     text = one.new.decode(errors="replace")
-    return {"what": one.what, "file": _shown(one.path), "action": action, "text": text}
+    old = one.old.decode(errors="replace") if one.old is not None else text
+    lines = list(difflib.unified_diff(old.splitlines(), text.splitlines(), lineterm="", n=2))
+    return {
+        "what": one.what,
+        "file": _shown(one.path),
+        "action": action,
+        "text": text,
+        "diff": lines[2:],
+    }
 
 
 def _next(plan: Plan, founds: Sequence[Found], settings: Settings) -> Iterator[NewStepShape]:

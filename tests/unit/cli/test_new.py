@@ -269,6 +269,17 @@ def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[st
     assert list(Path().iterdir()) == []
 
 
+def test_a_dry_run_shows_what_an_edit_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a file that is there, only the difference is shown."""
+    assert new("p", "--target", "up.mod:f") == 0
+    capsys.readouterr()
+    assert new("q", "--target", "up.mod:C", "--body", "patch_c", "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "-from patchkit import Patch, Role, Wrap" in lines
+    assert '+        name="q",' in lines
+    assert '         name="p",' not in lines
+
+
 def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """The row is printed to paste; with --no-row the rest is written."""
     Path("my_pack").mkdir()
@@ -291,8 +302,7 @@ def test_what_is_written_suits_linters(tmp_path: Path) -> None:
         (["f"], ["f", "--kind", "replace"], ["C"], ["C.p"], ["LIMIT"], ["f", "--kind", "edit"])
     ):
         target, *kind = words
-        words = ["--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}"]
-        assert new(f"p{at}", *words) == 0
+        assert new(f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}") == 0
     tools = Path(sys.executable).parent
     select = ["--isolated", "--select", "D1,E,F,I,UP,B,RUF", "--line-length", "100"]
     for command in (
