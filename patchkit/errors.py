@@ -97,3 +97,7 @@ class UnreachableError(UpstreamError):
 
 class LockError(PatchkitError):
     """A `patchkit.lock` that cannot be read or written."""
+
+
+class ScaffoldError(PatchkitError):
+    """A patch that cannot be started as it was asked for; nothing was written."""

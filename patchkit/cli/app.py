@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("list", "show", "check", "lock", "diff", "history", "matrix"),
-    *("run", "status", "doctor", "bootstrap"),
+    *("new", "run", "status", "doctor", "bootstrap"),
 )
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
 

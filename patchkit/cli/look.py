@@ -75,7 +75,17 @@ def open_releases(wanted: Wanted, rows: Sequence[Row], library: Library) -> list
         PatchkitError: there are none, or one of them does not say which it is.
 
     """
-    packages = packages_of(rows)
+    return open_packages(wanted, packages_of(rows), library)
+
+
+def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> list[Subject]:
+    """
+    Open the releases of import packages, as `open_releases` does those that rows change.
+
+    Raises:
+        PatchkitError: there are none, or one of them does not say which it is.
+
+    """
     versions = Versions.of(Settings.read())
     if wanted.releases:
         return [one for spec in wanted.releases for one in on_index(spec, library)]

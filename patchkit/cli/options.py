@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from patchkit.cli.facts.module_source import find_module
 from patchkit.drift import Drift
 from patchkit.environment import Settings
 from patchkit.registry import Registry
@@ -31,7 +34,18 @@ def patches_option(command: _Command) -> _Command:
         multiple=True,
         metavar="MODULE",
         help="A pack to read beside the installed ones; repeatable.",
+        callback=_with_packs_of_this_directory,
     )(command)
+
+
+def _with_packs_of_this_directory(
+    _: click.Context, __: click.Parameter, packs: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Find a pack that lies here, as `python -m patchkit` does; what is installed comes first."""
+    tops = {name.partition(".")[0] for name in (*packs, *Settings.read().packs)}
+    if any(Path(top).is_dir() and find_module(top) is None for top in tops):
+        sys.path.append(str(Path.cwd()))
+    return packs
 
 
 def format_option(command: _Command) -> _Command:

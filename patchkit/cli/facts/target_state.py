@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
+from patchkit.cli.facts.module_source import file_of, find_module
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-
     from patchkit.report.shapes import StateShape
     from patchkit.target import Target
     from patchkit.upstream.facts import Facts
@@ -19,14 +16,14 @@ if TYPE_CHECKING:
 
 def state_of(target: Target, here: Here) -> StateShape:
     """Say whether a target is here, what it is, and where it is defined."""
-    spec = _find(target.module)
+    spec = find_module(target.module)
     if spec is None:
         return _state("no-module", f"module {target.module} is not found here")
-    file = _file_of(spec)
+    file = file_of(spec)
     if not target.qualname or file is None or not file.endswith(".py"):
         return _module(target, file)
     top = target.module.partition(".")[0]
-    if _file_of(_find_top(top)) is None:
+    if file_of(find_module(top)) is None:
         return _undecided(f"{top} is a namespace package, which is not looked into", file)
     try:
         facts = here.facts(target)
@@ -48,7 +45,7 @@ def _module(target: Target, file: str | None) -> StateShape:
 def _present(target: Target, facts: Facts, file: str) -> StateShape:
     module = facts.module or target.module
     if module != target.module:
-        file = _file_of(_find(module)) or file
+        file = file_of(find_module(module)) or file
     line = facts.lines[0] if facts.lines else None
     defined = f"{module}:{facts.qualname}" if facts.qualname else module
     return _state("present", _words(target, facts), file, line, defined)
@@ -77,33 +74,3 @@ def _state(
     defined: str | None = None,
 ) -> StateShape:
     return {"state": state, "file": file, "line": line, "detail": detail, "defined": defined}
-
-
-# -- files --------------------------------------------------------------------------------------
-
-
-def _find(module: str) -> ModuleSpec | None:
-    """
-    Find a module without importing its parents, which `importlib.util.find_spec` would do.
-
-    Each part is looked up as if it were on top of its parent's folders: a namespace package's
-    path would ask `sys.modules` for the parent otherwise.
-    """
-    top, *parts = module.split(".")
-    spec = _find_top(top)
-    for part in parts:
-        if spec is None or spec.submodule_search_locations is None:
-            return None
-        spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
-    return spec
-
-
-def _find_top(name: str) -> ModuleSpec | None:
-    try:
-        return importlib.util.find_spec(name)
-    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
-        return None
-
-
-def _file_of(spec: ModuleSpec | None) -> str | None:
-    return spec.origin if spec and spec.has_location else None

@@ -1,0 +1,38 @@
+"""Where a module's source lies, found without importing the module or its parents."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+
+def find_module(name: str) -> ModuleSpec | None:
+    """
+    Find a module without importing its parents, which `importlib.util.find_spec` would do.
+
+    Each part is looked up as if it were on top of its parent's folders: a namespace package's
+    path would ask `sys.modules` for the parent otherwise.
+    """
+    top, *parts = name.split(".")
+    spec = _find_top(top)
+    for part in parts:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
+    return spec
+
+
+def _find_top(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+        return None
+
+
+def file_of(spec: ModuleSpec | None) -> str | None:
+    """Name the file of a module, if it has one."""
+    return spec.origin if spec and spec.has_location else None

@@ -1,0 +1,323 @@
+"""`patchkit new` over wheels and trees that the tests write."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import world
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from packages import World
+
+__all__ = ["world"]
+
+OLD = "def f(alpha): return alpha\n"
+MOD = '''\
+import os
+from .types import Mode
+
+LIMIT = 3
+
+
+def f(alpha, beta: int = 2, /, *rest, mode=Mode.FAST, path=os.sep, text: str | None = None):
+    """Add them."""
+    total = alpha + beta
+    return total
+
+
+async def later(): ...
+
+
+class C:
+    STEP = 2
+
+    def m(self, size=STEP): ...
+    @property
+    def p(self): return 1
+'''
+TYPES = "class Mode:\n    FAST = 1\n"
+GONE = """\
+def gone(alpha, beta):
+    pairs = {one: two for one, two in zip(alpha, beta) if two is not None}
+    for one, two in pairs.items():
+        if one < two:
+            return [one + two, one - two, len(pairs)]
+    return sorted(pairs, key=lambda one: pairs[one])
+"""
+MOVED = {"mod": MOD, "types": TYPES, "late": GONE}
+RELEASES = {
+    "1.0": {"mod": f"{OLD}{GONE}", "types": ""},
+    "1.2": MOVED,
+}
+
+
+@pytest.fixture(autouse=True)
+def _shop(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty project, two releases in a folder, and no index."""
+    no_own_packs(monkeypatch)
+    write_wheels(tmp_path / "wheels", RELEASES)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    project = world.folder / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.syspath_prepend(str(project))
+
+
+def new(*words: str, at: str = "up==1.2") -> int:
+    given = [] if "--role" in words else ["--role", "main"]
+    return main(["new", *words, *given, "--pack", "my_pack", "--releases", at])
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str, at: str = "up==1.2") -> str:
+    assert new(*words, at=at) == 2
+    return capsys.readouterr().err
+
+
+def body(target: str, *words: str) -> str:
+    assert new("p", "--target", target, "--body", "patch_it", *words) == 0
+    text = Path("my_pack/patch_it.py").read_text()
+    compile(text, "body", "exec")
+    return text
+
+
+def rows() -> dict[str, Any]:
+    """What a Python of its own reads in the pack."""
+    code = "import my_pack; print({one.name: str(one.changes) for one in my_pack.PATCHES})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = eval(done.stdout)
+    return found
+
+
+def test_a_pack_is_made_and_grows(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first patch makes the package; the second adds a row; both are listed and checked."""
+    assert new("one", "--target", "up.mod:f") == 0
+    assert new("two", "--target", "up.mod:C", "--body", "patch_c", "--role", "worker") == 0
+    assert list(rows()) == ["one", "two"]
+    capsys.readouterr()
+    assert main(["check", "--patches", "my_pack", "--releases", "up==1.2", "--format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    codes = {one["code"] for one in data["findings"]} - {"PK202"}
+    assert codes == {"PK511", "PK512", "PK513"}
+    assert data["grid"] == {"one": {"up 1.2": "ok"}, "two": {"up 1.2": "ok"}}
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("up.mod:f", "Wrap"),
+        ("up.mod:later", "Wrap"),
+        ("up.mod:C.m", "Wrap"),
+        ("up.mod:C.p", "Wrap"),
+        ("up.mod:C", "Replace"),
+        ("up.mod:LIMIT", "Replace"),
+        ("up.mod:C.STEP", "Replace"),
+        ("up.mod", "AfterImport"),
+    ],
+)
+def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
+    """Code is wrapped, classes and values are replaced, a module is waited for."""
+    body(target)
+    assert rows()["p"].startswith(f"({kind}(")
+
+
+def test_a_replaced_function_has_upstreams_parameters() -> None:
+    """Names, kinds and defaults are upstream's; what a default needs is imported."""
+    text = body("up.mod:f", "--kind", "replace")
+    assert "import os\n" in text
+    assert "from up.types import Mode\n" in text
+    head = text[text.index("def f(") : text.index('    """Take')]
+    assert [line.strip() for line in head.splitlines()] == [
+        "def f(",
+        "alpha: Any,",
+        "beta: int = 2,",
+        "/,",
+        "*rest: Any,",
+        "mode: Any = Mode.FAST,",
+        "path: Any = os.sep,",
+        "text: str | None = None,",
+        ") -> Any:",
+    ]
+
+
+def test_a_default_of_the_class_is_named_through_it() -> None:
+    """A method's default that is a name of its class is found there."""
+    text = body("up.mod:C.m", "--kind", "replace")
+    assert "from up.mod import C\n" in text
+    assert "def m(self: Any, size: Any = C.STEP) -> Any:" in text
+
+
+def test_coroutine_functions_stay_so() -> None:
+    """The body of an `async def` is one."""
+    assert "async def later() -> Any:" in body("up.mod:later", "--kind", "replace")
+
+
+def test_a_replaced_class_is_a_subclass() -> None:
+    """It derives from upstream's, which the body imports."""
+    text = body("up.mod:C")
+    assert "from up.mod import C\n\n\nclass PatchedC(C):" in text
+
+
+def test_kinds_that_need_no_body_get_none() -> None:
+    """An Edit starts with a line that occurs once; a field with a type and a default."""
+    assert new("e", "--target", "up.mod:f", "--kind", "edit") == 0
+    assert new("a", "--target", "up.mod:C.fresh", "--kind", "add-field") == 0
+    assert not list(Path("my_pack").glob("patch_*"))
+    found = rows()
+    assert "old='total = alpha + beta', new='total = alpha + beta'" in found["e"]
+    assert "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False" in found["a"]
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("up.mod:fresh", "add"),
+        ("up.mod:C.fresh", "add"),
+        ("up.fresh", "provide"),
+        ("up.mod", "before-import"),
+    ],
+)
+def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
+    """A new name, a new module, and a call before an import have a body."""
+    body(target, "--kind", kind)
+    assert rows()["p"].lower().startswith(f"({kind.replace('-', '')}(")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "up.mod:nope"], "up.mod:nope is not in up 1.2"),
+        (["--target", "up.mod:C", "--kind", "wrap"], "--kind replace takes it"),
+        (["--target", "up.mod:C", "--kind", "edit"], "a function with source of its own"),
+        (["--target", "up.mod", "--kind", "wrap"], "expected 'module:qualname'"),
+        (["--target", "up.mod:f", "--kind", "after-import"], "expected 'module'"),
+        (["--target", "up.mod:f", "--kind", "add"], "is in up 1.2 already"),
+        (["--target", "up.mod:C", "--kind", "add-field"], "'module:Class.field'"),
+        (["--target", "other.mod:f"], "found no other to look it up in"),
+        (["--target", "no target"], "expected a target such as"),
+    ],
+)
+def test_what_cannot_be_started_is_one_error(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what is wrong, and nothing is written."""
+    assert said in refusal(capsys, "p", *words)
+    assert list(Path().iterdir()) == []
+
+
+def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -> None:
+    """What an older release has and the newest lacks is followed."""
+    said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
+    assert "moved to up.late:gone" in said
+
+
+def test_the_range_is_that_of_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    """A given range is the row's; one release alone stands for those like it; gaps are told."""
+    assert new("one", "--target", "up.mod:C", at="up>=1, <2") == 0
+    assert 'requires=("up>=1,<2",)' in Path("my_pack/__init__.py").read_text()
+    assert "narrow the range: up.mod:C is not in up 1.0" in capsys.readouterr().out
+    Path("tree/up").mkdir(parents=True)
+    Path("tree/up/__init__.py").touch()
+    Path("tree/up/mod.py").write_text(OLD)
+    words = ["--path", "tree", "--pack", "my_pack", "--role", "main", "--body", "patch_two"]
+    Path("tree/up/_version.py").write_text("__version__ = '0.32.1'\n")
+    assert main(["new", "two", "--target", "up.mod:f", *words]) == 0
+    assert 'requires=("up>=0.32,<0.33",)' in Path("my_pack/__init__.py").read_text()
+
+
+def test_roles_come_from_the_folder_or_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pack in `worker` needs none said; any other is an error that names the option."""
+    target = ["--target", "up.mod:f", "--releases", "up==1.2"]
+    assert main(["new", "p", *target, "--pack", "my_pack"]) == 2
+    assert "expected --role" in capsys.readouterr().err
+    assert main(["new", "p", *target, "--pack", "my_pack.worker"]) == 0
+    assert "roles=" not in Path("my_pack/worker/__init__.py").read_text()
+    assert Path("my_pack/__init__.py").read_bytes() == b""
+
+
+def test_nothing_that_is_there_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name, a body and a test that exist are errors; no file is touched."""
+    assert new("p", "--target", "up.mod:f") == 0
+    before = {file: file.read_bytes() for file in Path().rglob("*.py")}
+    capsys.readouterr()
+    assert "'p' is there already" in refusal(capsys, "p", "--target", "up.mod:C")
+    said = refusal(capsys, "q", "--target", "up.mod:C")
+    assert "patch_mod.py is there already" in said
+    assert "--body names another" in said
+    Path("tests/test_q.py").touch()
+    said = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_c")
+    assert "test_q.py is there already" in said
+    Path("tests/test_q.py").unlink()
+    assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
+
+
+def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page has the texts; so has JSON, with stable keys."""
+    assert new("p", "--target", "up.mod:f", "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert "would create  my_pack/patch_mod.py" in out
+    assert "def around_f(" in out
+    assert new("p", "--target", "up.mod:f", "--dry-run", "--format", "json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == ["patch", "pack", "row", "refusal", "written", "files", "next"]
+    assert [(one["what"], one["action"]) for one in data["files"]] == [
+        ("body", "created"),
+        ("test", "created"),
+        ("row", "created"),
+    ]
+    assert list(Path().iterdir()) == []
+
+
+def test_a_dry_run_shows_what_an_edit_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a file that is there, only the difference is shown."""
+    assert new("p", "--target", "up.mod:f") == 0
+    capsys.readouterr()
+    assert new("q", "--target", "up.mod:C", "--body", "patch_c", "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "-from patchkit import Patch, Role, Wrap" in lines
+    assert '+        name="q",' in lines
+    assert '         name="p",' not in lines
+
+
+def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The row is printed to paste; with --no-row the rest is written."""
+    Path("my_pack").mkdir()
+    text = "from patchkit import Patch\n\nPATCHES = tuple(Patch(**one) for one in ())\n"
+    Path("my_pack/__init__.py").write_text(text)
+    assert new("p", "--target", "up.mod:f") == 2
+    told = capsys.readouterr()
+    assert told.out.startswith('Patch(\n    name="p",')
+    assert "--no-row" in told.err
+    assert not Path("tests").exists()
+    assert new("p", "--target", "up.mod:f", "--no-row") == 0
+    assert "paste the row into my_pack/__init__.py" in capsys.readouterr().out
+    assert Path("my_pack/patch_mod.py").exists()
+    assert Path("my_pack/__init__.py").read_text() == text
+
+
+def test_what_is_written_suits_linters(tmp_path: Path) -> None:
+    """ruff, its formatter and mypy --strict have nothing to say, whatever the kind."""
+    for at, words in enumerate(
+        (["f"], ["f", "--kind", "replace"], ["C"], ["C.p"], ["LIMIT"], ["f", "--kind", "edit"])
+    ):
+        target, *kind = words
+        assert new(f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}") == 0
+    tools = Path(sys.executable).parent
+    select = ["--isolated", "--select", "D1,E,F,I,UP,B,RUF", "--line-length", "100"]
+    for command in (
+        [tools / "ruff", "check", *select, "."],
+        [tools / "ruff", "format", "--isolated", "--check", "."],
+        [tools / "ruff", "format", "--isolated", "--line-length", "100", "--check", "."],
+        [tools / "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", tmp_path, "."],
+    ):
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

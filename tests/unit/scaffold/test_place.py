@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.errors import ScaffoldError
+from patchkit.scaffold.place import place_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def nowhere(_: str) -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("my_pack", "my_pack"),
+        ("my_pack.worker", "my_pack.worker"),
+        ("my_pack/worker", "my_pack.worker"),
+        ("src/my_pack/platform", "my_pack.platform"),
+        ("there/worker", "there.worker"),
+        ("there", "there"),
+    ],
+)
+def test_a_folder_or_a_name_is_a_module(text: str, module: str, tmp_path: Path) -> None:
+    """Outer folders belong to it that are packages, or are not there yet."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "__init__.py").touch()
+    place = place_of(text, tmp_path, nowhere)
+    assert place.module == module
+    assert place.folder == tmp_path.joinpath(*text.replace(".", "/").split("/"))
+    assert place.root == tmp_path / ("src" if text.startswith("src") else "")
+
+
+def test_packages_around_it_are_made(tmp_path: Path) -> None:
+    """Each folder above the pack, up to its top package, becomes a package."""
+    place = place_of("a.b.worker", tmp_path, nowhere)
+    assert place.new_parents == [tmp_path / "a/__init__.py", tmp_path / "a/b/__init__.py"]
+
+
+def test_an_importable_pack_lies_where_it_is_imported_from(tmp_path: Path) -> None:
+    """Its folder is that of its file; a plain module holds no bodies."""
+    file = tmp_path / "elsewhere" / "mine" / "__init__.py"
+    assert place_of("mine", tmp_path, lambda _: file).folder == file.parent
+    with pytest.raises(ScaffoldError, match="expected a package"):
+        place_of("mine", tmp_path, lambda _: tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize("text", ["a-b/c-d", "there.txt"])
+def test_what_cannot_be_imported_is_refused(text: str, tmp_path: Path) -> None:
+    """A folder that is no name, and a file, are errors that say so."""
+    (tmp_path / "there.txt").touch()
+    with pytest.raises(ScaffoldError, match="--pack: found"):
+        place_of(text, tmp_path, nowhere)
