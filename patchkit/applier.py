@@ -148,8 +148,11 @@ class Applier:
         return errors
 
     def _restore(self) -> list[Exception]:
+        where = rebind.everywhere()
+        latecomers = rebind.Latecomers(where.modules)
         try:
-            found = rebind.restore(self.sites.rebound(), rebind.everywhere(), self._held)
+            found = rebind.restore(self.sites.rebound(), where, self._held)
+            latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error]
         for copy in found.left:
@@ -317,8 +320,21 @@ class Applier:
         """Repoint the copies of what the groups have changed; return what is to be told of each."""
         sites = [site for group in groups for _, site in group.sites if site.rebind]
         where = scope() if sites else rebind.nowhere()
+        latecomers = rebind.Latecomers(where.modules)
         outcome = rebind.repoint(sites, where, self._held)
+        if where.late:
+            latecomers.revisit(self._revisit)
         return [remarks(group, outcome, late=where.late) for group in groups]
+
+    def _revisit(self, module: str) -> None:
+        """Repoint what a module has copied that another thread was importing meanwhile."""
+        try:
+            found = rebind.repoint(self.sites.rebound(), rebind.just(module), self._held)
+        except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
+            self._ledger.say("error", f"copies in {module} are not repointed: {error}")
+            return
+        for copy in found.rebound:
+            self._ledger.say("info", f"{copy} was copied meanwhile, and is repointed")
 
     def _fail_together(self, groups: Iterable[Group], error: Exception) -> None:
         states = list(dict.fromkeys(self._plan.states[group.row.name] for group in groups))

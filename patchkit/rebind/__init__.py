@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.rebind.latecomers import Latecomers
 from patchkit.rebind.outcome import Copy, Outcome
 from patchkit.rebind.scope import Held, subclasses_left, untraced
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Copy",
     "Held",
+    "Latecomers",
     "Outcome",
     "Where",
     "everywhere",
+    "just",
     "modules_since",
     "nowhere",
     "repoint",
@@ -57,6 +60,11 @@ def everywhere() -> Where:
 def nowhere() -> Where:
     """Look through no module: nothing can have been copied yet."""
     return Where((), late=False)
+
+
+def just(name: str) -> Where:
+    """Look through one module, as if it had been there all the time."""
+    return Where([name])
 
 
 def modules_since(name: str) -> Where:

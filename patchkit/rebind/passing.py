@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.places import write
 from patchkit.rebind.containers import copies_in
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.changes.sites import Site
+    from patchkit.target import Step
 
 
 def look_through(
@@ -53,9 +54,18 @@ def _write(found: Found, outcome: Outcome) -> None:
     alias = (found.owner, found.step)
     site.aliases.append(alias)  # first: what is torn off in the middle is carried back too
     try:
-        write(*alias, site.current)
+        _write_current(*alias, site)
     except (TypeError, AttributeError) as error:  # a tuple, an extension type, a frozen class
         site.aliases.pop()
         outcome.left.append(Copy(f"{found.words} ({type(error).__name__}: {error})", site))
     else:
         outcome.rebound.append(Copy(found.words, site))
+
+
+def _write_current(owner: Any, step: Step, site: Site) -> None:
+    """Write what the site holds, once more where another thread has changed it meanwhile."""
+    while True:
+        value = site.current
+        write(owner, step, value)
+        if value is site.current:
+            return
