@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.subjects import in_parallel, learn_all
+from patchkit.upstream.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.check.subjects import Subject
     from patchkit.target import Target
-    from patchkit.upstream.whereabouts import Whereabouts
 
 _MOVES = 4
 """How many moves are followed one after another."""
@@ -75,6 +75,7 @@ class Trails:
                 break
             found = list(self._searched(edges))
             self._confirm(found)
+        self._confirm(list(self._remembered()))
 
     def told(self, target: Target, subject: Subject) -> Whereabouts | None:
         """Return what became of a target in a release; None where that was not asked."""
@@ -94,6 +95,23 @@ class Trails:
         if not 0 <= at < len(self._subjects) or (target, at) in self._told:
             return False
         return self._subjects[at].lacks(target)
+
+    def _remembered(self) -> Iterator[tuple[_Edge, Whereabouts]]:
+        """
+        Offer what stands for a target in other releases, where no search has found more.
+
+        The newer of two namesakes has come and gone where the older one is all the time.
+        """
+        for target, known in self._known.items():
+            places = [one for one in dict.fromkeys(known.values()) if one != target]
+            for at, way in ((at, way) for at in sorted(known) for way in self._ways):
+                if places and self._is_unplaced(target, at + way):
+                    edge = _Edge(target, at, at + way, way)
+                    yield from ((edge, _as_elsewhere(place)) for place in places)
+
+    def _is_unplaced(self, target: Target, at: int) -> bool:
+        told = self._told.get((target, at))
+        return self._is_open(target, at) if told is None else told.place is None
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
         """Search each release once for all that it lacks, several releases at a time."""
@@ -145,7 +163,11 @@ class Trails:
 
     def _beyond(self, edge: _Edge) -> list[int]:
         at, span = edge.unknown, []
-        while self._is_open(edge.target, at):
+        while self._is_unplaced(edge.target, at):
             span.append(at)
             at += edge.way
         return span
+
+
+def _as_elsewhere(place: Target) -> Whereabouts:
+    return Whereabouts(place, None, f"{place}, which stands for it in other releases, is there")
