@@ -44,7 +44,7 @@ def f(alpha, beta):
 
 
 def test_a_namesake_that_was_there_before_and_after() -> None:
-    """The older of two namesakes, which took the place of the newer, stood for it before as well."""
+    """The older of two namesakes, which took the newer's place, stood for it before as well."""
     newer = LONG.replace("one - two", "two - one")
     releases = [
         subject("0.1"),
