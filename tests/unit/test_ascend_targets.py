@@ -97,6 +97,6 @@ def test_the_story_of_a_target() -> None:
     assert next(tool.lines(added)) == "vllm.a:C.new"
     spans = tool.as_data(added)["spans"]
     assert spans == [
-        {"releases": "1.0 - 2.0", "state": "added", "moved_to": ""},
-        {"releases": "3.0", "state": "absent", "moved_to": ""},
+        {"releases": "1.0 - 2.0", "state": "added", "moved_to": "", "likeness": None},
+        {"releases": "3.0", "state": "absent", "moved_to": "", "likeness": None},
     ]
