@@ -19,9 +19,9 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.upstream_index import PATHS
 from patchkit.check.opening import on_index
 from patchkit.target import Target
-from patchkit.upstream.cache import Cache
-from patchkit.upstream.module_tree import module_name
-from patchkit.upstream.releases import Library
+from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.releases import Library
+from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,8 +22,8 @@ from patchkit.check.opening import on_index
 from patchkit.check.packs import read_packs
 from patchkit.environment import Settings
 from patchkit.lock import Lock
-from patchkit.upstream.cache import Cache
-from patchkit.upstream.releases import Library, find_releases, prefetch
+from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.releases import Library, find_releases, prefetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

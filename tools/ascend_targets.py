@@ -23,7 +23,7 @@ from patchkit.check.history import histories
 from patchkit.check.opening import on_index
 from patchkit.check.subjects import learn_all
 from patchkit.target import Target
-from patchkit.upstream.releases import Library
+from patchkit.upstream.reading.releases import Library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.ancestry import mro
-from patchkit.upstream.conditions import Platform
-from patchkit.upstream.lookup import Lookup
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.ancestry import mro
+from patchkit.upstream.resolving.conditions import Platform
+from patchkit.upstream.resolving.lookup import Lookup
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.target import Target
-    from patchkit.upstream.resolve import Resolver
+    from patchkit.upstream.resolving.resolve import Resolver
 
 
 class Bases(NamedTuple):

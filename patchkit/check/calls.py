@@ -10,7 +10,7 @@ from inspect import Parameter as Inspected
 from inspect import Signature as InspectedSignature
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.signature import (
+from patchkit.upstream.resolving.signature import (
     KEYWORD_ONLY,
     POSITIONAL,
     POSITIONAL_ONLY,
@@ -21,7 +21,7 @@ from patchkit.upstream.signature import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.upstream.signature import Parameter, Signature
+    from patchkit.upstream.resolving.signature import Parameter, Signature
 
 _KINDS = {
     POSITIONAL_ONLY: Inspected.POSITIONAL_ONLY,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from patchkit.lock import Lock
     from patchkit.registry import Row
     from patchkit.target import Target
-    from patchkit.upstream.releases import Progress
+    from patchkit.upstream.reading.releases import Progress
 
 _WORST = list(State)
 _AGAIN = "check it again, or leave it out"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
     from patchkit.target import Target
-    from patchkit.upstream.releases import Progress
-    from patchkit.upstream.whereabouts import Whereabouts
+    from patchkit.upstream.moves.whereabouts import Whereabouts
+    from patchkit.upstream.reading.releases import Progress
 
 
 @dataclass(frozen=True)

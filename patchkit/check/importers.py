@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.module_tree import module_name
+from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from patchkit.target import Target
-    from patchkit.upstream.module_tree import Modules, ModuleTree
+    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 

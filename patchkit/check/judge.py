@@ -11,7 +11,7 @@ from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.ranges import packages_of
 from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.target import Item, Target
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

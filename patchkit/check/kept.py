@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from patchkit import upstream
 from patchkit.target import Target
 from patchkit.upstream.facts import Facts
-from patchkit.upstream.files import Question
-from patchkit.upstream.whereabouts import Whereabouts
+from patchkit.upstream.moves.whereabouts import Whereabouts
+from patchkit.upstream.reading.files import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from patchkit.upstream.cache import Cache
-    from patchkit.upstream.files import Files
+    from patchkit.upstream.reading.cache import Cache
+    from patchkit.upstream.reading.files import Files
 
 _Grounds = tuple[tuple[Question, str], ...]
 
@@ -115,7 +115,7 @@ def _of_data(grounds: list[Any], found: dict[str, Any]) -> tuple[_Grounds, Facts
 def _topic(name: str) -> str:
     """Name what is kept after the code that works it out: another answer has another name."""
     whole = hashlib.sha256()
-    for file in sorted(Path(upstream.__file__).parent.glob("*.py")):
+    for file in sorted(Path(upstream.__file__).parent.rglob("*.py")):
         whole.update(file.read_bytes())
     version = "{}.{}".format(*sys.version_info)
     return f"{name} {version} {whole.hexdigest()[:16]}"

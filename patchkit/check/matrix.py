@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
     from patchkit.registry import Row
-    from patchkit.upstream.releases import Progress
+    from patchkit.upstream.reading.releases import Progress
 
 _TRIES = 20_000
 """How many branches are looked into before the best so far is taken."""

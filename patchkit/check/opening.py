@@ -8,18 +8,18 @@ from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
 from patchkit.requirements import Found, canonical
-from patchkit.upstream.installed import open_installed
-from patchkit.upstream.releases import find_releases
-from patchkit.upstream.sdist import SUFFIXES, open_sdist
-from patchkit.upstream.tree import open_tree
-from patchkit.upstream.wheel import open_wheel
+from patchkit.upstream.reading.installed import open_installed
+from patchkit.upstream.reading.releases import find_releases
+from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
+from patchkit.upstream.reading.tree import open_tree
+from patchkit.upstream.reading.wheel import open_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from patchkit.upstream.releases import Library
-    from patchkit.upstream.source import Source
+    from patchkit.upstream.reading.releases import Library
+    from patchkit.upstream.reading.source import Source
     from patchkit.versions import Versions
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from patchkit.target import Target
 from patchkit.upstream.facts import Facts, facts_of
-from patchkit.upstream.resolve import Resolver
-from patchkit.upstream.tree import Tree
+from patchkit.upstream.reading.tree import Tree
+from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.registry import Row
-    from patchkit.upstream.resolve import Resolution
+    from patchkit.upstream.resolving.resolve import Resolution
 
 _BODY = re.compile(r"patch_\w+")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from patchkit.lock import Lock
     from patchkit.registry import Row
     from patchkit.requirements import Listed
-    from patchkit.upstream.releases import Progress
+    from patchkit.upstream.reading.releases import Progress
 
 
 def accept(

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from patchkit.errors import UpstreamError
 from patchkit.requirements import canonical
-from patchkit.upstream.around import REACH
 from patchkit.upstream.facts import Facts, facts_of
-from patchkit.upstream.releases import for_each
-from patchkit.upstream.resolve import Resolver
-from patchkit.upstream.whereabouts import GONE, Search
+from patchkit.upstream.moves.around import REACH
+from patchkit.upstream.moves.whereabouts import GONE, Search
+from patchkit.upstream.reading.releases import for_each
+from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.kept import Kept
     from patchkit.target import Target
-    from patchkit.upstream.releases import Progress, Release
-    from patchkit.upstream.source import Source
-    from patchkit.upstream.whereabouts import Whereabouts
+    from patchkit.upstream.moves.whereabouts import Whereabouts
+    from patchkit.upstream.reading.releases import Progress, Release
+    from patchkit.upstream.reading.source import Source
 
 T = TypeVar("T")
 

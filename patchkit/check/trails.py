@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.subjects import in_parallel, learn_all
-from patchkit.upstream.whereabouts import Whereabouts
+from patchkit.upstream.moves.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -67,7 +67,7 @@ def command(
     from patchkit.check.differences import differences  # noqa: PLC0415
     from patchkit.check.findings import Report  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel)
     wanted.check()

@@ -43,7 +43,7 @@ def command(
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.diff import diff_facts  # noqa: PLC0415
     from patchkit.requirements import canonical  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     (row,), _ = look.rows_of(packs, [name])
     reviewed = look.locks_of(lock).of_all([row])

@@ -29,7 +29,7 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> None
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli.facts.history import history_facts  # noqa: PLC0415
     from patchkit.requirements import canonical  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     place = parse_target(target)
     spec = releases or canonical(place.module.partition(".")[0])

@@ -48,7 +48,7 @@ def command(
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
     from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel)
     wanted.check()

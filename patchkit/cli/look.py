@@ -14,7 +14,7 @@ from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.environment import Settings
 from patchkit.locks import NAME, Locks, is_installed
-from patchkit.upstream.releases import find_releases
+from patchkit.upstream.reading.releases import find_releases
 from patchkit.versions import Versions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Finding
     from patchkit.check.subjects import Subject
     from patchkit.registry import Row
-    from patchkit.upstream.releases import Library
+    from patchkit.upstream.reading.releases import Library
 
 
 class Wanted(NamedTuple):

@@ -42,7 +42,7 @@ def command(
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     rows, _ = look.rows_of(packs, names)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:

@@ -130,7 +130,7 @@ def _look_up(targets: tuple[str, ...], wanted: Wanted, *, offline: bool) -> list
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.history import parse_target  # noqa: PLC0415
     from patchkit.scaffold.found import find  # noqa: PLC0415
-    from patchkit.upstream.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     places = list(dict.fromkeys(map(parse_target, targets)))
     packages = list(dict.fromkeys(one.module.partition(".")[0] for one in places))

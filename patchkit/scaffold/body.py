@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from patchkit.declaration import Add, AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.scaffold.parameters import Import, Writer
 from patchkit.scaffold.style import WIDTH
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

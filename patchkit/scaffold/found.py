@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.subjects import Subject
     from patchkit.upstream.facts import Facts
-    from patchkit.upstream.module_tree import ModuleTree
+    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 
 @dataclass(frozen=True)

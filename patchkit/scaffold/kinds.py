@@ -19,7 +19,7 @@ from patchkit.declaration import (
 )
 from patchkit.errors import ScaffoldError
 from patchkit.target import Item, Target
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.scaffold.style import Style
-    from patchkit.upstream.module_tree import ModuleTree
+    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 

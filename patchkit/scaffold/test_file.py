@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from patchkit.declaration import Add, AddField, Edit
 from patchkit.scaffold.body import is_its_def
 from patchkit.scaffold.style import Style
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
-from patchkit.upstream.module_tree import lines_of
-from patchkit.upstream.signature import Parameter, Signature
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.module_tree import lines_of
+from patchkit.upstream.resolving.signature import Parameter, Signature
+from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolve import Resolution, Resolver
+    from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)

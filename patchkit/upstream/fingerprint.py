@@ -13,13 +13,13 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.upstream.resolve import Resolution
-    from patchkit.upstream.values import Value
+    from patchkit.upstream.resolving.resolve import Resolution
+    from patchkit.upstream.resolving.values import Value
 
 LENGTH = 16
 _SKIPPED = frozenset(

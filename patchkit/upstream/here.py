@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from patchkit.target import Target
     from patchkit.upstream.facts import Facts
-    from patchkit.upstream.resolve import Resolver
+    from patchkit.upstream.resolving.resolve import Resolver
 
 
 class Here:
@@ -52,8 +52,8 @@ class Here:
         """
         found = self._resolvers.get(package)
         if found is None:
-            from patchkit.upstream.installed import open_installed  # noqa: PLC0415 - 100 ms
-            from patchkit.upstream.resolve import Resolver  # noqa: PLC0415
+            from patchkit.upstream.reading.installed import open_installed  # noqa: PLC0415 - 100 ms
+            from patchkit.upstream.resolving.resolve import Resolver  # noqa: PLC0415
 
             source = open_installed(package, self._path)
             found = self._resolvers[package] = Resolver(source, python=sys.version_info[:2])

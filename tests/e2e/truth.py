@@ -27,10 +27,10 @@ from typing import Any
 from patchkit.changes.resolve import MISSING, locate_free
 from patchkit.errors import TargetError
 from patchkit.target import Target, steps_of
-from patchkit.upstream.module_tree import module_name
-from patchkit.upstream.resolve import Resolution, Resolver
-from patchkit.upstream.signature import Signature, of_inspected
-from patchkit.upstream.values import Kind
+from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.upstream.resolving.resolve import Resolution, Resolver
+from patchkit.upstream.resolving.signature import Signature, of_inspected
+from patchkit.upstream.resolving.values import Kind
 
 FUNCTION_KINDS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}
 CALLED = FUNCTION_KINDS | {Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.CLASS, Kind.CACHED_FUNCTION}

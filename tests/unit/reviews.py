@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from patchkit.lock import Lock, Span, write_lock
 from patchkit.target import Target
 from patchkit.upstream.facts import facts_of
-from patchkit.upstream.installed import open_installed
-from patchkit.upstream.resolve import Resolver
+from patchkit.upstream.reading.installed import open_installed
+from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
     from pathlib import Path

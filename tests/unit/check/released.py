@@ -12,7 +12,7 @@ from patchkit.check.subjects import Subject
 from patchkit.environment import Settings
 from patchkit.errors import UpstreamError
 from patchkit.lock import Lock
-from patchkit.upstream.source import Mark
+from patchkit.upstream.reading.source import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from patchkit.check.findings import Finding, Report
-    from patchkit.upstream.source import Source
+    from patchkit.upstream.reading.source import Source
 
 
 class Memory:

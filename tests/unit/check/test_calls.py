@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.check.calls import refused_call, takes_wrapped
-from patchkit.upstream.signature import Signature, of_arguments
+from patchkit.upstream.resolving.signature import Signature, of_arguments
 
 
 def signature(text: str) -> Signature:

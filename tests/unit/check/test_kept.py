@@ -9,7 +9,7 @@ from check.released import Memory, files_of
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, learn_all
 from patchkit.target import Target
-from patchkit.upstream.cache import Cache
+from patchkit.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

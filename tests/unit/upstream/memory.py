@@ -7,8 +7,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from patchkit.target import Target
-from patchkit.upstream.resolve import Resolution, Resolver
-from patchkit.upstream.source import Mark
+from patchkit.upstream.reading.source import Mark
+from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,9 +6,9 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.upstream.cache import Cache
-from patchkit.upstream.releases import Library
-from patchkit.upstream.settings import PipSettings
+from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.releases import Library
+from patchkit.upstream.reading.settings import PipSettings
 from upstream.server import Shop, serving
 
 if TYPE_CHECKING:

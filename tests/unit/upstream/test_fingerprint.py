@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from patchkit.target import Target
 from patchkit.upstream import fingerprint
-from patchkit.upstream.files import parse
-from patchkit.upstream.resolve import Resolver
+from patchkit.upstream.reading.files import parse
+from patchkit.upstream.resolving.resolve import Resolver
 from upstream.memory import Memory, resolve
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def test_other_pythons_agree(tmp_path: Path) -> None:
         import sys
         sys.path.insert(0, sys.argv[1])
         from patchkit.upstream.fingerprint import of_nodes
-        from patchkit.upstream.files import parse
+        from patchkit.upstream.reading.files import parse
         for path in sys.argv[2:]:
             with open(path, 'rb') as file:
                 print(of_nodes([parse(file.read())[0]]))

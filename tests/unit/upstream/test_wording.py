@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from patchkit.target import Target
 from patchkit.upstream.facts import facts_of
-from patchkit.upstream.resolve import Resolver
+from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.upstream.wording import wording_of
 from upstream.memory import Memory, release
 from upstream.test_fingerprint import STANDARD, _source, _targets

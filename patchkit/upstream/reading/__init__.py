@@ -1,0 +1,1 @@
+"""Releases, read where they lie: installed, a tree, a wheel or source distribution, an index."""

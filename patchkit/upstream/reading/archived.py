@@ -1,0 +1,223 @@
+"""A release in an archive: what has been read once is kept, the rest is fetched when asked for."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from typing import TYPE_CHECKING, Protocol
+
+from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.upstream.reading.archive import MAX_ALL, Lines, to_text
+from patchkit.upstream.reading.source import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from patchkit.upstream.reading.archive import Listing
+
+
+class Reader(Protocol):
+    """One archive, in its own format."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether, to be listed, it was brought here whole: then all of it is kept."""
+
+    def listing(self) -> Listing:
+        """
+        List its Python files.
+
+        Raises:
+            UpstreamError: it cannot be fetched, or is not what it should be.
+
+        """
+
+    def fetch(self, members: Listing) -> dict[str, bytes]:
+        """
+        Read some of the files of its listing.
+
+        Raises:
+            UpstreamError: they cannot be fetched, or are not what they should be.
+
+        """
+
+    def close(self) -> None:
+        """Let go of what was brought here whole; what is asked for later is brought again."""
+
+
+class Shelf(Protocol):
+    """The place where one archive's files are kept."""
+
+    def listing(self) -> str | None:
+        """Return the listing, None where it has not been kept."""
+
+    def read(self, path: str) -> bytes | None:
+        """Return one file, None where it has not been kept."""
+
+    def held(self, paths: Collection[str]) -> set[str]:
+        """Return those of the files that have been kept."""
+
+    def keep_listing(self, text: str) -> None:
+        """Keep the listing."""
+
+    def keep(self, files: Mapping[str, bytes]) -> None:
+        """Keep some files."""
+
+
+class MemoryShelf:
+    """Keeps things for as long as the process wants them."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+        self._files: dict[str, bytes] = {}
+
+    def listing(self) -> str | None:
+        """Return the listing, None where it has not been kept."""
+        return self._text
+
+    def read(self, path: str) -> bytes | None:
+        """Return one file, None where it has not been kept."""
+        return self._files.get(path)
+
+    def held(self, paths: Collection[str]) -> set[str]:
+        """Return those of the files that have been kept."""
+        return {path for path in paths if path in self._files}
+
+    def keep_listing(self, text: str) -> None:
+        """Keep the listing."""
+        self._text = text
+
+    def keep(self, files: Mapping[str, bytes]) -> None:
+        """Keep some files."""
+        self._files.update(files)
+
+
+class Archived:
+    """
+    A release in an archive.
+
+    What has failed once fails again with the same words: sixty questions about a broken wheel are
+    one error, and one request.
+
+    Args:
+        name: for messages, such as `vllm 0.32.0`.
+        version: as released, None where unknown.
+        place: the archive, for messages.
+        reader: reads it.
+        shelf: keeps what has been read.
+
+    """
+
+    def __init__(
+        self, name: str, version: str | None, place: str, reader: Reader, shelf: Shelf
+    ) -> None:
+        self.name = name
+        self.version = version
+        self._place = place
+        self._reader = reader
+        self._shelf = shelf
+        self._lock = threading.RLock()
+        self._lines: Lines | None = None
+        self._failure: str | None = None
+
+    def read(self, path: str) -> bytes | None:
+        """
+        One file; None where there is no such file.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        member = self._opened().known([path]).get(path)
+        if member is None:
+            return None
+        found = self._shelf.read(path)
+        # The shelf vouches for content, and this for its place.
+        is_right = found is not None and zlib.crc32(found) == member.crc
+        return found if is_right else self._fetch([path])[path]
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self._opened()
+
+    def paths(self) -> frozenset[str]:
+        """Every `.py` and `.pyi` path of the release."""
+        return frozenset(self._opened())
+
+    def mark(self, path: str) -> Mark | None:
+        """Tell a file's content from another by what the table of contents says of it."""
+        member = self._opened().known([path]).get(path)
+        return Mark(member.size, member.crc) if member else None
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """
+        Fetch those of the files that there are and that have not been kept.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        wanted = list(self._opened().known(paths))
+        missing = set(wanted) - self._shelf.held(wanted)
+        if missing:
+            self._fetch(sorted(missing))
+
+    def _opened(self) -> Lines:
+        with self._lock:
+            if self._lines is None:
+                self._lines = Lines(self._shelf.listing() or self._tried_open())
+            return self._lines
+
+    def _tried_open(self) -> str:
+        self._raise_again()
+        try:
+            return self._open()
+        except UpstreamError as error:
+            raise self._failed(error) from error
+
+    def _open(self) -> str:
+        try:
+            listing = self._reader.listing()
+            if self._reader.is_whole:
+                self._keep_all(listing)
+        finally:
+            self._reader.close()
+        text = to_text(listing)
+        # Last: a listing without its files would claim what is not there.
+        self._shelf.keep_listing(text)
+        return text
+
+    def _keep_all(self, listing: Listing) -> None:
+        size = sum(member.size for member in listing.values())
+        if size > MAX_ALL:
+            raise UpstreamError(
+                f"its Python files have {size:,} bytes; archives of up to {MAX_ALL:,} are read"
+            )
+        self._shelf.keep(self._reader.fetch(listing))
+
+    def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
+        with self._lock:
+            self._raise_again()
+            try:
+                return self._fetched(paths)
+            except UpstreamError as error:
+                raise self._failed(error) from error
+
+    def _fetched(self, paths: Collection[str]) -> dict[str, bytes]:
+        members = self._opened().known(paths)
+        if any(member.span is None for member in members.values()):
+            # Kept from a whole archive, and lost since.
+            self._lines = Lines(self._open())
+            members = self._lines.known(paths)
+        files = self._reader.fetch(members)
+        self._shelf.keep(files)
+        return files
+
+    def _failed(self, error: UpstreamError) -> UpstreamError:
+        kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
+        self._failure = self._failure or f"{self.name}: {self._place}: {error}{kept}"
+        return UpstreamError(self._failure)
+
+    def _raise_again(self) -> None:
+        if self._failure:
+            raise UpstreamError(self._failure)

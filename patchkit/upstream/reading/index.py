@@ -1,0 +1,284 @@
+"""Which files a project has: simple indexes (PEP 503 and 691) and find-links, as pip is set."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.requirements import canonical
+from patchkit.upstream.reading.cache import Page
+from patchkit.upstream.reading.replies import StatusError
+from patchkit.upstream.reading.sdist import SUFFIXES
+from patchkit.upstream.reading.settings import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from patchkit.upstream.reading.cache import Cache
+    from patchkit.upstream.reading.settings import PipSettings
+    from patchkit.upstream.reading.web import Web
+
+MAX_PAGE = 64 << 20
+FRESH = 600.0
+"""Seconds for which a page is believed without asking, as pip does at most."""
+
+_JSON = "application/vnd.pypi.simple.v1+json"
+_HTML = "application/vnd.pypi.simple.v1+html"
+_ACCEPT = f"{_JSON}, {_HTML};q=0.2, text/html;q=0.1"
+_ABSENT = "absent"
+_HASH = re.compile(r"sha256=([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Link:
+    """
+    One file that can be had.
+
+    Args:
+        url: where; `file:` for one on this machine.
+        filename: its own name.
+        version: of the project, as the name has it.
+        sha256: what its bytes have, None where the index does not say.
+        is_yanked: whether its author has taken it back (PEP 592).
+
+    """
+
+    url: str
+    filename: str
+    version: str
+    sha256: str | None = None
+    is_yanked: bool = False
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether it is a wheel; else it is a source distribution."""
+        return self.filename.endswith(".whl")
+
+    @property
+    def local(self) -> Path | None:
+        """Where it lies on this machine, None where it does not."""
+        parts = urlsplit(self.url)
+        return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+class Index:
+    """
+    All the places where pip would look for a project.
+
+    Args:
+        settings: pip's.
+        web: fetches pages.
+        cache: keeps them.
+        notice: told which place could not be asked.
+
+    """
+
+    def __init__(
+        self, settings: PipSettings, web: Web, cache: Cache, notice: Callable[[str], None]
+    ) -> None:
+        self._settings = settings
+        self._web = web
+        self._cache = cache
+        self._notice = notice
+
+    def links(self, project: str) -> list[Link]:
+        """
+        List a project's wheels and source distributions.
+
+        Of two files with one name the first is taken: find-links come first, then the indexes in
+        their order.
+
+        Raises:
+            UpstreamError: no place knows the project.
+
+        """
+        found: dict[str, Link] = {}
+        faults = []
+        for look in self._looks(project):
+            try:
+                for link in look():
+                    found.setdefault(link.filename, link)
+            except UpstreamError as error:
+                faults.append(str(error))
+        if not found:
+            raise UpstreamError(self._not_found(project, faults))
+        for fault in faults:
+            self._notice(fault)
+        return list(found.values())
+
+    def _looks(self, project: str) -> Iterator[Callable[[], Iterable[Link]]]:
+        for place in self._settings.find_links:
+            yield lambda place=place: self._linked(project, place)  # type: ignore[misc]
+        for index in self._settings.indexes:
+            url = f"{index}/{canonical(project)}/"
+            yield lambda url=url: self._listed(project, url)  # type: ignore[misc]
+
+    def _linked(self, project: str, place: str) -> Iterable[Link]:
+        local = _local(place)
+        if local and local.is_dir():
+            files = [Link(file.absolute().as_uri(), file.name, "") for file in local.iterdir()]
+            return _of_project(project, files)
+        return self._listed(project, place)
+
+    def _listed(self, project: str, url: str) -> Iterable[Link]:
+        local = _local(url)
+        page = _local_page(local) if local else self._page(url)
+        return _of_project(project, _links(page)) if page else ()
+
+    def _page(self, url: str) -> Page | None:
+        """A page, from the cache while it is fresh or nobody answers; None where there is none."""
+        kept = self._cache.page(url)
+        if kept is None or not 0 <= time.time() - kept.fetched < FRESH:
+            kept = self._asked(url, kept)
+        return None if kept.kind == _ABSENT else kept
+
+    def _asked(self, url: str, kept: Page | None) -> Page:
+        try:
+            page = self._fetched(url, kept)
+        except StatusError as error:
+            if error.status not in (404, 410):
+                raise _at(url, error) from error
+            page = Page(url, _ABSENT, "", time.time(), b"")
+        except UnreachableError as error:
+            if kept is None:
+                raise _at(url, error) from error
+            self._notice(f"{without_secrets(url)}: {error}; its page of {_day(kept)} is used")
+            return kept
+        except UpstreamError as error:
+            raise _at(url, error) from error
+        self._cache.keep_page(url, page)
+        return page
+
+    def _fetched(self, url: str, kept: Page | None) -> Page:
+        condition = {"If-None-Match": kept.etag} if kept and kept.etag else {}
+        reply = self._web.get(url, {"Accept": _ACCEPT, **condition}, MAX_PAGE)
+        if reply.status == 304:
+            if kept is None:
+                raise UpstreamError("it answers 304 to a question without a condition")
+            return replace(kept, fetched=time.time())
+        kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in (_JSON, _HTML, "text/html"):
+            raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
+        return Page(reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body)
+
+    def _not_found(self, project: str, faults: list[str]) -> str:
+        places = [*self._settings.find_links, *self._settings.indexes]
+        if faults:
+            return f"no release of {project} was found: {'; '.join(faults)}"
+        looked = ", ".join(map(without_secrets, places)) or "nowhere: pip's settings name no place"
+        return f"no release of {project} was found; looked at {looked}"
+
+
+def _at(url: str, error: UpstreamError) -> UpstreamError:
+    return UpstreamError(f"{without_secrets(url)}: {error}")
+
+
+def _day(page: Page) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(page.fetched))
+
+
+def _local(place: str) -> Path | None:
+    parts = urlsplit(place)
+    if parts.scheme in ("http", "https"):
+        return None
+    return Path(unquote(parts.path) if parts.scheme == "file" else place)
+
+
+def _local_page(place: Path) -> Page | None:
+    file = place / "index.html" if place.is_dir() else place
+    try:
+        body = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UpstreamError(f"{file}: {error.strerror or error}") from error
+    return Page(file.absolute().as_uri(), "text/html", "", 0.0, body)
+
+
+def _links(page: Page) -> Iterator[Link]:
+    found = _of_json(page) if page.kind == _JSON else _of_html(page)
+    # A page from elsewhere has no say in which files of this machine are read.
+    schemes = ("https", "http", "file") if page.url.startswith("file:") else ("https", "http")
+    return (link for link in found if urlsplit(link.url).scheme in schemes)
+
+
+def _of_json(page: Page) -> Iterator[Link]:
+    try:
+        files = json.loads(page.body)["files"]
+        return iter([link for file in files if (link := _json_link(page.url, file))])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        where = without_secrets(page.url)
+        raise UpstreamError(f"{where}: its page is none of an index ({error!r})") from error
+
+
+def _json_link(base: str, file: dict[str, Any]) -> Link | None:
+    url = _joined(base, file["url"])
+    if not url:
+        return None
+    sha256 = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
+    # Yanked is true, or the reason as text, be it empty.
+    yanked = file.get("yanked", False) is not False
+    return Link(url, str(file["filename"]), "", sha256[1] if sha256 else None, yanked)
+
+
+def _of_html(page: Page) -> Iterator[Link]:
+    parser = _Anchors()
+    parser.feed(page.body.decode("utf-8", "replace"))
+    base = _joined(page.url, parser.base) or page.url
+    for attributes in parser.found:
+        url, _, fragment = _joined(base, attributes.get("href") or "").partition("#")
+        filename = unquote(urlsplit(url).path.rpartition("/")[2])
+        sha256 = _HASH.search(fragment)
+        yield Link(url, filename, "", sha256 and sha256[1], "data-yanked" in attributes)
+
+
+def _joined(base: str, url: str) -> str:
+    """Make a link whole; empty where it is no URL."""
+    try:
+        whole = urljoin(base, url)
+        _ = urlsplit(whole).port
+    except ValueError:
+        return ""
+    return whole
+
+
+class _Anchors(HTMLParser):
+    """What a page links to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = ""
+        self.found: list[dict[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        if tag == "a" and attributes.get("href"):
+            self.found.append(attributes)
+        elif tag == "base" and not self.base:
+            self.base = attributes.get("href") or ""
+
+
+def _of_project(project: str, links: Iterable[Link]) -> Iterator[Link]:
+    for link in links:
+        version = version_of(project, link.filename)
+        if version:
+            yield replace(link, version=version)
+
+
+def version_of(project: str, filename: str) -> str | None:
+    """Read the version in a file's name; None where it is no file of the project that is read."""
+    if filename.endswith(".whl"):
+        parts = filename.removesuffix(".whl").split("-")
+        is_right = len(parts) in (5, 6) and canonical(parts[0]) == canonical(project)
+        return parts[1] if is_right else None
+    for suffix in filter(filename.endswith, SUFFIXES):
+        name, _, version = filename.removesuffix(suffix).rpartition("-")
+        return version if canonical(name) == canonical(project) else None
+    return None

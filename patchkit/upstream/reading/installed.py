@@ -1,0 +1,35 @@
+"""What is installed here: the files that an import would run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.errors import UpstreamError
+from patchkit.provider import Search
+from patchkit.upstream.reading.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchkit.upstream.reading.source import Source
+
+
+def open_installed(package: str, path: Sequence[str] | None = None) -> Source:
+    """
+    Open an import package where it is installed, editable installs included.
+
+    Args:
+        package: name of the import package, or of the distribution of that name.
+        path: where to look, as in `sys.path`, which is the default.
+
+    Raises:
+        UpstreamError: it is not installed.
+
+    """
+    search = Search(package, None if path is None else list(path))
+    found, located = search.found(), search.package
+    if found is None or located is None:
+        raise UpstreamError(f"{package} is not installed here")
+    place = located.place
+    root = place.parent.parent if place.name.startswith("__init__.") else place.parent
+    return Tree(f"{package} {found.version}", found.version, root, located.name)

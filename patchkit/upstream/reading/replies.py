@@ -1,0 +1,98 @@
+"""Answers of a server, and what they claim to be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.url import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from patchkit.upstream.reading.archive import Span
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+class StatusError(UpstreamError):
+    """
+    A server answers that it does not give what was asked for.
+
+    Args:
+        url: what was asked for.
+        status: the answer.
+
+    """
+
+    def __init__(self, url: str, status: int) -> None:
+        reasons = {
+            401: "; a name and password belong in the index's URL or in ~/.netrc",
+            403: "; a name and password belong in the index's URL or in ~/.netrc",
+            404: ": it is not there, or not any more",
+            410: ": it is not there any more",
+        }
+        super().__init__(f"{host_of(url)} answers {status}{reasons.get(status, '')}")
+        self.status = status
+
+
+class NoRangesError(UpstreamError):
+    """A server sends files whole or not at all."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """
+    An answer.
+
+    Args:
+        status: of HTTP.
+        url: what has answered, after redirects.
+        headers: by lower-case name.
+        body: its bytes.
+
+    """
+
+    status: int
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def range_of(url: str, reply: Reply) -> tuple[int, int, int]:
+    """
+    Read the span that an answer claims, and compare it with what it brought.
+
+    Returns:
+        Where the span begins and ends, and how many bytes the file has.
+
+    Raises:
+        NoRangesError: the server sends files whole.
+        UpstreamError: it does not give them, or gives something else.
+
+    """
+    if reply.status == 200:
+        raise NoRangesError(f"{host_of(url)} does not serve parts of files")
+    if reply.status == 416:
+        raise UpstreamError("it is shorter than it was: it has changed, or is cut off")
+    if reply.status != 206:
+        raise StatusError(url, reply.status)
+    match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
+    if not match:
+        raise NoRangesError(f"{host_of(url)} does not say which part of the file it sends")
+    first, last, total = map(int, match.groups())
+    if len(reply.body) != last + 1 - first:
+        raise UpstreamError(
+            f"{host_of(url)} sends {len(reply.body):,} bytes and calls them {last + 1 - first:,}"
+        )
+    return first, last + 1, total
+
+
+def other_range(url: str, asked: Span, found: Span) -> str:
+    """Say that a server sends another span than it was asked for."""
+    return (
+        f"{host_of(url)} sends bytes {found[0]}-{found[1]} of it "
+        f"when asked for {asked[0]}-{asked[1]}"
+    )

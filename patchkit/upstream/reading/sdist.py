@@ -1,0 +1,157 @@
+"""A source distribution: a tar file, which has to be read whole."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import re
+import tarfile
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.archive import (
+    MAX_ALL,
+    MAX_DOWNLOAD,
+    MAX_FILE,
+    Member,
+    check_name,
+    check_size,
+    is_python,
+)
+from patchkit.upstream.reading.archived import Archived, MemoryShelf
+from patchkit.upstream.reading.layout import by_installed_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from patchkit.upstream.reading.archive import Listing
+    from patchkit.upstream.reading.source import Source
+
+SUFFIXES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ\x00": lzma}
+_NAME = re.compile(r"(.+)-([^-]+?)(?:\.tar\.(?:gz|bz2|xz)|\.tgz)")
+
+
+class SdistReader:
+    """
+    Reads a source distribution.
+
+    Args:
+        obtain: brings the file to this machine, says where it lies, and may take it away again.
+
+    """
+
+    is_whole = True
+
+    def __init__(self, obtain: Callable[[], AbstractContextManager[Path]]) -> None:
+        self._obtain = obtain
+        self._files: dict[str, bytes] = {}
+
+    def listing(self) -> Listing:
+        """List its Python files."""
+        with self._obtain() as file:
+            found = dict(_python_files(file))
+        paths = by_installed_path(found)
+        self._files = {path: found[inside] for path, inside in paths.items()}
+        return {
+            path: Member(None, size=len(data), crc=zlib.crc32(data))
+            for path, data in self._files.items()
+        }
+
+    def fetch(self, members: Listing) -> dict[str, bytes]:
+        """Read some of the files of its listing."""
+        return {path: self._files[path] for path in members}
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._files = {}
+
+
+def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Every Python file, by its path in the directory that holds everything."""
+    try:
+        with _unpacked(file) as stream, tarfile.open(fileobj=_Bounded(stream)) as archive:
+            yield from _members(archive)
+    except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise UpstreamError(f"it is no tar archive, or is cut off ({error})") from error
+
+
+def _unpacked(file: Path) -> BinaryIO:
+    with file.open("rb") as stream:
+        start = stream.read(6)
+    kinds = [kind for magic, kind in _UNPACKERS.items() if start.startswith(magic)]
+    if not kinds:
+        raise UpstreamError("it is no archive that is compressed with gzip, bzip2 or xz")
+    return cast("BinaryIO", kinds[0].open(file))
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    kept = 0
+    for member in archive:
+        check_name(member.name.rstrip("/") or ".")
+        inside = member.name.partition("/")[2]
+        if member.isfile() and is_python(inside):
+            check_size(inside, member.size)
+            kept += member.size
+            _check_total(kept, MAX_ALL)
+            stream = archive.extractfile(member)
+            assert stream is not None  # it is a file
+            yield inside, stream.read()
+
+
+def _check_total(size: int, limit: int) -> None:
+    if size > limit:
+        raise UpstreamError(f"it unpacks to more than {limit:,} bytes")
+
+
+class _Bounded(io.RawIOBase):
+    """
+    What an archive unpacks to, up to a limit.
+
+    `tarfile` believes the sizes that headers state, and would read a header of any size.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_SET:
+            _check_total(offset, MAX_DOWNLOAD)
+        return self._stream.seek(offset, whence)
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= MAX_FILE:
+            raise UpstreamError(f"a header in it states {size:,} bytes")
+        return self._stream.read(size)
+
+
+def open_sdist(file: Path) -> Source:
+    """
+    Open a source distribution's file.
+
+    Raises:
+        UpstreamError: its name is none of a source distribution.
+
+    """
+    match = _NAME.fullmatch(file.name)
+    if not match:
+        raise UpstreamError(
+            f"found {str(file)!r}, expected a source distribution such as vllm-0.32.0.tar.gz"
+        )
+    reader = SdistReader(lambda: contextlib.nullcontext(file))
+    return Archived(f"sdist {file.name}", match[2], str(file), reader, MemoryShelf())

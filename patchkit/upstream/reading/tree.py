@@ -1,0 +1,111 @@
+"""A directory of Python files: a checkout, or what is installed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import UpstreamError
+from patchkit.provider import Search
+from patchkit.upstream.reading.archive import check_size, is_python
+from patchkit.upstream.reading.layout import ROOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.upstream.reading.source import Mark, Source
+
+
+class Tree:
+    """
+    One import package in a directory.
+
+    Args:
+        name: for messages, such as `the tree at …`.
+        version: as released, None where unknown.
+        root: the directory that holds the package.
+        package: name of the import package, or of a module that is a file of its own.
+
+    """
+
+    def __init__(self, name: str, version: str | None, root: Path, package: str) -> None:
+        self.name = name
+        self.version = version
+        self._root = root
+        self._package = package
+
+    def read(self, path: str) -> bytes | None:
+        """
+        One file; None where there is no such file.
+
+        Raises:
+            UpstreamError: it is there and cannot be read.
+
+        """
+        if not self.has(path):
+            return None
+        file = self._root / path
+        try:
+            check_size(path, file.stat().st_size)
+            return file.read_bytes()
+        except OSError as error:
+            raise UpstreamError(f"{self.name}: {path}: {error.strerror or error}") from error
+        except UpstreamError as error:
+            raise UpstreamError(f"{self.name}: {error}") from error
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return is_python(path) and self._is_inside(path) and (self._root / path).is_file()
+
+    def paths(self) -> frozenset[str]:
+        """Every `.py` and `.pyi` path of the package."""
+        return frozenset(filter(self.has, self._walk()))
+
+    def mark(self, path: str) -> Mark | None:  # noqa: ARG002 - as every source has it
+        """Tell nothing: files may change at any time."""
+        return None
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Do nothing: files are here."""
+
+    def _is_inside(self, path: str) -> bool:
+        first, *others = path.split("/")
+        if not others:
+            return first in (f"{self._package}.py", f"{self._package}.pyi")
+        return first == self._package and not {"", ".", ".."} & set(others)
+
+    def _walk(self) -> Iterator[str]:
+        yield f"{self._package}.py"
+        yield f"{self._package}.pyi"
+        for directory, _, files in os.walk(self._root / self._package):
+            inside = Path(directory).relative_to(self._root).as_posix()
+            yield from (f"{inside}/{file}" for file in files)
+
+
+def open_tree(directory: Path, package: str) -> Source:
+    """
+    Open a source tree.
+
+    Args:
+        directory: the checkout, which holds the package or a `src/` or `python/` that does; or
+            the package itself.
+        package: name of the import package.
+
+    Raises:
+        UpstreamError: the package is not in it.
+
+    """
+    here = directory.absolute()
+    roots = [here / root for root in ROOTS] + ([here.parent] if here.name == package else [])
+    for root in roots:
+        if (root / package / "__init__.py").is_file():
+            return Tree(f"the tree at {directory}", _version(root, package), root, package)
+    expected = ", ".join(f"{root}{package}/__init__.py" for root in ROOTS)
+    raise UpstreamError(f"the tree at {directory}: found no {package}, expected one of {expected}")
+
+
+def _version(root: Path, package: str) -> str | None:
+    """What the tree says of itself, without building it; a checkout may say nothing."""
+    found = Search(package, [str(root)]).found()
+    return found.version if found and found.version[:1].isdigit() else None

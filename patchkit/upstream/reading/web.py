@@ -1,0 +1,218 @@
+"""
+Files and pages fetched over HTTP: whole, in spans, or only asked after.
+
+How servers are reached is for `connections`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.archive import MAX_DOWNLOAD
+from patchkit.upstream.reading.connections import CONNECTIONS, BrokenOffError, Connections
+from patchkit.upstream.reading.replies import (
+    NoRangesError,
+    Reply,
+    StatusError,
+    other_range,
+    range_of,
+)
+from patchkit.upstream.reading.settings import without_secrets
+from patchkit.upstream.reading.url import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from patchkit.upstream.reading.archive import Span
+    from patchkit.upstream.reading.settings import PipSettings
+
+T = TypeVar("T")
+
+_PIECE = 1 << 20
+_BODY_TRIES = 3
+_PLAIN = {"Accept-Encoding": "identity"}
+
+
+class Web:
+    """
+    What the index and its files are fetched with.
+
+    Args:
+        settings: pip's.
+        offline: True asks nobody.
+
+    """
+
+    def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
+        self._tries = min(settings.retries + 1, _BODY_TRIES)
+        self._connections = Connections(settings, offline=offline)
+        self._workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
+        self._lock = threading.Lock()
+        self.moved = 0
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._workers.shutdown(cancel_futures=True)
+        self._connections.close()
+
+    def get(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:
+        """
+        Fetch something small.
+
+        Raises:
+            UnreachableError: nobody answers.
+            StatusError: the server does not give it.
+            UpstreamError: it has more bytes than the limit.
+
+        """
+        reply = self._asked("GET", url, headers, limit)
+        if reply.status not in (200, 304):
+            raise StatusError(url, reply.status)
+        if len(reply.body) > limit:
+            raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
+        return reply
+
+    def tail(self, url: str, size: int) -> tuple[bytes, int]:
+        """
+        Fetch a file's last bytes.
+
+        Returns:
+            At most `size` bytes, all where the file has fewer, and how many the file has.
+
+        Raises:
+            NoRangesError: the server sends files whole.
+            UpstreamError: it cannot be fetched.
+
+        """
+        reply = self._asked("GET", url, {"Range": f"bytes=-{size}", **_PLAIN}, size)
+        if reply.status in (400, 416, 501):
+            # It may know ranges, and not those that are counted from the end.
+            total = self._length(url)
+            return self.span(url, (max(0, total - size), total))
+        start, end, total = range_of(url, reply)
+        if end != total or end - start != min(size, total):
+            raise UpstreamError(other_range(url, (total - size, total), (start, end)))
+        return reply.body, total
+
+    def span(self, url: str, span: Span) -> tuple[bytes, int]:
+        """
+        Fetch some of a file's bytes.
+
+        Returns:
+            The bytes, and how many the file has.
+
+        Raises:
+            NoRangesError: the server sends files whole.
+            UpstreamError: they cannot be fetched.
+
+        """
+        start, end = span
+        headers = {"Range": f"bytes={start}-{end - 1}", **_PLAIN}
+        reply = self._asked("GET", url, headers, end - start)
+        found_start, found_end, total = range_of(url, reply)
+        if (found_start, found_end) != span:
+            raise UpstreamError(other_range(url, span, (found_start, found_end)))
+        return reply.body, total
+
+    def spans(self, url: str, spans: Sequence[Span]) -> list[tuple[bytes, int]]:
+        """Fetch several spans at once, as `span` does each."""
+        if len(spans) == 1:
+            return [self.span(url, spans[0])]
+        return list(self._workers.map(lambda span: self.span(url, span), spans))
+
+    @contextlib.contextmanager
+    def download(self, url: str, sha256: str | None) -> Iterator[Path]:
+        """
+        Fetch a whole file into a place that goes with the context.
+
+        Args:
+            url: the file's.
+            sha256: what its bytes have, None where that is not known.
+
+        Raises:
+            UpstreamError: it cannot be fetched, is too large, or is another file.
+
+        """
+        with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
+            place = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
+            try:
+                found = self._tried(lambda: self._stream(url, place))
+            except OSError as error:
+                raise UpstreamError(f"it cannot be written to {directory}: {error}") from error
+            if sha256 and found != sha256:
+                raise UpstreamError(
+                    f"it is not the file of the index: found SHA-256 {found}, expected {sha256}"
+                )
+            yield place
+
+    def state(self, url: str) -> str:
+        """
+        Say which state a file is in, as its server tells states apart; empty where it does not.
+
+        Raises:
+            UpstreamError: it is not there, or nobody answers.
+
+        """
+        reply = self._asked("HEAD", url, _PLAIN, 0)
+        if reply.status in (401, 403, 404, 410):
+            raise StatusError(url, reply.status)
+        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
+        return " ".join(reply.headers.get(name, "") for name in names)
+
+    def _length(self, url: str) -> int:
+        reply = self._asked("HEAD", url, _PLAIN, 0)
+        length = reply.headers.get("content-length", "")
+        if reply.status != 200 or not length.isdecimal():
+            raise NoRangesError(f"{host_of(url)} does not say how long its files are")
+        return int(length)
+
+    def _stream(self, url: str, place: Path) -> str:
+        digest, size = hashlib.sha256(), 0
+        with (
+            self._connections.answer("GET", url, _PLAIN) as (response, final),
+            place.open("wb") as file,
+        ):
+            if response.status != 200:
+                raise StatusError(final, response.status)
+            for piece in response.stream(_PIECE):
+                size += len(piece)
+                if size > MAX_DOWNLOAD:
+                    raise UpstreamError(f"it has more than {MAX_DOWNLOAD:,} bytes")
+                digest.update(piece)
+                file.write(piece)
+                self._count(len(piece))
+        return digest.hexdigest()
+
+    def _asked(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
+        def once() -> Reply:
+            with self._connections.answer(method, url, headers) as (response, final):
+                # An error's page, or a file in place of a range, is not read to its end.
+                is_wanted = response.status == (206 if "Range" in headers else 200)
+                body = response.read(limit + 1) if is_wanted else b""
+                self._count(len(body))
+                found = {name.lower(): value for name, value in response.headers.items()}
+                return Reply(response.status, final, found, body)
+
+        return self._tried(once)
+
+    def _tried(self, once: Callable[[], T]) -> T:
+        """Do it, and again where an answer breaks off; urllib3 sees to those that do not begin."""
+        for left in reversed(range(self._tries)):
+            try:
+                return once()
+            except BrokenOffError:
+                if not left:
+                    raise
+        raise AssertionError("there is one try at least")
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self.moved += size

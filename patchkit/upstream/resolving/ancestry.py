@@ -1,0 +1,109 @@
+"""What a class derives from, in the order of C3, and what else than `type` made it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from patchkit.upstream.resolving import made_classes
+from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.values import Kind, Value, undecidable
+
+if TYPE_CHECKING:
+    from patchkit.upstream.resolving.lookup import Lookup
+
+_OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
+_KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
+
+
+def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
+    """List a class and its bases as Python does; what is not known of them stands in its place."""
+    assert value.tree is not None
+    key = ("mro", id(value.classes[-1]))
+    notes = value.tree.notes
+    if key not in notes:
+        notes[key] = (value, undecidable("it derives from itself"))
+        notes[key] = _linear(lookup, value)
+    found: tuple[Value, ...] = notes[key]
+    return found
+
+
+def is_bare(lookup: Lookup, value: Value) -> bool:
+    """Whether nothing outside the release gives a class more than `object` does."""
+    bare = {"builtins.object", "abc.ABC", "typing.Generic"}
+    return all(one.classes or one.dotted in bare for one in mro(lookup, value))
+
+
+def metaclass(lookup: Lookup, value: Value) -> Value | None:
+    """Find what else than `type` or one of its well-known kin makes a class."""
+    for entry in mro(lookup, value):
+        if not entry.classes:
+            continue
+        assert entry.tree is not None
+        for keyword in entry.classes[-1].keywords:
+            if keyword.arg == "metaclass":
+                scope = Scope(entry.tree, entry.classes[:-1], entry.classes[-1])
+                found = lookup.evaluate(keyword.value, scope)
+                if len(found) != 1:
+                    return undecidable(f"the metaclass {ast.unparse(keyword.value)}")
+                if found[0].dotted not in _KNOWN_METACLASSES:
+                    return found[0]
+    return None
+
+
+def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:
+    bases = [_base(lookup, one, value) for one in value.classes[-1].bases]
+    orders = [list(mro(lookup, one)) if one.classes else [one] for one in bases]
+    orders = [[one for one in order if one is not _OBJECT] for order in orders]
+    merged = _merge([*orders, list(bases)])
+    if merged is None:
+        return (value, undecidable("its bases have no consistent order"), _OBJECT)
+    return (value, *merged, _OBJECT)
+
+
+def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
+    assert value.tree is not None
+    scope = Scope(value.tree, value.classes[:-1], value.classes[-1])
+    text = ast.unparse(node)
+    if isinstance(node, ast.Starred):
+        return undecidable(f"the base {text}")
+    found = {_key(one): one for one in lookup.evaluate(node, scope) if not _is_none(one)}
+    if len(found) != 1:
+        return undecidable(f"the base {text}, which is one of several,")
+    base = next(iter(found.values()))
+    if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
+        return base
+    if (made := made_classes.made_class(lookup, base)) is not None:
+        return made
+    return undecidable(f"the base {text}, which cannot be resolved,")
+
+
+def _merge(orders: list[list[Value]]) -> list[Value] | None:
+    """Linearise as C3 does; None where there is no order."""
+    merged: list[Value] = []
+    orders = [order for order in orders if order]
+    while orders:
+        heads = (order[0] for order in orders)
+        head = next((one for one in heads if not _in_tail(one, orders)), None)
+        if head is None:
+            return None
+        merged.append(head)
+        key = _key(head)
+        orders = [[one for one in order if _key(one) != key] for order in orders]
+        orders = [order for order in orders if order]
+    return merged
+
+
+def _in_tail(value: Value, orders: list[list[Value]]) -> bool:
+    key = _key(value)
+    return any(key == _key(one) for order in orders for one in order[1:])
+
+
+def _key(value: Value) -> object:
+    if value.classes:
+        return id(value.classes[-1])
+    return value.dotted if value.kind is Kind.OUTSIDE else id(value)
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value.expression, ast.Constant) and value.expression.value is None

@@ -1,0 +1,114 @@
+"""What a call at import time makes: an instance, a descriptor, a class from a factory."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from patchkit.upstream.resolving import inheritance
+from patchkit.upstream.resolving.outside import is_class
+from patchkit.upstream.resolving.values import FUNCTIONS, METHODS, Kind, Value, absent, undecidable
+
+if TYPE_CHECKING:
+    from patchkit.upstream.resolving.lookup import Lookup, Values
+    from patchkit.upstream.resolving.scope import Scope
+
+_DESCRIPTORS = {
+    "builtins.property": Kind.PROPERTY,
+    "builtins.staticmethod": Kind.STATICMETHOD,
+    "builtins.classmethod": Kind.CLASSMETHOD,
+    "functools.cached_property": Kind.CACHED_PROPERTY,
+    "functools.lru_cache": Kind.CACHED_FUNCTION,
+    "functools.cache": Kind.CACHED_FUNCTION,
+}
+_TUPLES = frozenset({"collections.namedtuple", "typing.NamedTuple"})
+_ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"))
+_CLASSES = (
+    _TUPLES | _ENUMS | {"typing.TypedDict", "dataclasses.make_dataclass", "pydantic.create_model"}
+)
+_PLAIN = frozenset(
+    {
+        "functools.partial",
+        "re.compile",
+        "regex.compile",
+        "fastapi.APIRouter",
+        "os.getenv",
+        "logging.getLogger",
+        "os.environ.get",
+        "typing.TypeVar",
+        "typing.NewType",
+        "typing.ParamSpec",
+    }
+)
+
+
+def of_call(lookup: Lookup, node: ast.Call, scope: Scope) -> Values:
+    """Tell what a call makes."""
+    return tuple(
+        _called(lookup, value, node, scope).under(value.conditions)
+        for value in lookup.evaluate(node.func, scope)
+    )
+
+
+def member(value: Value, name: str) -> Value:
+    """Tell what an attribute of a class from a factory is."""
+    place = f"{value.module}:{value.qualname}"
+    names = _names(value)
+    if names and name in names:
+        kind = Kind.FIELD if value.dotted in _TUPLES else Kind.CONSTANT
+        where = f"{value.qualname}.{name}"
+        return Value("present", kind, value.module, where, value.tree, value.nodes)
+    known = inheritance.outside_has(_base(value.dotted), name)
+    if names is None or known is not False:
+        return undecidable(f"{place} is made by {value.dotted}(…)")
+    return absent(f"{place}, made by {value.dotted}(…), has no {name!r}")
+
+
+def _called(lookup: Lookup, value: Value, node: ast.Call, scope: Scope) -> Value:
+    made = Value("present", Kind.ASSIGNMENT, expression=node, sure=False)
+    if value.kind is Kind.OUTSIDE:
+        return _outside(lookup, value, node, scope, made)
+    if value.classes and value.sure and inheritance.makes_instances(lookup, value):
+        return replace(made, kind=Kind.CONSTANT, instance_of=value, sure=True)
+    return made
+
+
+def _outside(lookup: Lookup, value: Value, node: ast.Call, scope: Scope, made: Value) -> Value:
+    name = value.dotted.replace("typing_extensions.", "typing.")
+    if name in _DESCRIPTORS and node.args:
+        return _described(lookup, _DESCRIPTORS[name], node, scope, made)
+    if name in _CLASSES or (name == "builtins.type" and len(node.args) == 3):
+        return replace(made, kind=Kind.CLASS, dotted=name, sure=True)
+    if name in _PLAIN or (is_class(name) and name != "builtins.type"):
+        return replace(made, kind=Kind.CONSTANT, instance_of=value, sure=True)
+    return made
+
+
+def _described(lookup: Lookup, kind: Kind, node: ast.Call, scope: Scope, made: Value) -> Value:
+    inner = lookup.evaluate(node.args[0], scope)
+    if len(inner) == 1 and inner[0].kind in FUNCTIONS | METHODS:
+        return replace(made, kind=kind, signature=inner[0].signature, sure=True)
+    if kind is Kind.CACHED_FUNCTION:
+        return made
+    return replace(made, kind=kind)
+
+
+def _names(value: Value) -> list[str] | None:
+    """List what a factory was given to make; None where it is not spelled out."""
+    call = value.expression
+    if not isinstance(call, ast.Call) or value.dotted not in _TUPLES | _ENUMS:
+        return None
+    if len(call.args) < 2 or call.keywords:
+        return None
+    try:
+        given = ast.literal_eval(call.args[1])
+    except (ValueError, SyntaxError):
+        return None
+    if isinstance(given, str):
+        return given.replace(",", " ").split()
+    return [one if isinstance(one, str) else one[0] for one in given]
+
+
+def _base(dotted: str) -> str:
+    return "typing.NamedTuple" if dotted in _TUPLES else dotted

@@ -1,0 +1,379 @@
+"""
+Classes whose annotations mean something: dataclasses, pydantic, msgspec, named tuples, enums.
+
+A field is there as a field; whether it also leaves an attribute on the class depends on what made
+the class, and on its default.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.upstream.resolving import ancestry, inheritance
+from patchkit.upstream.resolving.conditions import Platform, decide, dotted
+from patchkit.upstream.resolving.outside import standard_class
+from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.signature import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from patchkit.upstream.resolving.lookup import Lookup
+
+DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
+_BASES = {
+    "pydantic.BaseModel": "basemodel",
+    "pydantic.main.BaseModel": "basemodel",
+    "msgspec.Struct": "struct",
+    "typing.NamedTuple": "namedtuple",
+    "typing.TypedDict": "typeddict",
+    "ctypes.Structure": "ctypes",
+    "ctypes.Union": "ctypes",
+    **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
+}
+_GENERATED = frozenset({"__init__", "__repr__", "__eq__"})
+_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
+_FIELD = frozenset({"dataclasses.field"})
+_PYDANTIC_FIELD = frozenset({"pydantic.Field", "pydantic.fields.Field"})
+_STRUCT_FIELD = frozenset({"msgspec.field"})
+
+
+class Field(NamedTuple):
+    """
+    One field of a class.
+
+    Args:
+        name: of the field.
+        node: its annotation.
+        default: whether it may be left out.
+        in_init: whether the constructor takes it.
+        keyword: whether only by keyword.
+        attribute: whether its default stands on the class; None where that cannot be told.
+
+    """
+
+    name: str
+    node: ast.AnnAssign
+    default: bool
+    in_init: bool
+    keyword: bool
+    attribute: bool | None
+
+
+def flavour(lookup: Lookup, value: Value) -> str:
+    """Say how a class reads its annotations; '' where they mean nothing."""
+    own = inheritance.made(lookup, value).flavour
+    if own:
+        return own
+    for entry in ancestry.mro(lookup, value):
+        found = _BASES.get(entry.dotted.replace("typing_extensions.", "typing."))
+        if found:
+            return found
+    return ""
+
+
+def annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
+    """Find the last annotation of a name in the body of a class."""
+    found = [
+        one
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        if one.target.id == name
+    ]
+    return found[-1] if found else None
+
+
+def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | None:
+    """
+    Tell what a class's own annotation of a name makes of it; None where it makes nothing.
+
+    Args:
+        lookup: for what the default is.
+        entry: the class.
+        name: of the field.
+        bound: whether its body binds the name.
+
+    """
+    node = annotation(entry.classes[-1], name)
+    if node is None or not entry.classes or _is_class_var(node):
+        return (_slot(lookup, entry, name) or _listed(lookup, entry, name)) if not bound else None
+    kind = flavour(lookup, entry)
+    if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not _is_direct(lookup, entry)):
+        return None
+    field = _field(lookup, entry, node, kind)
+    value = Value(
+        "present",
+        Kind.FIELD,
+        entry.module,
+        f"{entry.qualname}.{name}",
+        entry.tree,
+        (node,),
+        expression=node.value,
+        attribute=bool(field.attribute),
+    )
+    if field.attribute is None:
+        return replace(value, attribute=True).unsure("its default may stand on the class or not")
+    if field.attribute:
+        return value
+    return replace(value, reason="a field, which leaves no attribute on the class")
+
+
+def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
+    """Correct what a class body binds for what the class makes of it."""
+    if value.kind in AS_METHOD:
+        return replace(value, kind=AS_METHOD[value.kind])
+    if value.kind not in (Kind.ASSIGNMENT, Kind.OUTSIDE, Kind.CONSTANT):
+        return value
+    kind = flavour(lookup, entry)
+    if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
+        return replace(value, kind=Kind.FIELD, reason="a private attribute")
+    if kind == "enum" and not name.startswith("_"):
+        where = f"{entry.qualname}.{name}"
+        return replace(
+            value,
+            state="present",
+            kind=Kind.CONSTANT,
+            module=entry.module,
+            qualname=where,
+            instance_of=entry,
+            sure=True,
+            reason="",
+            dotted="",
+        )
+    return value
+
+
+def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
+    """Tell what is written for a class by what made it; None for any other name."""
+    kind = flavour(lookup, entry)
+    own = inheritance.made(lookup, entry).flavour
+    if name not in _GENERATED | _MARKERS:
+        return None
+    options = inheritance.made(lookup, entry).options
+    by_dataclass = own in DATACLASSES and not _is_false(options.get(name.strip("_")))
+    if not by_dataclass and (kind != "struct" or name not in ("__repr__", "__eq__")):
+        return None
+    value = Value(
+        "present",
+        Kind.GENERATED,
+        entry.module,
+        f"{entry.qualname}.{name}",
+        entry.tree,
+        entry.nodes,
+        reason=f"written by the {kind}",
+    )
+    if name != "__init__":
+        return value
+    called = _signature(lookup, entry)
+    return replace(value, signature=called, sure=called is not None)
+
+
+def call_signature(lookup: Lookup, value: Value) -> Signature | None:
+    """Tell how a class of fields is called; None where that cannot be told."""
+    kind = flavour(lookup, value)
+    if kind not in ("struct", "namedtuple") and (kind != "basemodel" or _is_shaped(lookup, value)):
+        return None
+    if kind == "namedtuple" and not _is_direct(lookup, value):
+        return None
+    called = _signature(lookup, value)
+    return called.bound() if called else None
+
+
+# --- the fields of a class
+
+
+def _signature(lookup: Lookup, value: Value) -> Signature | None:
+    found: dict[str, Field] = {}
+    for entry in reversed(ancestry.mro(lookup, value)):
+        if not entry.classes:
+            if not _is_known(entry):
+                return None
+            continue
+        kind = flavour(lookup, entry)
+        if kind in DATACLASSES and not inheritance.made(lookup, entry).flavour:
+            continue  # a plain class between dataclasses adds no field
+        if kind == "unknown":
+            return None
+        if kind:
+            own = _own(lookup, entry, kind)
+            if own is None:
+                return None
+            for field in own:
+                found[field.name] = field
+    ordered = [one for one in found.values() if one.in_init]
+    places = [Parameter(one.name, POSITIONAL, one.default) for one in ordered if not one.keyword]
+    named = [Parameter(one.name, KEYWORD_ONLY, one.default) for one in ordered if one.keyword]
+    return Signature((Parameter("self", POSITIONAL), *places, *named))
+
+
+def _own(lookup: Lookup, entry: Value, kind: str) -> list[Field] | None:
+    options = inheritance.made(lookup, entry).options
+    keyword = _is_true(options.get("kw_only")) or kind == "basemodel"
+    keyword = keyword or any(
+        one.arg == "kw_only" and _is_true(one.value) for one in entry.classes[-1].keywords
+    )
+    found: list[Field] = []
+    for node in _annotated(entry.classes[-1].body, lookup.platform):
+        if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
+            keyword = True
+        elif not _is_class_var(node) and not _is_private(node, kind):
+            field = _field(lookup, entry, node, kind)
+            if field.attribute is None and kind != "basemodel" and node.value is not None:
+                return None
+            found.append(field._replace(keyword=field.keyword or keyword))
+    return found
+
+
+def _annotated(body: Sequence[ast.stmt], platform: Platform) -> Iterator[ast.AnnAssign]:
+    for one in body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            yield one
+        elif isinstance(one, ast.If):
+            truth = decide(one.test, platform)
+            yield from _annotated(one.body if truth else one.orelse, platform)
+
+
+def _field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
+    assert isinstance(node.target, ast.Name)
+    name = node.target.id
+    if node.value is None:
+        stands = _has_slots(lookup, entry) or kind in ("struct", "namedtuple")
+        return Field(name, node, default=False, in_init=True, keyword=False, attribute=stands)
+    field = _called_field(lookup, entry, node, kind)
+    if field is None:
+        field = Field(name, node, default=True, in_init=True, keyword=False, attribute=True)
+    if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
+        return field._replace(attribute=name.startswith("_") or _is_deprecated(node.value))
+    if kind == "typeddict":
+        return field._replace(attribute=False)
+    stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
+    return field._replace(attribute=True) if stands else field
+
+
+def _is_deprecated(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and any(one.arg == "deprecated" for one in value.keywords)
+
+
+def _has_slots(lookup: Lookup, entry: Value) -> bool:
+    return _is_true(inheritance.made(lookup, entry).options.get("slots"))
+
+
+def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field | None:
+    """Read `field(…)` and `Field(…)`; None for any other default."""
+    assert isinstance(node.target, ast.Name)
+    assert entry.tree is not None
+    if not isinstance(node.value, ast.Call):
+        return None
+    made_by = lookup.evaluate(node.value.func, Scope(entry.tree, entry.classes, node))
+    name = made_by[0].dotted if len(made_by) == 1 else ""
+    if name not in _FIELD | _PYDANTIC_FIELD | _STRUCT_FIELD:
+        made = lookup.evaluate(node.value, Scope(entry.tree, entry.classes, node))
+        if all(one.sure for one in made):
+            return None
+        # What a function returns may be a `field(…)`.
+        return Field(
+            node.target.id, node, default=True, in_init=True, keyword=False, attribute=None
+        )
+    given = {one.arg: one.value for one in node.value.keywords}
+    spread = None in given
+    first = node.value.args[0] if node.value.args else given.get("default")
+    if name in _PYDANTIC_FIELD and isinstance(first, ast.Constant) and first.value is Ellipsis:
+        first = None
+    factory = "default_factory" in given
+    stands: bool | None = first is not None
+    if factory:
+        stands = name in _PYDANTIC_FIELD and kind in DATACLASSES
+    elif first is None and name in _PYDANTIC_FIELD:
+        stands = None
+    return Field(
+        node.target.id,
+        node,
+        default=first is not None or factory,
+        in_init=not _is_false(given.get("init")),
+        keyword=_is_true(given.get("kw_only")),
+        attribute=None if spread or kind == "unknown" else stands,
+    )
+
+
+def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
+    """A name in `__slots__` is an attribute of the class, through which instances hold it."""
+    assert entry.tree is not None
+    cases = inheritance.own_binding(lookup, entry.tree, entry.classes, "__slots__")
+    if len(cases) != 1 or cases[0].binding is None:
+        return None
+    inside = lookup.literals.membership(cases[0].binding, entry.tree, name)
+    where = f"{entry.qualname}.{name}"
+    if inside is None:
+        return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
+    node = cases[0].binding.node
+    if not inside:
+        return None
+    return Value("present", Kind.FIELD, entry.module, where, entry.tree, (node,), "a slot")
+
+
+def _listed(lookup: Lookup, entry: Value, name: str) -> Value | None:
+    """A name in the `_fields_` of a structure of ctypes."""
+    if flavour(lookup, entry) != "ctypes" or entry.tree is None:
+        return None
+    cases = inheritance.own_binding(lookup, entry.tree, entry.classes, "_fields_")
+    if all(case.binding is None for case in cases):
+        return None
+    value = cases[0].binding.value if cases[0].binding else None
+    if len(cases) != 1 or not isinstance(value, (ast.List, ast.Tuple)):
+        return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
+    for one in value.elts:
+        first = one.elts[0] if isinstance(one, ast.Tuple) and one.elts else None
+        if not isinstance(first, ast.Constant):
+            return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
+        if first.value == name:
+            where = f"{entry.qualname}.{name}"
+            return Value("present", Kind.FIELD, entry.module, where, entry.tree, (one,))
+    return None
+
+
+def _is_direct(lookup: Lookup, entry: Value) -> bool:
+    order = ancestry.mro(lookup, entry)
+    return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
+
+
+def _is_shaped(lookup: Lookup, value: Value) -> bool:
+    """Whether a pydantic model has aliases, takes extra names, or a constructor of its own."""
+    for entry in ancestry.mro(lookup, value):
+        if not entry.classes:
+            continue
+        node = entry.classes[-1]
+        own = inheritance.own_binding(lookup, entry.tree, entry.classes, "__init__")  # type: ignore[arg-type]
+        if own[0].binding is not None:
+            return True
+        for one in node.body:
+            if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
+                text = ast.unparse(one)
+                if "alias" in text or "extra" in text or "Field" in text:
+                    return True
+    return False
+
+
+def _is_known(entry: Value) -> bool:
+    name = entry.dotted.replace("typing_extensions.", "typing.")
+    return name in _BASES or standard_class(name) is not None
+
+
+def _is_class_var(node: ast.AnnAssign) -> bool:
+    text = ast.unparse(node.annotation)
+    return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
+
+
+def _is_private(node: ast.AnnAssign, kind: str) -> bool:
+    assert isinstance(node.target, ast.Name)
+    return kind == "basemodel" and node.target.id.startswith("_")
+
+
+def _is_true(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def _is_false(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False

@@ -1,0 +1,427 @@
+"""
+What a class holds: of its own, from its bases in the order of C3, and from what made it.
+
+A base that cannot be resolved leaves everything open that is not found before it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from patchkit.upstream.resolving import decorators, factories, fields
+from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
+from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
+from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.later import calls_below, set_later
+from patchkit.upstream.resolving.outside import has_member
+from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.signature import VAR_KEYWORD, VAR_POSITIONAL, Signature
+from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from patchkit.upstream.resolving.lookup import Lookup, Values
+    from patchkit.upstream.resolving.module_tree import ModuleTree
+
+_OF_CLASSES = frozenset(dir(type)) | {"__doc__", "__module__", "__dict__", "__annotations__"}
+_WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
+"""What machinery such as dataclasses writes for classes that do not define it."""
+_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """
+    What decorators and the like do to a class.
+
+    Args:
+        flavour: '' or how its fields are read, see `fields`.
+        options: of the decorator that makes it a dataclass.
+        touched: names that are set on it, each with what sets it.
+        opened: why it may have further names; '' where it has none.
+        replaced: why something else may stand in its place; '' where nothing does.
+        bases: classes that are added to its bases.
+
+    """
+
+    flavour: str
+    options: dict[str, ast.expr]
+    touched: dict[str, str]
+    opened: str
+    replaced: str
+    bases: tuple[Value, ...] = ()
+
+
+def class_value(lookup: Lookup, value: Value, scope: Scope) -> Value:
+    """Say of a class definition whether it stays what it is."""
+    node = value.classes[-1]
+    for decorator in node.decorator_list:
+        effect = decorators.effect_of(lookup, decorator, scope)
+        if effect.what == decorators.UNKNOWN:
+            reason = f"nothing is known about the decorator @{ast.unparse(decorator)}"
+            return replace(value, kind=Kind.DECORATED).unsure(reason)
+    return replace(value, kind=Kind.CLASS)
+
+
+def own_binding(
+    lookup: Lookup,
+    tree: ModuleTree,
+    classes: Sequence[ast.ClassDef],
+    name: str,
+    until: ast.stmt | None = None,
+) -> Cases:
+    """Tell what the body of a class binds a name to."""
+    node = classes[-1]
+    key = ("own", id(node), name)
+    if until is None and key in tree.notes:
+        return tree.notes[key]  # type: ignore[no-any-return]
+    inside = until if until is not None and _within(until, node) else None
+    flow = Flow(name, tree, lookup, inside, is_module=False)
+    cases = flow.run(node.body) or UNBOUND
+    if until is None:
+        tree.notes[key] = cases
+    return cases
+
+
+def made(lookup: Lookup, value: Value) -> Made:
+    """Tell what decorators do to a class."""
+    assert value.tree is not None
+    key = ("made", id(value.classes[-1]))
+    found: Made = value.tree.noted(key, lambda: _made(lookup, value))
+    return found
+
+
+def member(lookup: Lookup, value: Value, name: str) -> Values:
+    """Tell what an attribute of a class is."""
+    if name.startswith("__") and not name.endswith("__"):
+        return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
+    found = _search(lookup, value, name, mro(lookup, value), "")
+    return tuple(one.via() for one in found)
+
+
+def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
+    """Tell what an attribute of an instance is."""
+    if not value.classes:
+        return (
+            undecidable(
+                f"{value.dotted} lies outside the release", Kind.OUTSIDE, f"{value.dotted}.{name}"
+            ),
+        )
+    found = member(lookup, value, name)
+    if all(one.state == "absent" for one in found):
+        if found[0].kind is Kind.INSTANCE_ATTRIBUTE:
+            reason = f"an instance has it once {found[0].reason}"
+            return (replace(found[0], state="undecidable", reason=reason, sure=False),)
+        if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
+            return (undecidable(f"{value.qualname} has a __getattr__"),)
+    return tuple(replace(one, attribute=True) for one in found)
+
+
+def outside_has(name: str, attribute: str) -> bool | None:
+    """Whether a class outside has an attribute; None where that is not known."""
+    return has_member(name, attribute)
+
+
+def makes_instances(lookup: Lookup, value: Value) -> bool:
+    """Whether calling a class surely makes an instance of it."""
+    for one in mro(lookup, value):
+        if not one.classes and (one.kind is not Kind.OUTSIDE or one.dotted in _NOT_PLAIN):
+            return False
+    return metaclass(lookup, value) is None and all(
+        one.kind is Kind.OUTSIDE for one in member(lookup, value, "__new__")
+    )
+
+
+def call_signature(lookup: Lookup, value: Value) -> Signature | None:
+    """Tell how a class is called; None where that cannot be told."""
+    if not value.classes or not value.sure or metaclass(lookup, value) is not None:
+        return None
+    if fields.flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
+        return fields.call_signature(lookup, value)
+    maker, starter = member(lookup, value, "__new__"), member(lookup, value, "__init__")
+    if len(maker) != 1 or len(starter) != 1:
+        return None
+    new, init = maker[0], starter[0]
+    if new.kind is not Kind.OUTSIDE and not _takes_anything(new):
+        outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
+        return new.signature.bound() if outside and new.signature and new.sure else None
+    if init.kind is Kind.OUTSIDE:
+        return Signature() if is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
+    return init.signature.bound() if init.signature and init.sure else None
+
+
+def _takes_anything(new: Value) -> bool:
+    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
+    parameters = new.signature.bound().parameters if new.signature and new.sure else ()
+    return [one.kind for one in parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
+
+
+# --- the search
+
+
+def _search(
+    lookup: Lookup, value: Value, name: str, entries: Sequence[Value], doubt: str
+) -> Values:
+    """Look through the classes from one on; a base that is not known leaves a doubt."""
+    for at, entry in enumerate(entries):
+        if not entry.classes:
+            has = _outside(entry, name)
+            if has is None:
+                doubt = doubt or _words(entry)
+            elif has:
+                return (_doubted(_inherited(entry, name), doubt),)
+            continue
+        rest = entries[at + 1 :]
+        search = partial(_search, lookup, value, name, rest, doubt)
+        found = _of_class(lookup, entry, name, search)
+        if found is not None:
+            through = (f"{entry.module}:{entry.qualname}.{name}",) if at else ()
+            if at and name in _WRITTEN:
+                doubt = doubt or _writer(rest)
+            return tuple(_doubted(one, doubt).via(*through) for one in found)
+    return _not_found(lookup, value, name, doubt)
+
+
+def _writer(entries: Sequence[Value]) -> str:
+    """Name a base outside that may write methods for each class that derives from it."""
+    for entry in entries:
+        if entry.kind is Kind.OUTSIDE and has_member(entry.dotted, "__init__") is None:
+            return _words(entry)
+    return ""
+
+
+def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values]) -> Values | None:
+    """What one class of the order holds, with what follows where it may hold nothing."""
+    assert entry.tree is not None
+    work = made(lookup, entry)
+    scope = Scope(entry.tree, entry.classes)
+    later = set_later(lookup, entry, name)
+    cases = own_binding(lookup, entry.tree, entry.classes, _written(entry, name))
+    bound = [case for case in cases if case.binding is not None]
+    field = fields.of_name(lookup, entry, name, bound=bool(bound))
+    values = [
+        one.under(case.conditions)
+        for case in bound
+        if case.binding
+        for one in lookup.bound(case.binding, scope)
+    ]
+    if field is not None:
+        return _as_field(field, rest)
+    if name in work.touched:
+        reason = f"{work.touched[name]} sets {name}"
+        return tuple(one.unsure(reason) for one in values) or (undecidable(reason),)
+    if later:
+        return (*later, *(one.unsure("set again below the class") for one in values))
+    if not bound:
+        generated = fields.generated(lookup, entry, name)
+        return (generated,) if generated else None
+    if any(case.binding is None for case in cases):
+        values += rest()
+    if work.replaced:
+        return tuple(one.unsure(work.replaced) for one in values)
+    return tuple(fields.as_member(lookup, entry, name, one) for one in values)
+
+
+def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
+    if field.attribute:
+        return (field,)
+    inherited = [one for one in rest() if one.state == "present" and one.attribute]
+    if inherited:  # what a base leaves on the class stands there for the field too
+        return (replace(field, attribute=True, reason=f"as {inherited[0].qualname} left it"),)
+    return (field,)
+
+
+def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
+    meta = metaclass(lookup, value)
+    if meta is not None:
+        if not meta.classes:
+            return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
+        found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
+        if any(one.state == "present" for one in found):
+            return tuple(one.via(f"{meta.module}:{meta.qualname}") for one in found)
+        if _meta_opens(lookup, meta):
+            return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
+    if doubt:
+        return (undecidable(f"{doubt} may have it"),)
+    added = _added_later(lookup, value, name)
+    if added:
+        return added
+    opened = _opened(lookup, value)
+    if opened:
+        return (undecidable(opened),)
+    if name in _OF_CLASSES or (name.startswith("__") and name.endswith("__")):
+        return (undecidable(f"{name} is one that Python itself may set"),)
+    return (_absent(lookup, value, name),)
+
+
+def _added_later(lookup: Lookup, value: Value, name: str) -> Values:
+    """Look into the bases that decorators add; () where they surely have no such name."""
+    for entry in mro(lookup, value):
+        if not entry.classes:
+            continue
+        for base in made(lookup, entry).bases:
+            if not base.classes:
+                return (undecidable(f"{_words(base)} is added to the bases, and may have it"),)
+            found = member(lookup, base, name)
+            if any(one.state != "absent" for one in found):
+                return found
+    return ()
+
+
+def _absent(lookup: Lookup, value: Value, name: str) -> Value:
+    place = f"{value.module}:{value.qualname}"
+    for entry in mro(lookup, value):
+        found = _instance_attribute(entry, name) if entry.classes else None
+        if found is not None:
+            method, node = found
+            reason = f"{entry.qualname}.{method} assigns it"
+            return replace(
+                absent(f"an instance attribute of {place}, not one of the class: {reason}"),
+                kind=Kind.INSTANCE_ATTRIBUTE,
+                module=entry.module,
+                qualname=f"{entry.qualname}.{name}",
+                tree=entry.tree,
+                nodes=(node,),
+            )
+        if entry.classes and fields.annotation(entry.classes[-1], name) is not None:
+            return absent(f"{place} only annotates {name}, which leaves no attribute")
+    return absent(f"the class {place} has no {name!r}")
+
+
+def _outside(entry: Value, name: str) -> bool | None:
+    if entry.kind is Kind.CLASS:
+        found = factories.member(entry, name)
+        return None if found.state == "undecidable" else found.state == "present"
+    return has_member(entry.dotted, name) if entry.kind is Kind.OUTSIDE else None
+
+
+def _inherited(entry: Value, name: str) -> Value:
+    if entry.kind is Kind.CLASS:
+        return factories.member(entry, name)
+    module, _, owner = entry.dotted.rpartition(".")
+    return Value(
+        "present", Kind.OUTSIDE, module, f"{owner}.{name}", dotted=f"{entry.dotted}.{name}"
+    )
+
+
+def _doubted(value: Value, doubt: str) -> Value:
+    return value.unsure(f"unless {doubt} has one") if doubt and value.state == "present" else value
+
+
+def _words(entry: Value) -> str:
+    if entry.dotted:
+        return f"{entry.dotted}, which lies outside the release,"
+    return entry.reason or entry.qualname
+
+
+def _meta_opens(lookup: Lookup, meta: Value) -> bool:
+    hooks = ("__new__", "__init__", "__prepare__", "__getattr__", "__getattribute__")
+    for entry in mro(lookup, meta):
+        if entry.classes and entry.tree is not None:
+            for name in hooks:
+                if own_binding(lookup, entry.tree, entry.classes, name)[0].binding is not None:
+                    return True
+    return False
+
+
+# --- what is done to a class
+
+
+def _made(lookup: Lookup, value: Value) -> Made:
+    assert value.tree is not None
+    node = value.classes[-1]
+    scope = Scope(value.tree, value.classes[:-1], node)
+    work = Made("", {}, {}, "", "")
+    for decorator in node.decorator_list:
+        effect = decorators.effect_of(lookup, decorator, scope)
+        text = f"the decorator @{ast.unparse(decorator)}"
+        touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
+        unknown = effect.what == decorators.UNKNOWN
+        work = Made(
+            effect.dataclass or work.flavour,
+            effect.options or work.options,
+            touched,
+            f"{text} may set it" if effect.is_open or "__bases__" in touched else work.opened,
+            f"nothing is known about {text}" if unknown else work.replaced,
+            (*work.bases, *effect.bases),
+        )
+    return _with_hooks(lookup, value, work)
+
+
+def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
+    """Add what the bases' `__init_subclass__` set on a class."""
+    touched, opened = dict(work.touched), work.opened
+    for entry in mro(lookup, value)[1:]:
+        if not entry.classes or entry.tree is None:
+            continue
+        binding = own_binding(lookup, entry.tree, entry.classes, "__init_subclass__")[0].binding
+        if binding is None or binding.form is not Form.FUNCTION:
+            continue
+        hook = Value("present", Kind.CLASSMETHOD, tree=entry.tree, nodes=(binding.node,))
+        names, is_open = decorators.touched_by(lookup, hook)
+        text = f"{entry.qualname}.__init_subclass__"
+        touched |= dict.fromkeys(names, text)
+        opened = opened or (f"{text} may set it" if is_open else "")
+    return replace(work, touched=touched, opened=opened)
+
+
+def _opened(lookup: Lookup, value: Value) -> str:
+    for entry in mro(lookup, value):
+        if entry.classes:
+            opened = made(lookup, entry).opened or made(lookup, entry).replaced
+            if opened:
+                return opened
+            if _dynamic_body(entry):
+                return f"{entry.qualname} builds attributes by code"
+    return ""
+
+
+def _dynamic_body(entry: Value) -> bool:
+    """Whether a class body, or code below the class, sets attributes by computed names."""
+    assert entry.tree is not None
+    if any(
+        isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
+        for one in entry.classes[-1].body
+        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        for node in ast.walk(one)
+    ):
+        return True
+    return any(
+        isinstance(node, ast.Call)
+        and dotted(node.func) == "setattr"
+        and len(node.args) > 1
+        and dotted(node.args[0]) == entry.qualname
+        and not isinstance(node.args[1], ast.Constant)
+        for node in calls_below(entry)
+    )
+
+
+def _written(entry: Value, name: str) -> str:
+    """Undo what Python does to private names: `_Class__name` is written `__name`."""
+    mangled = f"_{entry.classes[-1].name.lstrip('_')}__"
+    if name.startswith(mangled) and not name.endswith("__"):
+        return name[len(mangled) - 2 :]
+    return name
+
+
+def _within(statement: ast.stmt, node: ast.ClassDef) -> bool:
+    return node.lineno <= statement.lineno <= (node.end_lineno or 0) and statement is not node
+
+
+def _instance_attribute(entry: Value, name: str) -> tuple[str, ast.AST] | None:
+    assert entry.tree is not None
+    if not re.search(rb"\.%s\b" % re.escape(name.encode()), entry.tree.source):
+        return None
+    for method in entry.classes[-1].body:
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.args.args:
+            wanted = f"{method.args.args[0].arg}.{name}"
+            for node in ast.walk(method):
+                stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if stored and dotted(node) == wanted:
+                    return method.name, node
+    return None

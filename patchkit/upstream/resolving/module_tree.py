@@ -1,0 +1,192 @@
+"""A release's modules, parsed when they are asked for and kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from patchkit.upstream.reading.files import Files, Parsed, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from patchkit.upstream.reading.source import Source
+
+_GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
+
+
+@dataclass(eq=False)
+class ModuleTree:
+    """
+    One module: where it lies and what it says.
+
+    Args:
+        name: dotted.
+        path: of its file; '' for a namespace package.
+        is_package: whether it holds submodules.
+        tree: parsed source, empty where it cannot be read.
+        source: as it lies in the file.
+        fault: why it cannot be read, in words; '' where it can.
+
+    """
+
+    name: str
+    path: str
+    is_package: bool
+    tree: ast.Module
+    source: bytes = b""
+    fault: str = ""
+    notes: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What was worked out about the tree, by who worked it out."""
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements that run at import."""
+        return self.tree.body
+
+    @property
+    def package(self) -> str:
+        """What relative imports start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    def absolute(self, module: str | None, level: int) -> str | None:
+        """Name what `from ..module import` means here; None beyond the top."""
+        if not level:
+            return module
+        parts = self.package.split(".")
+        if level > len(parts) or not self.package:
+            return None
+        base = ".".join(parts[: len(parts) - level + 1])
+        return f"{base}.{module}" if module else base
+
+    def rebound_in_functions(self) -> dict[str, str]:
+        """Names that functions declare global and bind, each with one such function's name."""
+        found: dict[str, str] = self.noted("globals", self._find_globals)
+        return found
+
+    def noted(self, key: Any, work: Callable[[], Any]) -> Any:
+        """Work something out about the tree once."""
+        if key not in self.notes:
+            self.notes[key] = work()
+        return self.notes[key]
+
+    def _find_globals(self) -> dict[str, str]:
+        if not _GLOBAL.search(self.source):
+            return {}
+        found: dict[str, str] = {}
+        for function in ast.walk(self.tree):
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                declared = {
+                    name
+                    for one in ast.walk(function)
+                    if isinstance(one, ast.Global)
+                    for name in one.names
+                }
+                for name in declared & _stored_in(function):
+                    found.setdefault(name, function.name)
+        return found
+
+
+class Modules:
+    """
+    The modules of one release, and of others beside it.
+
+    Args:
+        sources: where they lie; the first that has a module provides it.
+
+    """
+
+    def __init__(self, *sources: Source) -> None:
+        self.files = Files(*sources)
+        self.sources = sources
+        self.asked: dict[Question, str] = {}
+        """All that was asked of the files, with the answers: what came of them depends on it."""
+        self._trees: dict[str, ModuleTree | None] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return self._place(name) is not None
+
+    def afresh(self) -> Modules:
+        """Begin anew with the same files, as if nothing had been asked; they stay parsed."""
+        modules = Modules()
+        modules.files, modules.sources = self.files, self.sources
+        return modules
+
+    def forget(self) -> None:
+        """Let go of modules at once, and do not leave it to the collector of circles."""
+        for tree in self._trees.values():
+            if tree:
+                tree.notes.clear()
+        self._trees.clear()
+
+    def get(self, name: str) -> ModuleTree | None:
+        """Parse a module; None where no source has it."""
+        if name not in self._trees:
+            self._trees[name] = self._read(name)
+        return self._trees[name]
+
+    def covers(self, name: str) -> bool:
+        """Whether a module, if there were one, would be in these sources."""
+        return self._is(Question("top", name.split(".", 1)[0]))
+
+    def compiled(self, name: str) -> bool:
+        """Whether a module is there without Python source."""
+        path = name.replace(".", "/")
+        suffixes = (".abi3.so", ".so", ".pyi", ".pyd")
+        return any(self._is(Question("file", f"{path}{suffix}")) for suffix in suffixes)
+
+    def all_paths(self) -> Iterator[tuple[Source, str]]:
+        """Every Python file, with where it lies."""
+        for source in self.sources:
+            yield from ((source, path) for path in sorted(source.paths()) if path.endswith(".py"))
+
+    def _place(self, name: str) -> tuple[str, bool] | None:
+        base = name.replace(".", "/")
+        for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
+            if self._is(Question("file", path)):
+                return path, is_package
+        return ("", True) if self._is(Question("folder", base)) else None
+
+    def _is(self, question: Question) -> bool:
+        if question not in self.asked:
+            self.asked[question] = self.files.answer(question)
+        return bool(self.asked[question])
+
+    def _read(self, name: str) -> ModuleTree | None:
+        place = self._place(name)
+        if place is None:
+            return None
+        path, is_package = place
+        found = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "")
+        if found is None:
+            return None
+        return ModuleTree(name, path, is_package, found.tree, found.text, found.fault)
+
+
+def module_name(path: str) -> str:
+    """Name the module that lies at a path."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
+    """Find the first and last line of nodes, decorators included."""
+    places = [node for one in nodes for node in (one, *getattr(one, "decorator_list", ()))]
+    first = [node.lineno for node in places if hasattr(node, "lineno")]
+    last = [getattr(node, "end_lineno", 0) or 0 for node in places]
+    return (min(first), max(last)) if first else None
+
+
+def _stored_in(function: ast.AST) -> set[str]:
+    stored = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
+    }
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            stored |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            stored.add(node.name)
+    return stored

@@ -1,0 +1,244 @@
+"""
+From a target to what it is in a release, without running any of it.
+
+What the source does not tell is said to be undecidable, with the reason; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from patchkit.target import Item, Target
+from patchkit.upstream.resolving import inheritance, items
+from patchkit.upstream.resolving.conditions import Platform
+from patchkit.upstream.resolving.lookup import Lookup
+from patchkit.upstream.resolving.module_tree import Modules, lines_of
+from patchkit.upstream.resolving.values import Kind, State, Value
+
+if TYPE_CHECKING:
+    import ast
+
+    from patchkit.target import Step
+    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.resolving.lookup import Values
+    from patchkit.upstream.resolving.signature import Signature
+
+
+class Resolution:
+    """
+    What a target is in one release.
+
+    Args:
+        target: what was asked for.
+        variants: one for each way in which it may be bound; the first is the usual one.
+        lookup: the release, for what is worked out on demand.
+
+    """
+
+    def __init__(self, target: Target, variants: tuple[Value, ...], lookup: Lookup) -> None:
+        self.target = target
+        self.variants = variants
+        self._lookup = lookup
+
+    def __repr__(self) -> str:
+        what = self.kind if self.state == "present" else self.reason
+        return f"<Resolution {self.target}: {self.state}, {what}>"
+
+    @cached_property
+    def state(self) -> State:
+        """Whether it is there, on every way on which its module can be imported."""
+        states = {one.state for one in self._deciding}
+        return states.pop() if len(states) == 1 else "undecidable"
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether it is there only where upstream's optional import succeeds."""
+        return len(self._deciding) < len(self.variants)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether kind and signature are those of every variant, and are told."""
+        return self.state == "present" and all(
+            one.sure and (one.kind, one.dotted) == (self._first.kind, self._first.dotted)
+            for one in self._deciding
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why it is absent, undecidable or not sure; '' where nothing is to be said."""
+        if len(self.variants) == 1:
+            return self._first.reason
+        return "; ".join(dict.fromkeys(_way(one) for one in self.variants))
+
+    @property
+    def kind(self) -> Kind | None:
+        """What it is; of several variants, what the usual one is."""
+        return self._first.kind
+
+    @property
+    def module(self) -> str:
+        """Where it is defined, after re-exports, aliases and inheritance; the usual place."""
+        return self._first.module
+
+    @property
+    def qualname(self) -> str:
+        """Its name where it is defined."""
+        return self._first.qualname
+
+    @property
+    def defined(self) -> Target | None:
+        """Where it is defined, as a target; None where that is unknown, or more than one place."""
+        places = {(one.module, one.qualname) for one in self._deciding}
+        return Target(self.module, self.qualname) if self.module and len(places) == 1 else None
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """What the search went through: re-exports, aliases, classes that only inherit it."""
+        return self._first.chain
+
+    @property
+    def attribute(self) -> bool:
+        """False for a field that leaves nothing on its class."""
+        return self._first.attribute
+
+    @property
+    def decorators(self) -> tuple[str, ...]:
+        """As written, outermost first."""
+        return self._first.decorators
+
+    @property
+    def path(self) -> str:
+        """The file that defines it; '' where none does."""
+        return self._first.tree.path if self._first.tree else ""
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """The first and last line of its definition, decorators included."""
+        return lines_of(self._first.nodes[:1])
+
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """What defines it: a statement, with those that shape it further."""
+        return self._first.nodes
+
+    @cached_property
+    def source(self) -> str:
+        """The text of its definition, decorators included; '' where there is none."""
+        if self._first.tree is None or self.lines is None:
+            return ""
+        text = self._first.tree.source.decode(errors="replace").splitlines(keepends=True)
+        return "".join(text[self.lines[0] - 1 : self.lines[1]])
+
+    @cached_property
+    def signature(self) -> Signature | None:
+        """How it can be called, a class included; None where that is not told."""
+        if not self.is_sure:
+            return None
+        found = {self._called(one) for one in self._deciding}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _deciding(self) -> tuple[Value, ...]:
+        """The variants without what stands in where an optional import fails."""
+        return tuple(one for one in self.variants if not one.stands_in) or self.variants
+
+    @property
+    def _first(self) -> Value:
+        return self.variants[0]
+
+    def _called(self, value: Value) -> Signature | None:
+        if value.kind is Kind.CLASS and value.classes:
+            return inheritance.call_signature(self._lookup, value)
+        return value.signature
+
+
+class Resolver:
+    """
+    Resolves targets in one release.
+
+    Args:
+        source: the release.
+        others: further ones to look into where it imports from them.
+        python: the Python that it is judged for.
+        system: the `sys.platform` that it is judged for.
+
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *others: Source,
+        python: tuple[int, int] = (3, 11),
+        system: str = "linux",
+    ) -> None:
+        self.source = source
+        self.modules = Modules(source, *others)
+        self._lookup = Lookup(self.modules, Platform(python, system))
+
+    def afresh(self) -> Resolver:
+        """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
+        resolver = Resolver(self.source)
+        resolver.modules = self.modules.afresh()
+        resolver._lookup = Lookup(resolver.modules, self._lookup.platform)
+        return resolver
+
+    def forget(self) -> None:
+        """Let go of all that was read, at once; what is asked for later is read again."""
+        self.modules.files.forget()
+        self.forget_conclusions()
+
+    def forget_conclusions(self) -> None:
+        """Let go of all but the files."""
+        self.modules.forget()
+        self._lookup.forget()
+
+    def resolve(self, target: Target) -> Resolution:
+        """
+        Tell what a target is.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        values: Values = (self._lookup.module(target.module),)
+        steps = target.steps if target.qualname else ()
+        for at, step in enumerate(steps, start=1):
+            values = tuple(
+                found.via(*value.chain).under(value.conditions)
+                for value in values
+                for found in self._step(value, step, is_last=at == len(steps))
+            )
+        return Resolution(target, _ordered(_distinct(values)), self._lookup)
+
+    def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
+        if not isinstance(step, Item):
+            return self._lookup.member(value, step)
+        found = items.held(self._lookup, value, step)
+        return (found.item,) if is_last else found.values
+
+
+def _distinct(values: Values) -> Values:
+    kept: dict[object, Value] = {}
+    for value in values:
+        place = (value.state, value.kind, value.module, value.qualname, value.dotted)
+        nodes = tuple(id(node) for node in value.nodes)
+        kept.setdefault((place, nodes or value.reason), value)
+    return tuple(kept.values())
+
+
+def _ordered(values: Values) -> Values:
+    """Put what is there first, and stand-ins last."""
+    return tuple(sorted(values, key=_weight))
+
+
+def _weight(value: Value) -> int:
+    if value.stands_in:
+        return 2
+    return 0 if value.state == "present" else 1
+
+
+def _way(value: Value) -> str:
+    what = str(value.kind) if value.state == "present" else value.state
+    text = f"{what} if {' and '.join(str(one) for one in value.conditions) or 'nothing else holds'}"
+    return f"{text} ({value.reason})" if value.reason and value.state != "present" else text

@@ -1,0 +1,128 @@
+"""What a name or an expression upstream comes to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import ast
+
+    from patchkit.upstream.resolving.conditions import Condition
+    from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.signature import Signature
+
+_IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
+
+State = Literal["present", "absent", "undecidable"]
+
+
+class Kind(str, Enum):
+    """What a target is."""
+
+    FUNCTION = "function"
+    ASYNC_FUNCTION = "async function"
+    CLASS = "class"
+    METHOD = "method"
+    ASYNC_METHOD = "async method"
+    STATICMETHOD = "staticmethod"
+    CLASSMETHOD = "classmethod"
+    PROPERTY = "property"
+    CACHED_PROPERTY = "cached property"
+    CACHED_FUNCTION = "cached function"
+    CONSTANT = "constant"
+    ASSIGNMENT = "assignment"
+    FIELD = "field"
+    INSTANCE_ATTRIBUTE = "instance attribute"
+    MODULE = "module"
+    ITEM = "item"
+    GENERATED = "generated"
+    DECORATED = "decorated"
+    OUTSIDE = "outside the release"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+FUNCTIONS = frozenset({Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION})
+METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD})
+AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
+"""What a function is once it stands on a class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """
+    One thing that a name may stand for.
+
+    Args:
+        state: present, absent, or undecidable.
+        kind: None where it cannot be told.
+        module: where it is defined.
+        qualname: its name there.
+        tree: the module's source; None outside the release.
+        nodes: the statements that define it.
+        reason: why it is absent or undecidable, or a remark.
+        chain: what the search went through: re-exports, aliases, bases.
+        conditions: what must hold.
+        expression: what was assigned.
+        signature: how it can be called; None where that cannot be told.
+        decorators: as written.
+        classes: for a class, the class definitions from the outermost to itself.
+        dotted: the name of something outside.
+        instance_of: its class, for an object made by calling one.
+        attribute: False for a field that leaves nothing on the class.
+        sure: False where kind and signature may be others.
+        is_none: whether it is None, or something that was looked for in None.
+
+    """
+
+    state: State
+    kind: Kind | None = None
+    module: str = ""
+    qualname: str = ""
+    tree: ModuleTree | None = None
+    nodes: tuple[ast.AST, ...] = ()
+    reason: str = ""
+    chain: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    expression: ast.expr | None = None
+    signature: Signature | None = None
+    decorators: tuple[str, ...] = ()
+    classes: tuple[ast.ClassDef, ...] = ()
+    dotted: str = ""
+    instance_of: Value | None = None
+    attribute: bool = True
+    sure: bool = True
+    is_none: bool = False
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it is None, or something looked for in it, where an optional import fails."""
+        return self.is_none and any(
+            "except" in one.words and _IMPORT_ERROR.search(one.words) for one in self.conditions
+        )
+
+    def via(self, *steps: str) -> Value:
+        """Note what the search went through before it came here."""
+        return replace(self, chain=(*steps, *self.chain))
+
+    def under(self, conditions: tuple[Condition, ...]) -> Value:
+        """Note what must hold."""
+        return replace(self, conditions=(*conditions, *self.conditions)) if conditions else self
+
+    def unsure(self, reason: str) -> Value:
+        """Say that kind and signature may be others."""
+        return replace(self, sure=False, reason=reason, signature=None)
+
+
+def absent(reason: str) -> Value:
+    """Something that is not there."""
+    return Value("absent", reason=reason)
+
+
+def undecidable(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
+    """Something that the source does not tell."""
+    return Value("undecidable", kind, reason=reason, dotted=dotted, sure=False)

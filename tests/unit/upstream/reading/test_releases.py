@@ -1,0 +1,463 @@
+"""From a requirement to files, over real sockets."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from urllib3.util import connection
+
+from patchkit.errors import RequirementError, UpstreamError
+from patchkit.upstream.reading.cache import Page
+from patchkit.upstream.reading.connections import CONNECTIONS
+from patchkit.upstream.reading.releases import find_releases, for_each, prefetch
+from upstream import archives
+from upstream.server import Shop, serving
+from upstream.shops import WHEEL, Customer
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+
+    from patchkit.upstream.reading.releases import Library, Release
+
+
+def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:
+    """Put wheels on the shelf; each holds its version."""
+    for version in versions:
+        files = archives.spread() | {"up/version.py": version.encode()}
+        buyer.shop.files[name.format(version)] = archives.wheel(files, method=0)
+
+
+def found(buyer: Customer, spec: str) -> list[str]:
+    with buyer.library() as library:
+        return [release.version for release in find_releases(spec, library)]
+
+
+@pytest.mark.parametrize(("spec", "expected"), [
+    ("up", ["0.9.0", "0.10.0", "0.10.0.post1", "0.11.0"]),
+    ("up>=0.10", ["0.10.0", "0.10.0.post1", "0.11.0"]),
+    ("up>0.9,<0.11", ["0.10.0", "0.10.0.post1"]),
+    ("up==0.10.0", ["0.10.0"]),
+    ("UP == 0.10.*", ["0.10.0", "0.10.0.post1"]),
+    ("up>=1", []),
+    ("up==0.12.0rc1", ["0.12.0rc1"]),
+    ("up>=0.12.0rc1", ["0.12.0rc1", "0.12.0rc2"]),
+    ("up>=0.11.0.dev1", ["0.11.0", "0.12.0rc1", "0.12.0rc2"]),
+    ("up==0.8.0", ["0.8.0"]),
+])  # fmt: skip
+def test_which_releases(buyer: Customer, spec: str, expected: list[str]) -> None:
+    """In their order; pre-releases where the bounds name one, yanked ones where named exactly."""
+    stock(buyer, "0.10.0", "0.9.0", "0.11.0", "0.10.0.post1", "0.12.0rc2", "0.12.0rc1", "0.8.0")
+    stock(buyer, "nonsense", "0.1.dev5")
+    buyer.shop.yanked.add(WHEEL.format("0.8.0"))
+    assert found(buyer, spec) == expected
+
+
+def test_pages_in_both_languages_say_the_same(buyer: Customer) -> None:
+    """PEP 503's HTML and PEP 691's JSON: the same files, hashes and yanks."""
+    stock(buyer, "1.0", "1.1")
+    buyer.shop.yanked.add(WHEEL.format("1.1"))
+    pages = []
+    for buyer.shop.is_json in (False, True):
+        buyer.place = buyer.place.with_name(f"cache-{buyer.shop.is_json}")
+        with buyer.library() as library:
+            pages.append(library.index.links("up"))
+    assert pages[0] == pages[1]
+    assert [link.is_yanked for link in pages[0]] == [False, True]
+    assert all(link.sha256 for link in pages[0])
+
+
+@pytest.mark.parametrize(("files", "chosen"), [
+    (["up-1.0.tar.gz", "up-1.0-cp312-cp312-linux_x86_64.whl"], 1),
+    (["up-1.0-cp312-cp312-linux_x86_64.whl", "up-1.0-py3-none-any.whl"], 1),
+    (["up-1.0-cp39-abi3-linux_x86_64.whl", "up-1.0-cp312-abi3-linux_x86_64.whl"], 1),
+    (["up-1.0-cp312-abi3-macosx_11_0_arm64.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
+    (["up-1.0+cu12-py3-none-any.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
+    (["up-1.0+cu12-py3-none-any.whl", "up-1.0.zip"], 0),
+])  # fmt: skip
+def test_which_file_stands_for_a_release(buyer: Customer, files: list[str], chosen: int) -> None:
+    """The same on every machine, whatever order the index has."""
+    for order in (files, files[::-1]):
+        buyer.shop.files = dict.fromkeys(order, b"")
+        buyer.place = buyer.place.with_name(f"cache-{order[0]}")
+        with buyer.library() as library:
+            [release] = find_releases("up", library)
+        assert (release.link.filename, release.version) == (files[chosen], "1.0")
+
+
+def test_only_what_is_asked_for_is_moved(buyer: Customer) -> None:
+    """A wheel of megabytes, of which some kilobytes move; neighbours come together."""
+    files = archives.spread(count=8, gap=1 << 20)
+    buyer.shop.files[WHEEL.format("1.0")] = archives.wheel(files, method=0)
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        release.source.prefetch(["up/m1.py", "up/m6.py", "up/other.py"])
+        assert release.source.read("up/m1.py") == b"x = 1\n"
+        assert release.source.read("up/m6.py") == b"x = 6\n"
+        assert release.source.read("up/other.py") is None
+        assert library.web.moved == buyer.shop.sent < 100_000
+    assert len(buyer.shop.requests_of(WHEEL.format("1.0"))) == 3
+
+
+def test_connections_are_kept(buyer: Customer) -> None:
+    """Hundreds of requests, and no more connections than may be open at a time."""
+    stock(buyer, *(f"1.{number}" for number in range(40)))
+    with buyer.library() as library:
+        assert not prefetch(find_releases("up", library), ["up/m0.py", "up/m3.py"])
+    assert len(buyer.shop.asked) > 100
+    assert len(buyer.shop.clients) <= 8
+
+
+def test_a_second_process_asks_nothing(buyer: Customer) -> None:
+    """What was read once is kept: pages for a while, files for good, absence too."""
+    stock(buyer, "1.0", "1.1")
+    for _ in range(2):
+        with buyer.library() as library:
+            releases = find_releases("up", library)
+            prefetch(releases, ["up/version.py", "up/none.py"])
+            assert [one.source.read("up/version.py") for one in releases] == [b"1.0", b"1.1"]
+            assert [one.source.has("up/none.py") for one in releases] == [False, False]
+        asked, buyer.shop.asked = buyer.shop.asked, []
+    assert asked == []
+
+
+def test_offline_has_what_is_kept(buyer: Customer) -> None:
+    """Without the network, what was read can be read; the rest is one clear error a release."""
+    stock(buyer, "1.0", "1.1")
+    with buyer.library() as library:
+        find_releases("up", library)[0].source.read("up/version.py")
+    buyer.shop.asked.clear()
+    with buyer.library(offline=True) as library:
+        old, new = find_releases("up", library)
+        assert old.source.read("up/version.py") == b"1.0"
+        with pytest.raises(UpstreamError, match=r"up 1\.1: up-1\.1-.*offline.*not in the cache"):
+            new.source.read("up/version.py")
+        with pytest.raises(UpstreamError, match=r"no release of other.*offline"):
+            find_releases("other", library)
+    assert buyer.shop.asked == []
+
+
+@pytest.mark.parametrize("has_hashes", [True, False])
+def test_a_network_that_fails_is_like_offline_and_said(
+    buyer: Customer, tmp_path: Path, has_hashes: bool
+) -> None:
+    """The page is old and nobody answers: it is used, and the user told."""
+    buyer = Customer(Shop(has_hashes=has_hashes), tmp_path / "cache")
+    stock(buyer, "1.0", "1.1")
+    with serving(buyer.shop), buyer.library() as library:
+        find_releases("up", library)[0].source.read("up/version.py")
+        age(library)
+    with buyer.library(retries=0) as library:
+        old, new = find_releases("up", library)
+        assert old.source.read("up/version.py") == b"1.0"
+        with pytest.raises(UpstreamError, match=r"up 1\.1: .* does not answer .*refused"):
+            new.source.read("up/version.py")
+    [notice] = buyer.notices
+    assert re.search(r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice)
+
+
+def age(library: Library) -> None:
+    """Let every page that is kept be old; a page's age is no part of its hash."""
+    library.cache.write(lambda base: base.execute("UPDATE page SET fetched = 100000.0"))
+
+
+def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
+    """With its tag where it has one: an unchanged page does not move twice."""
+    stock(buyer, "1.0")
+    buyer.shop.etag = '"first"'
+    assert found(buyer, "up") == ["1.0"]
+    stock(buyer, "1.1")
+    assert found(buyer, "up") == ["1.0"]
+    with buyer.library() as library:
+        age(library)
+    sent = buyer.shop.sent
+    assert found(buyer, "up") == ["1.0"]
+    assert buyer.shop.sent == sent
+    with buyer.library() as library:
+        age(library)
+    buyer.shop.etag = '"second"'
+    assert found(buyer, "up") == ["1.0", "1.1"]
+
+
+BROKEN = {
+    "gone": "answers 404",
+    "gone-midway": "answers 404",
+    "cut": "breaks off",
+    "long": "calls them",
+    "other": "when asked for",
+    "changed": "has changed",
+    "broken": "answers 500",
+    "loop": "redirects more than",
+    "elsewhere": "redirects to nowhere",
+}
+
+
+@pytest.mark.parametrize("behaviour", BROKEN)
+def test_one_bad_wheel_is_one_error(buyer: Customer, behaviour: str) -> None:
+    """It names release, file and reason; the releases around it are read."""
+    stock(buyer, "1.0", "1.1", "1.2")
+    buyer.shop.behaviours[WHEEL.format("1.1")] = behaviour
+    with buyer.library(retries=0) as library:
+        releases = find_releases("up", library)
+        errors = prefetch(releases, ["up/m0.py", "up/m3.py"])
+        assert [releases[at].source.read("up/m3.py") for at in (0, 2)] == [b"x = 3\n"] * 2
+    assert list(errors) == ["1.1"]
+    text = str(errors["1.1"])
+    assert text.startswith(f"up 1.1: {WHEEL.format('1.1')}: ")
+    assert BROKEN[behaviour] in text
+    assert "\n" not in text
+
+
+def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
+    """So it is with a wheel that arrives and is no wheel."""
+    stock(buyer, "1.0", "1.1")
+    buyer.shop.files[WHEEL.format("1.2")] = b"PK no"
+    bad = archives.wheel({"uuuuuuuuu.py": b""})
+    buyer.shop.files[WHEEL.format("1.3")] = archives.renamed(bad, "uuuuuuuuu.py", "../../evi.py")
+    with buyer.library() as library:
+        errors = prefetch(find_releases("up", library), ["up/m0.py"])
+    assert list(errors) == ["1.2", "1.3"]
+
+
+@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy", "cut-once"])
+@pytest.mark.parametrize("has_hashes", [True, False])
+def test_servers_that_are_only_slow_of_understanding(
+    buyer: Customer, behaviour: str, has_hashes: bool
+) -> None:
+    """No ranges, none from the end, redirects, a busy moment: it is read all the same."""
+    stock(buyer, "1.0")
+    buyer.shop.has_hashes = has_hashes
+    buyer.shop.behaviours[""] = behaviour
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        assert release.source.read("up/m3.py") == b"x = 3\n"
+        assert release.source.read("up/version.py") == b"1.0"
+
+
+def test_a_wheel_that_comes_whole_comes_once(
+    buyer: Customer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its Python is kept, and the user told; the file itself goes at once."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    for _ in range(2):
+        with buyer.library() as library:
+            [release] = find_releases("up", library)
+            assert release.source.read("up/m3.py") == b"x = 3\n"
+            assert release.source.read("up/m0.py") == b"x = 0\n"
+            assert list(temporary.iterdir()) == []
+    whole = [line for line in buyer.shop.requests_of(".whl") if "bytes" not in line]
+    assert len(whole) == 1
+    assert len([line for line in buyer.notices if "whole" in line]) == 1
+
+
+def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:
+    """Another file than the index lists is refused."""
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
+        with pytest.raises(UpstreamError, match="not the file of the index"):
+            release.source.paths()
+
+
+def test_source_distributions_serve_where_there_is_no_wheel(buyer: Customer) -> None:
+    """They come whole, once, and are kept."""
+    buyer.shop.files["up-1.0.tar.gz"] = archives.sdist()
+    for _ in range(2):
+        with buyer.library() as library:
+            [release] = find_releases("up", library)
+            assert release.source.read("up/core.py") == archives.FILES["up/core.py"]
+    assert len(buyer.shop.requests_of("tar.gz")) == 1
+
+
+def test_a_file_without_hash_that_is_replaced_is_read_anew(buyer: Customer) -> None:
+    """Where the index says no hash, the server is asked for the file's state."""
+    buyer.shop.has_hashes = False
+    for content in (b"1", b"22"):
+        buyer.shop.files[WHEEL.format("1.0")] = archives.wheel({"up/a.py": content})
+        with buyer.library() as library:
+            [release] = find_releases("up", library)
+            assert release.source.read("up/a.py") == content
+
+
+def test_indexes_and_links_together(buyer: Customer, tmp_path: Path) -> None:
+    """Extra indexes, directories, local indexes: every place adds releases."""
+    stock(buyer, "1.0")
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / WHEEL.format("1.1")).write_bytes(archives.wheel())
+    (links / "up-1.2.tar.gz").write_bytes(archives.sdist())
+    (links / "other-1.3.tar.gz").write_bytes(b"")
+    local = tmp_path / "local/up"
+    local.mkdir(parents=True)
+    (local / "index.html").write_text(f'<a href="../../links/{WHEEL.format("1.1")}">x</a>')
+    indexes = (f"{buyer.shop.url}/simple", (tmp_path / "local").as_uri())
+    with buyer.library(indexes=indexes, find_links=(str(links),)) as library:
+        releases = find_releases("up", library)
+        assert [one.version for one in releases] == ["1.0", "1.1", "1.2"]
+        assert not prefetch(releases, ["up/core.py"])
+        assert [one.source.has("up/core.py") for one in releases] == [False, True, True]
+    assert [one.link.local is None for one in releases] == [True, False, False]
+    with buyer.library(indexes=(), find_links=(links.as_uri(),)) as library:
+        assert len(find_releases("up", library)) == 2
+
+
+def test_a_page_from_elsewhere_has_no_say_in_local_files(buyer: Customer, tmp_path: Path) -> None:
+    """A link to a file of this machine is left out, unless the page is of this machine."""
+    (tmp_path / "links.html").write_text(f'<a href="file:///{WHEEL.format("9.9")}">x</a>')
+    stock(buyer, "1.0")
+    page = tmp_path / "links.html"
+    with buyer.library(find_links=(str(page),)) as library:
+        assert [one.version for one in find_releases("up", library)] == ["1.0", "9.9"]
+    buyer.shop.files["up-9.9.tar.gz"] = b""
+    with buyer.library() as library:
+        kept = library.cache.page(f"{buyer.shop.url}/simple/up/")
+        assert kept is not None
+        body = kept.body.replace(b"../../files/", b"file:///")
+        library.cache.keep_page(f"{buyer.shop.url}/simple/up/", replace(kept, body=body))
+        with pytest.raises(UpstreamError, match="no release of up"):
+            find_releases("up", library)
+
+
+def test_one_index_that_fails_is_said_and_the_others_count(buyer: Customer) -> None:
+    """As pip does: the user is told, and has what there is."""
+    stock(buyer, "1.0")
+    indexes = (f"{buyer.shop.url}/simple", "http://127.0.0.1:9/simple")
+    with buyer.library(indexes=indexes) as library:
+        assert len(find_releases("up", library)) == 1
+    assert any("127.0.0.1:9" in line for line in buyer.notices)
+
+
+def test_a_host_that_is_down_is_asked_once(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty releases on a dead host are forty errors at once, not forty waits."""
+    stock(buyer, *(f"1.{number}" for number in range(40)))
+    tried: list[object] = []
+    connect = connection.create_connection
+
+    def counting(address: tuple[str, int], *args: object, **options: object) -> socket.socket:
+        tried.append(address)
+        return connect(address, *args, **options)
+
+    with buyer.library(retries=0) as library:
+        releases = find_releases("up", library)
+        for release in releases:
+            object.__setattr__(release.link, "url", "http://127.0.0.1:9/" + release.link.filename)
+        monkeypatch.setattr(connection, "create_connection", counting)
+        errors = prefetch(releases, ["up/m0.py"])
+    assert len(errors) == 40
+    assert all("does not answer" in str(error) for error in errors.values())
+    assert len(tried) <= CONNECTIONS
+
+
+@pytest.mark.parametrize("where", ["url", "netrc", "nowhere"])
+def test_names_and_passwords(buyer: Customer, tmp_path: Path, where: str) -> None:
+    """They come from the index's URL or `.netrc`, and are in no message."""
+    stock(buyer, "1.0")
+    buyer.shop.user = "me:s%cret"
+    host = buyer.shop.url.removeprefix("http://")
+    login = "me:s%25cret@" if where == "url" else ""
+    if where == "netrc":
+        netrc = tmp_path / ".netrc"
+        netrc.write_text("machine 127.0.0.1 login me password s%cret\n")
+        netrc.chmod(0o600)
+    with buyer.library(indexes=(f"http://{login}{host}/simple",)) as library:
+        if where == "nowhere":
+            with pytest.raises(UpstreamError, match=r"answers 401.*netrc"):
+                find_releases("up", library)
+            return
+        [release] = find_releases("up", library)
+        assert release.source.read("up/m0.py") == b"x = 0\n"
+        with pytest.raises(UpstreamError) as caught:
+            find_releases("other", library)
+    assert "cret" not in str(caught.value)
+
+
+def test_nobody_knows_the_project(buyer: Customer) -> None:
+    """The error says where was looked."""
+    with (
+        buyer.library() as library,
+        pytest.raises(
+            UpstreamError, match=f"no release of up was found; looked at {buyer.shop.url}"
+        ),
+    ):
+        find_releases("up", library)
+
+
+def test_what_is_no_requirement(buyer: Customer) -> None:
+    """Wrong use is said as such."""
+    with buyer.library() as library, pytest.raises(RequirementError):
+        find_releases("up>=?", library)
+
+
+def test_progress_is_told_of_every_release(buyer: Customer) -> None:
+    """Done goes up by one to the total, errors included, in the caller's own thread."""
+    stock(buyer, *(f"1.{number}" for number in range(5)))
+    buyer.shop.behaviours[WHEEL.format("1.3")] = "gone"
+    told: list[tuple[int, int, str]] = []
+    with buyer.library() as library:
+        prefetch(
+            find_releases("up", library),
+            ["up/m0.py"],
+            lambda done, total, label: told.append((done, total, label)),
+        )
+    assert [done for done, _, _ in told] == [1, 2, 3, 4, 5]
+    assert {total for _, total, _ in told} == {5}
+    assert {label for _, _, label in told} == {f"up 1.{number}" for number in range(5)}
+
+
+def test_work_on_each_keeps_the_order(buyer: Customer) -> None:
+    """Results and errors stand where their releases do; other exceptions are the caller's."""
+    stock(buyer, "1.0", "1.1", "1.2")
+    buyer.shop.behaviours[WHEEL.format("1.1")] = "gone"
+
+    def version(release: Release) -> bytes | None:
+        return release.source.read("up/version.py")
+
+    def fail(release: Release) -> None:
+        raise KeyError(release.version)
+
+    with buyer.library() as library:
+        releases = find_releases("up", library)
+        first, second, third = for_each(releases, version)
+        assert (first, third) == (b"1.0", b"1.2")
+        assert isinstance(second, UpstreamError)
+        with pytest.raises(KeyError):
+            for_each(releases, fail)
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None:
+    """One broken link on a page does not cost the others."""
+    stock(buyer, "1.0", "1.1")
+    buyer.shop.is_json = is_json
+    with buyer.library() as library:
+        library.index.links("up")
+        url = f"{buyer.shop.url}/simple/up/"
+        page = library.cache.page(url)
+        assert page is not None
+        names = (b"../../files/", b"/files/")[is_json]
+        body = page.body.replace(names + WHEEL.format("1.1").encode(), b"http://[" + b"x")
+        library.cache.keep_page(url, replace(page, body=body))
+        assert [one.version for one in find_releases("up", library)] == ["1.0"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999])
+def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
+    """What claims to be an index's JSON and is not is one error that names the page."""
+    url = f"{buyer.shop.url}/simple/up/"
+    with buyer.library() as library:
+        kind = "application/vnd.pypi.simple.v1+json"
+        library.cache.keep_page(url, Page(url, kind, "", time.time(), body))
+        with pytest.raises(UpstreamError, match=f"{url}: its page is none of an index"):
+            find_releases("up", library)

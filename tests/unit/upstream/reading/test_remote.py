@@ -1,0 +1,55 @@
+"""Which bytes are asked for."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.upstream.reading import remote as module
+from patchkit.upstream.reading.remote import RemoteContent
+
+
+class Recorder:
+    """Serves a file from memory, and counts."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.asked: list[tuple[int, int]] = []
+
+    def tail(self, url: str, size: int) -> tuple[bytes, int]:
+        return self.data[-size:], len(self.data)
+
+    def spans(self, url: str, spans: list[tuple[int, int]]) -> list[tuple[bytes, int]]:
+        self.asked += spans
+        return [(self.data[start:end], len(self.data)) for start, end in spans]
+
+
+DATA = bytes(number * 7 % 251 for number in range(400_000))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 399_999), st.integers(1, 5_000)), min_size=1, max_size=12),
+    st.booleans(),
+)
+def test_spans_are_slices(starts: list[tuple[int, int]], looks_first: bool) -> None:
+    """Whatever is asked for, in whatever order, is what lies there, and nothing is asked twice."""
+    web = Recorder(DATA)
+    content = RemoteContent(web, "u", None, lambda _: None)  # type: ignore[arg-type]
+    if looks_first:
+        assert content.size() == len(DATA)
+    spans = [(start, min(start + length, len(DATA))) for start, length in starts]
+    assert content.fetch(spans) == [DATA[start:end] for start, end in spans]
+    ordered = sorted(web.asked)
+    for one, other in itertools.pairwise(ordered):
+        assert other[0] - one[1] > module._GAP
+
+
+def test_the_end_that_is_known_is_not_asked_for_again() -> None:
+    """The first look brings the last bytes; what lies in them is at hand."""
+    web = Recorder(DATA)
+    content = RemoteContent(web, "u", None, lambda _: None)  # type: ignore[arg-type]
+    content.size()
+    assert content.fetch([(399_000, 400_000)]) == [DATA[399_000:]]
+    assert web.asked == []
