@@ -218,6 +218,7 @@ def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -
     """What an older release has and the newest lacks is followed."""
     said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
     assert "moved to up.late:gone" in said
+    assert said.count("\n") == 1
 
 
 def test_the_range_is_that_of_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
