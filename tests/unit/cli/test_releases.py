@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -208,6 +209,17 @@ def test_a_tree_without_any_of_the_packages_names_them_all(
     )
     assert main(["check", "--path", str(tmp_path / "none")]) == 2
     assert "found none of up, more, expected one at least" in capsys.readouterr().err
+
+
+def test_releases_of_something_else_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What no patch has to do with would else pass for checked."""
+    with zipfile.ZipFile(tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("down/__init__.py", "")
+        wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
+    assert main(["check", "--releases", "down"]) == 2
+    assert "has to do with down, expected releases of up" in capsys.readouterr().err
 
 
 def test_drift_in_a_tree_names_the_tree(
