@@ -125,10 +125,17 @@ def _import_pack(name: str) -> ModuleType:
         return importlib.import_module(name)
     except PatchkitError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = f"{type(error).__name__}: {error}"
         expected = "a package that can be imported"
+        if isinstance(error, ModuleNotFoundError) and error.name in _and_parents(name):
+            expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
+
+
+def _and_parents(name: str) -> set[str]:
+    parts = name.split(".")
+    return {".".join(parts[: at + 1]) for at in range(len(parts))}
 
 
 def _roles(pack: str, patch: Patch) -> frozenset[Role]:

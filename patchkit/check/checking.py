@@ -126,10 +126,12 @@ class Check:
         where = (row.name, target, subject.name, file, line)
         if not known:
             message = f"{target} has never been reviewed for {row.name}"
-            yield Finding(codes.UNREVIEWED, message, f"patchkit lock {row.name}", *where)
+            fix = f"patchkit lock {row.name}{_as_here(subject)}"
+            yield Finding(codes.UNREVIEWED, message, fix, *where)
         elif mark not in known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            fix = f"patchkit diff {row.name} --to {subject.version}, then patchkit lock {row.name}"
+            diff = f"patchkit diff {row.name} --to {subject.version}"
+            fix = f"{diff}, then {_lock(row, subject)}"
             yield Finding(codes.DRIFT, message, fix, *where)
 
     def _order(self) -> Iterator[Finding]:
@@ -181,6 +183,18 @@ def _imported(
         several[0].line,
         names,
     )
+
+
+def _lock(row: Row, subject: Subject) -> str:
+    """Write the command that accepts what this release has, not what is installed here."""
+    return " ".join(filter(None, ("patchkit lock", row.name, subject.option)))
+
+
+def _as_here(subject: Subject) -> str:
+    """Say the same of all releases on the index, so that one finding stands for them."""
+    if subject.is_local:
+        return f" {subject.option}" if subject.option else ""
+    return ", with the --releases of this check"
 
 
 def _leaves_copies(change: Change) -> bool:

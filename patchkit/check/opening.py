@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from patchkit.check.kept import Kept
@@ -15,7 +16,7 @@ from patchkit.upstream.reading.tree import open_tree
 from patchkit.upstream.reading.wheel import open_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from patchkit.upstream.reading.releases import Library
@@ -61,7 +62,7 @@ def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject
     return subjects, missing
 
 
-def tree(directory: Path, packages: Iterable[str], versions: Versions) -> list[Subject]:
+def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[Subject]:
     """
     Open a source tree, with those of the packages that it holds.
 
@@ -71,13 +72,14 @@ def tree(directory: Path, packages: Iterable[str], versions: Versions) -> list[S
 
     """
     found, faults = [], []
+    option = f"--path {shlex.quote(str(directory))}"
     for package in packages:
         try:
-            found.append(_local(open_tree(directory, package), package, versions))
+            found.append(_local(open_tree(directory, package), package, versions, option))
         except UpstreamError as error:
             faults.append(error)
     if not found:
-        raise faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
+        raise _nothing_in(directory, faults, packages)
     return found
 
 
@@ -93,11 +95,23 @@ def archive(file: Path, versions: Versions) -> list[Subject]:
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
     source = open_sdist(file) if file.name.endswith(SUFFIXES) else open_wheel(file)
-    return [_local(source, file.name.partition("-")[0], versions)]
+    option = f"--wheel {shlex.quote(str(file))}"
+    return [_local(source, file.name.partition("-")[0], versions, option)]
 
 
-def _local(source: Source, package: str, versions: Versions) -> Subject:
+def _nothing_in(
+    directory: Path, faults: list[UpstreamError], packages: Sequence[str]
+) -> UpstreamError:
+    if len(faults) > 1:
+        names = ", ".join(packages)
+        fault = f"found none of {names}, expected one at least"
+        return UpstreamError(f"the tree at {directory}: {fault}")
+    return faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
+
+
+def _local(source: Source, package: str, versions: Versions, option: str = "") -> Subject:
     project = canonical(package)
     found = versions.believed(package) or Found(project, source.version or "nothing", source.name)
     _ = found.counts_as  # raises, and says what to set
-    return Subject(f"{project} {found.version}", project, found.version, lambda: source)
+    name = f"{project} {found.version}"
+    return Subject(name, project, found.version, lambda: source, option=option)

@@ -40,6 +40,7 @@ class Subject:
         source: opens its files, when they are asked for.
         kept: where its facts are kept, and by which name; None for what may change under it.
         is_local: whether all its files are at hand.
+        option: what a command line says to ask for it alone; '' for what is installed.
 
     """
 
@@ -52,11 +53,13 @@ class Subject:
         kept: tuple[Kept, str] | None = None,
         *,
         is_local: bool = True,
+        option: str = "",
     ) -> None:
         self.name = name
         self.project = project
         self.version = version
         self.is_local = is_local
+        self.option = option
         self._open = source
         self._kept = kept
         self._facts: dict[Target, Facts] = {}
@@ -227,6 +230,7 @@ def of_release(release: Release, kept: Kept) -> Subject:
         lambda: release.source,
         (kept, sha256) if sha256 else None,
         is_local=False,
+        option=f"--releases '{release.project}=={release.version}'",
     )
 
 

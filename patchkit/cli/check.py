@@ -10,11 +10,13 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import offline_option, patches_option
 from patchkit.cli.progress import progress
+from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from patchkit.check.findings import Report
+    from patchkit.registry import Row
 
 _FORMATS = ("table", "json", "github", "markdown", "html")
 _FINDINGS = 1
@@ -79,6 +81,7 @@ def command(
         subjects = look.open_releases(wanted, rows, library)
         known = look.all_versions(subjects, library)
         found = Check(rows, subjects, reviewed, known).run(told)
+        _refuse_what_no_row_is_about(found, rows)
         report = Report(found.releases, [*faults, *found.findings], found.grid)
         diffs = differences(rows, subjects, reviewed) if form == "html" else {}
     if form == "table":
@@ -89,6 +92,21 @@ def command(
     else:
         _write(_text(report, form, diffs), output)
     return 0 if report.is_fine else _FINDINGS
+
+
+def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
+    """Releases of something else (`vllm-ascend` for `vllm`) would pass for checked."""
+    from patchkit.check.codes import RELEASE_UNREADABLE  # noqa: PLC0415 - late, as above
+    from patchkit.check.ranges import packages_of  # noqa: PLC0415
+
+    unread = any(one.code is RELEASE_UNREADABLE for one in found.findings)
+    if not found.releases or not rows or unread or any(found.grid.values()):
+        return
+    projects = ", ".join(dict.fromkeys(one.partition(" ")[0] for one in found.releases))
+    raise UpstreamError(
+        f"no patch that is checked has to do with {projects}, expected releases of "
+        f"{', '.join(packages_of(rows))}"
+    )
 
 
 def _text(report: Report, form: str, diffs: Mapping[tuple[str, str], str]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from patchkit.scaffold.found import Found
     from patchkit.scaffold.place import Place
     from patchkit.scaffold.planning import Plan, Wish
+    from patchkit.upstream.reading.releases import Library
 
 _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")
 
@@ -80,17 +81,19 @@ def command(
     from patchkit.cli.look import Wanted  # noqa: PLC0415
     from patchkit.scaffold.planning import Wish  # noqa: PLC0415
     from patchkit.scaffold.writing import write  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     wanted = Wanted(releases, path, wheel)
     wanted.check()
     place = _place(pack)
     _refuse_taken(name, packs)
-    founds = _look_up(targets, wanted, offline=offline)
     wish = Wish(name, kind, [Role(one) for one in roles], body, releases)
-    found = _planned(wish, founds, place, Path(tests), no_row=no_row)
-    if not dry_run:
-        write(found.files)
-    data = new_facts(found, founds, Settings.read(), written=not dry_run)
+    with Library(offline=offline, notice=say) as library:  # a plan reads more of the releases
+        founds = _look_up(targets, wanted, library)
+        found = _planned(wish, founds, place, Path(tests), no_row=no_row)
+        if not dry_run:
+            write(found.files)
+        data = new_facts(found, founds, Settings.read(), written=not dry_run)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 
@@ -125,16 +128,15 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
         raise click.UsageError(f"a patch of pack {rows[name].pack} is named {name!r} already")
 
 
-def _look_up(targets: tuple[str, ...], wanted: Wanted, *, offline: bool) -> list[Found]:
+def _look_up(targets: tuple[str, ...], wanted: Wanted, library: Library) -> list[Found]:
     from patchkit.check.subjects import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.history import parse_target  # noqa: PLC0415
     from patchkit.scaffold.found import find  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     places = list(dict.fromkeys(map(parse_target, targets)))
     packages = list(dict.fromkeys(one.module.partition(".")[0] for one in places))
-    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+    with progress("reading releases") as told:
         subjects = look.open_packages(wanted, packages, library)
         for fault in learn_all(subjects, lambda _: places, told).values():
             raise fault

@@ -113,7 +113,7 @@ def _grid(project: str, releases: Sequence[str], states: Mapping[str, Mapping[st
 
 
 def groups(report: Report) -> dict[str, list[Group]]:
-    """Fold findings, by the names of patches, '' first; the worst come first in each."""
+    """Fold findings, by patches as the grid has them, '' first; the worst come first in each."""
     same: dict[tuple[str, ...], list[Finding]] = {}
     for one in report.findings:
         same.setdefault((one.patch, one.code.code, one.target, one.message, one.fix), []).append(
@@ -127,7 +127,8 @@ def groups(report: Report) -> dict[str, list[Group]]:
         found.setdefault(alike[0].patch, []).append(Group(alike[-1], releases))
     for some in found.values():
         some.sort(key=lambda one: _ORDER[one.finding.severity])
-    return dict(sorted(found.items(), key=lambda item: item[0] != ""))
+    order = {patch: number for number, patch in enumerate(["", *report.grid])}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def spans(releases: Iterable[str], report: Report) -> str:

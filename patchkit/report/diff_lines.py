@@ -15,7 +15,7 @@ _STYLES = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "ba
 
 
 def print_lines(lines: Iterable[str], out: Console) -> None:
-    """Print the lines of a unified diff."""
+    """Print the lines of a unified diff, each whole, so that it can be copied and applied."""
     for line in lines:
         style = next((style for mark, style in _STYLES.items() if line.startswith(mark)), "")
-        out.print(Text(line, style=style))
+        out.print(Text(line, style=style), soft_wrap=True)

@@ -170,6 +170,7 @@ def test_a_pack_that_is_not_there_is_refused() -> None:
     [
         ("1 / 0", "ZeroDivisionError"),
         ("def broken(", "SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
         (pack_source(row_source(rolls="()")), "unexpected keyword argument 'rolls'"),
         (f"{VOCABULARY}PATCHES = (Patch(name='x'),)", "missing"),
         (f"{VOCABULARY}PATCHES = (Replace('m:f'),)", "missing 1 required"),
@@ -184,6 +185,14 @@ def test_a_pack_that_fails_on_import_is_refused(
     assert (error.pack, error.field) == ("broken_pack", "import")
     assert found in error.found
     assert error.expected == "a package that can be imported"
+
+
+def test_a_pack_that_is_not_there_says_how_it_is_found(write_pack: Callable[..., Path]) -> None:
+    """Only where the pack itself is missing; what it imports in vain is another matter."""
+    write_pack("there", "import nowhere_at_all")
+    assert "PYTHONPATH" not in refusal("there").expected
+    for name in ("nowhere_pack", "nowhere_pack.patches"):
+        assert refusal(name).expected.endswith("installed or in a folder of PYTHONPATH")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +219,23 @@ def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -
     """What an older release has and the newest lacks is followed."""
     said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
     assert "moved to up.late:gone" in said
+
+
+def test_a_refusal_that_reads_more_of_an_index_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a target went is kept in the cache, which is still open then."""
+    wheel = next((tmp_path / "wheels").glob("up-1.2-*"))
+    page = tmp_path / "simple" / "up" / "index.html"
+    page.parent.mkdir(parents=True)
+    mark = sha256(wheel.read_bytes()).hexdigest()
+    page.write_text(f'<a href="{wheel.as_uri()}#sha256={mark}">{wheel.name}</a>')
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", page.parents[1].as_uri())
+    said = refusal(capsys, "p", "--target", "up.mod:gone")
+    assert "up.mod:gone is not in up 1.2" in said
+    assert said.count("\n") == 1
 
 
 def test_the_range_is_that_of_the_releases(capsys: pytest.CaptureFixture[str]) -> None:

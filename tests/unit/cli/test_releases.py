@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -91,6 +93,7 @@ def test_check_of_a_tree_and_of_a_wheel(
     [
         (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
         (["check", "--path", "none"], "found no up"),
+        (["lock", "--path", "none"], "found no up"),
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
@@ -127,7 +130,12 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert answer(capsys, *words, "--check", code=0)["changed"] is False
     data = answer(capsys, "check", "--releases", "up<3", code=1)
     assert data["grid"]["p"] == {"up 1.0": "ok", "up 2.0": "drift"}
-    assert [one["code"] for one in data["findings"]] == ["PK201"]
+    (finding,) = data["findings"]
+    assert finding["code"] == "PK201"
+    assert finding["fix"].endswith("then patchkit lock p --releases 'up==2.0'")
+    assert main(shlex.split(finding["fix"].partition("then patchkit ")[2])) == 0
+    capsys.readouterr()
+    answer(capsys, "check", "--releases", "up<3", code=0)
     main(["lock", "--releases", "up<3"])
     assert answer(capsys_cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
 
@@ -188,3 +196,41 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     assert "first release of p" in data["releases"][0]["cases"]
     assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
+
+
+def test_a_tree_without_any_of_the_packages_names_them_all(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody is led to look for the one package that happened to be asked for first."""
+    world.pack(
+        row("p", "patch_p", "Wrap('up.mod:f', by='w')", requires="('up',)"),
+        row("q", "patch_p", "Wrap('more.mod:f', by='w')", requires="('more',)"),
+        patch_p=BODY,
+    )
+    assert main(["check", "--path", str(tmp_path / "none")]) == 2
+    assert "found none of up, more, expected one at least" in capsys.readouterr().err
+
+
+def test_releases_of_something_else_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What no patch has to do with would else pass for checked."""
+    with zipfile.ZipFile(tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("down/__init__.py", "")
+        wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
+    assert main(["check", "--releases", "down"]) == 2
+    assert "has to do with down, expected releases of up" in capsys.readouterr().err
+
+
+def test_drift_in_a_tree_names_the_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be locked is what was looked at, not what is installed."""
+    assert main(["lock", "--releases", "up==1.0"]) == 0
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
+    (tmp_path / "a tree" / "up").mkdir(parents=True)
+    (tmp_path / "a tree" / "up" / "__init__.py").touch()
+    (tmp_path / "a tree" / "up" / "mod.py").write_text(NEW)
+    capsys.readouterr()
+    (finding,) = answer(capsys, "check", "--path", "a tree", code=1)["findings"]
+    assert finding["fix"].endswith("then patchkit lock p --path 'a tree'")

@@ -56,6 +56,13 @@ def test_the_worst_comes_first() -> None:
     assert [one.finding.code.code for one in groups["a"]] == ["PK101", "PK304"]
 
 
+def test_patches_come_as_in_the_grid() -> None:
+    """A finding about a pack, which is found first, does not bring its patch to the top."""
+    found = [finding("PK511", patch="two"), finding(patch="one"), finding("PK901")]
+    report = Report(["vllm 0.9.0"], found, {"one": {}, "two": {}})
+    assert list(view.groups(report)) == ["", "one", "two"]
+
+
 def test_no_control_character_is_printed() -> None:
     """Escape sequences, and what turns text round, are spelt out."""
     text = view.printable(HOSTILE + "\u202e\udc80")
