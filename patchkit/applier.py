@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit import rebind
 from patchkit.apply import apply_group, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
+from patchkit.drift import UNREADABLE
 from patchkit.errors import ApplyError, DriftError, OverwrittenError
 from patchkit.main_copy import apart, body_for
 from patchkit.overwrites import copies_that_came_back, stranger_at
@@ -287,8 +288,15 @@ class Applier:
         if name not in self._unreviewed:
             self._unreviewed[name] = words
             self._ledger.note("unreviewed", name=name, reason=words)
-            hint = f"see 'patchkit diff {name}', then 'patchkit lock {name}'"
+            self._warn(name, words)
+
+    def _warn(self, name: str, words: str) -> None:
+        if not words.startswith(UNREADABLE):
+            hint = f"see 'patchkit diff {name} --here', then 'patchkit lock {name}'"
             self._ledger.say("warning", f"{name}: {words}; {hint}")
+        elif ("", words) not in self._told:  # once for all patches that it would speak of
+            self._told.add(("", words))
+            self._ledger.say("warning", words)
 
     def _is_selected(self, other: State, beside: State) -> bool:
         """Whether a row is there too; beside one that was asked for, whatever else is for here."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from patchkit.target import Target
     from patchkit.upstream.here import Here
 
+UNREADABLE = "what was reviewed cannot be read"
+
 
 class Drift:
     """
@@ -106,7 +108,7 @@ class Drift:
         try:
             found = self.verdicts(row, changes)
         except LockError as error:
-            return f"what was reviewed cannot be read: {error}"
+            return f"{UNREADABLE}: {error}"
         finally:
             if "_here" in vars(self):
                 self._here.rest()  # a process that lives for weeks needs no syntax trees

@@ -126,7 +126,7 @@ def _import_pack(name: str) -> ModuleType:
     except PatchkitError:
         raise
     except (Exception, SystemExit) as error:
-        found = f"{type(error).__name__}: {error}"
+        found = f"{type(error).__name__}: {error}{_line_of(name, error)}"
         expected = "a package that can be imported"
         if isinstance(error, ModuleNotFoundError) and error.name in _and_parents(name):
             expected += ", installed or in a folder of PYTHONPATH"
@@ -136,6 +136,18 @@ def _import_pack(name: str) -> ModuleType:
 def _and_parents(name: str) -> set[str]:
     parts = name.split(".")
     return {".".join(parts[: at + 1]) for at in range(len(parts))}
+
+
+def _line_of(pack: str, error: BaseException) -> str:
+    """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
+    folder, found = f"/{pack.replace('.', '/')}/", ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if folder in file:
+            found = f" ({file.rpartition(folder)[2]}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return found
 
 
 def _roles(pack: str, patch: Patch) -> frozenset[Role]:

@@ -120,7 +120,9 @@ def _check_roles(pack: str, patch: Patch) -> None:
 
 
 def _check_changes(pack: str, patch: Patch) -> None:
-    if not isinstance(patch.changes, (tuple, list)) or not patch.changes:
+    if patch.changes in ((), []):
+        _refuse(pack, patch.name, "changes", "none", "at least one change, such as Replace(…)")
+    if not isinstance(patch.changes, (tuple, list)):
         _refuse(pack, patch.name, "changes", _show(patch.changes), "a tuple of changes")
     for number, change in enumerate(patch.changes):
         field = f"changes[{number}]"

@@ -130,8 +130,7 @@ class Check:
             yield Finding(codes.UNREVIEWED, message, fix, *where)
         elif mark not in known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            diff = f"patchkit diff {row.name} --to {subject.version}"
-            fix = f"{diff}, then {_lock(row, subject)}"
+            fix = f"{_diff(row, subject)}, then {_lock(row, subject)}"
             yield Finding(codes.DRIFT, message, fix, *where)
 
     def _order(self) -> Iterator[Finding]:
@@ -183,6 +182,12 @@ def _imported(
         several[0].line,
         names,
     )
+
+
+def _diff(row: Row, subject: Subject) -> str:
+    """Write the command that shows what this release has."""
+    release = subject.option or "--here" if subject.is_local else f"--to {subject.version}"
+    return f"patchkit diff {row.name} {release}"
 
 
 def _lock(row: Row, subject: Subject) -> str:

@@ -12,6 +12,9 @@ from patchkit.cli.options import format_option, offline_option, patches_option
 @click.argument("name")
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
+@click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
+@click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
+@click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what the pack brings.")
 @click.option("--side-by-side", is_flag=True, help="In two columns, on a wide terminal.")
 @offline_option
@@ -21,6 +24,9 @@ def command(
     name: str,
     old: str | None,
     new: str | None,
+    here: bool,
+    path: str | None,
+    wheel: str | None,
     lock: str | None,
     side_by_side: bool,
     offline: bool,
@@ -34,6 +40,7 @@ def command(
     Examples:
       patchkit diff my-patch                        since the last review
       patchkit diff my-patch --from 0.31.0 --to 0.33.0
+      patchkit diff my-patch --here                 to what runs here
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.choosing import ends  # noqa: PLC0415 - late: the help needs none of it
@@ -45,11 +52,16 @@ def command(
     from patchkit.requirements import canonical  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
+    if sum(map(bool, (new, here, path, wheel))) > 1:
+        raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
     (row,), _ = look.rows_of(packs, [name])
     reviewed = look.locks_of(lock).of_all([row])
     package = packages_of([row])[0]
     with Library(offline=offline, notice=say) as library:
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
+        if here or path or wheel:
+            wanted = look.Wanted(path=path, wheel=wheel)
+            last = look.open_packages(wanted, [package], library)[0]
         places = [one.place for one in row.patch.changes if package_of(one) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
     if form == "json":

@@ -63,6 +63,8 @@ def command(
         say(f"not looked at: {fault}")
     written = old != new and not dry
     data = lock_facts(file, old, new, written=written)
+    if written:
+        write_lock(file, new)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 
@@ -72,8 +74,6 @@ def command(
         from patchkit.report.diff_lines import print_lines  # noqa: PLC0415
 
         print_lines(data["diff"], console())
-    if written:
-        write_lock(file, new)
     say(f"{file}: {_said(old != new, dry=dry)}")
     return _FINDINGS if faults or (dry and old != new) else 0
 

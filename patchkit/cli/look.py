@@ -129,12 +129,11 @@ def lock_to_write(file: str | None, rows: Sequence[Row]) -> tuple[Path, list[Row
         its own from elsewhere, which is for its authors to keep.
 
     """
-    named = file or Settings.read().lock
-    if named:
-        return Path(named), list(rows)
-    locks = Locks()
+    named, locks = file or Settings.read().lock, Locks()
     own = {row.pack: locks.own(row.pack) for row in rows}
     ours = [row for row in rows if _is_ours(own[row.pack])]
+    if named:
+        return Path(named), ours
     files = {found for row in ours if (found := own[row.pack])}
     return files.pop() if len(files) == 1 else Path(NAME), ours
 

@@ -30,7 +30,9 @@ def command(
     names: tuple[str, ...], releases: str, offline: bool, packs: tuple[str, ...], form: str
 ) -> int:
     """
-    Choose the fewest releases that show every range's ends and every source of every target.
+    Choose the fewest releases that a CI matrix should cover.
+
+    They show both ends of every range, and every source that a target has had in it.
 
     \b
     Examples:

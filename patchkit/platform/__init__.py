@@ -62,7 +62,7 @@ PATCHES = (
     Patch(
         name="ray-actors-carry-patchkit",
         body="patch_actor",
-        requires=("vllm>=0.7,<0.34", "ray"),
+        requires=("vllm>=0.7,<0.34", "ray>=2.9,<3"),
         roles=frozenset(Role),
         changes=(Wrap("ray.actor:ActorClass._remote", by="with_patchkit"),),
         why=(

@@ -43,7 +43,7 @@ def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[s
     assert load("up.mod").function() == ("by", "newer")
     told = capsys.readouterr().err
     assert told.count("up.mod:function has another source") == 1
-    assert "'patchkit diff p', then 'patchkit lock p'" in told
+    assert "'patchkit diff p --here', then 'patchkit lock p'" in told
     (note,) = (one for one in session.journal.entries if one["event"] == "unreviewed")
     assert note["name"] == "p"
     assert "has another source" in note["reason"]

@@ -172,6 +172,7 @@ def test_a_pack_that_is_not_there_is_refused() -> None:
         ("def broken(", "SyntaxError"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         (pack_source(row_source(rolls="()")), "unexpected keyword argument 'rolls'"),
+        (f"{VOCABULARY}\n\nROW = Patch(rolls=1)", " (__init__.py, line 4)"),
         (f"{VOCABULARY}PATCHES = (Patch(name='x'),)", "missing"),
         (f"{VOCABULARY}PATCHES = (Replace('m:f'),)", "missing 1 required"),
     ],

@@ -46,7 +46,7 @@ def refusal(**fields: Any) -> DeclarationError:
         ("roles", "main", "str 'main'", "some of 'main'"),
         ("roles", set(), "set()", "some of 'main'"),
         ("roles", 3, "int 3", "some of 'main'"),
-        ("changes", (), "tuple ()", "a tuple of changes"),
+        ("changes", (), "none", "at least one change, such as Replace(…)"),
         ("changes", Replace("m:f", by="g"), "Replace(", "a tuple of changes"),
         ("changes", None, "nothing", "a tuple of changes"),
         ("after", "other", "str 'other'", TEXTS),

@@ -167,6 +167,24 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     assert "+    return [alpha - one" in capsys.readouterr().out
 
 
+def test_diff_to_what_is_no_release(
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is installed here, a tree and a wheel, each in place of the newest release."""
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=2.0")
+    world.module("up.mod", NEW)
+    wheel = next((tmp_path / "wheels").glob("up-2.0-*.whl"))
+    for words in (["--here"], ["--path", str(tmp_path)], ["--wheel", str(wheel)]):
+        asked = ["diff", "p", "--from", "1.0", *words]
+        (one,) = answer(capsys, *asked, code=0)["targets"]
+        assert "+    return [alpha - one for one in beta]" in one["diff"]
+    assert main(["diff", "p", "--here", "--to", "2.0"]) == 2
+    assert "expected one of them at most" in capsys.readouterr().err
+
+
 def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:
     """Without `--from` it says what has to be reviewed."""
     main(["lock", "--releases", "up==2.0"])
