@@ -52,13 +52,11 @@ def command(
 
     wanted = look.Wanted(releases, path, wheel)
     wanted.check()
-    rows, _ = look.rows_of(packs, names)
-    file, ours = look.lock_to_write(lock, rows)
-    if names:
-        ours = list(rows)
+    rows = look.ours(look.rows_of(packs, names)[0], names)
+    file = look.lock_to_write(lock, rows)
     old = read_lock(file)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        new, faults = accept(old, ours, look.open_releases(wanted, ours, library), told)
+        new, faults = accept(old, rows, look.open_releases(wanted, rows, library), told)
     for fault in faults.values():
         say(f"not looked at: {fault}")
     written = old != new and not dry

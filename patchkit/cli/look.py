@@ -119,23 +119,30 @@ def locks_of(file: str | None) -> Locks:
     return Locks(named, Path())
 
 
-def lock_to_write(file: str | None, rows: Sequence[Row]) -> tuple[Path, list[Row]]:
+def ours(rows: Sequence[Row], names: Collection[str]) -> list[Row]:
     """
-    Choose where reviews are recorded, and of which rows where nobody has named any.
+    Choose the rows that whoever works in this directory looks after: those that are named.
+
+    Where none is, those whose pack brings no lock of its own from elsewhere, which its authors
+    keep; all of them where that leaves none.
+    """
+    own = [row for row in rows if names or _is_ours(Locks().own(row.pack))]
+    return own or list(rows)
+
+
+def lock_to_write(file: str | None, rows: Iterable[Row]) -> Path:
+    """
+    Choose where reviews are recorded.
 
     Returns:
-        The file: the one that is named; that of the rows' packs, where they share one that lies
-        below this directory; or the one here. And the rows: those whose pack brings no lock of
-        its own from elsewhere, which is for its authors to keep.
+        The file that is named; that of the rows' packs, where they share one that lies below this
+        directory; or the one here.
 
     """
-    named, locks = file or Settings.read().lock, Locks()
-    own = {row.pack: locks.own(row.pack) for row in rows}
-    ours = [row for row in rows if _is_ours(own[row.pack])]
-    if named:
-        return Path(named), ours
-    files = {found for row in ours if (found := own[row.pack])}
-    return files.pop() if len(files) == 1 else Path(NAME), ours
+    if named := file or Settings.read().lock:
+        return Path(named)
+    files = {found for row in rows if (found := Locks().own(row.pack)) and _is_ours(found)}
+    return files.pop() if len(files) == 1 else Path(NAME)
 
 
 def _is_ours(file: Path | None) -> bool:

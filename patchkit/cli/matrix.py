@@ -32,7 +32,8 @@ def command(
     """
     Choose the fewest releases that a CI matrix should cover.
 
-    They show both ends of every range, and every source that a target has had in it.
+    They show both ends of every range, and every source that a target has had in it. Patches of a
+    pack that brings a lock from elsewhere, such as patchkit's own, are counted if they are named.
 
     \b
     Examples:
@@ -46,7 +47,7 @@ def command(
     from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    rows, _ = look.rows_of(packs, names)
+    rows = look.ours(look.rows_of(packs, names)[0], names)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = on_index(releases, library)
         found, faults = cases(rows, subjects, told)
