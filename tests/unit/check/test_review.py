@@ -48,3 +48,17 @@ def test_what_was_reviewed_elsewhere_stays(world: World) -> None:
     lock, _ = accept(stale, rows, releases(1, 2, 3, 4))
     assert spans(lock) == ["up 1.0 - 2.0", "up 3.0 - 4.0"]
     assert list(lock.entries["p"]) == ["up.mod:f"]
+
+
+def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
+    """Within a run of releases, and from one review to the next."""
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")
+    rows = read_pack("pack")
+    texts = ("def f(): return 1", "def f(): return 1  # one", "def f():\n    return 1")
+    one, two, three = (subject(f"{at}.0", mod=text) for at, text in enumerate(texts, start=1))
+    lock, _ = accept(Lock(), rows, [one, two])
+    (span,) = lock.spans("p", "up.mod:f")
+    assert len(span.wordings) == 2
+    lock, _ = accept(lock, rows, [two, three])
+    (span,) = lock.spans("p", "up.mod:f")
+    assert (str(span)[18:], len(span.wordings)) == ("up 1.0 - 3.0", 3)

@@ -12,6 +12,7 @@ from check.released import no_own_packs, write_wheels
 from packages import row, world
 
 from patchkit.cli import main
+from patchkit.lock import Lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,6 +152,30 @@ def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
     for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
         assert main(words) == 2
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
+
+
+def test_packs_that_are_kept_elsewhere_are_their_authors(
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`lock` and `matrix` leave them out unless they are named; a lock below here is one's own."""
+    theirs = "Wrap('up.mod:f', by='w')"
+    world.pack(row("q", "patch_b", theirs, requires="('up>=1,<3',)"), name="their", patch_b=BODY)
+    (tmp_path / "work").mkdir()
+    write_lock(tmp_path / "their" / "patchkit.lock", Lock({"q": {}}))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack,their")
+    monkeypatch.chdir(tmp_path / "work")
+    spans = answer(capsys, "lock", "--releases", "up<3", code=0)["spans"]
+    assert {span["patch"] for span in spans} == {"p"}
+    shown = answer(capsys, "matrix", "--releases", "up", code=0)
+    assert "of q" not in json.dumps(shown)
+    named = answer(capsys, "lock", "q", "--releases", "up<3", code=0)
+    assert {span["patch"] for span in named["spans"]} == {"p", "q"}
+    monkeypatch.chdir(tmp_path)
+    named = answer(capsys, "lock", "q", "--releases", "up<2", code=0)
+    assert named["file"].endswith("their/patchkit.lock")
 
 
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
