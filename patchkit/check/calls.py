@@ -48,12 +48,14 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
     """
     called = _inspected(ours)
     names = {one.name for one in theirs.parameters}
+    named = {one.name for one in theirs.parameters if one.kind != POSITIONAL_ONLY}
+    elsewhere = named & {one.name for one in ours.parameters}
     for args, kwargs in _calls(theirs):
         try:
             bound = called.bind(*args, **{name: name for name in kwargs})
         except TypeError as error:
             return f"{error}, when called as f({_words(args, kwargs)})"
-        swapped = _swapped(bound.arguments, names)
+        swapped = _swapped(bound.arguments, names, elsewhere)
         if swapped:
             return f"{swapped}, when called as f({_words(args, kwargs)})"
     return None
@@ -91,9 +93,12 @@ def _passings(parameters: Sequence[Parameter]) -> Iterator[tuple[list[str], list
         yield [one.name for one in places[:count]], [*by_name, *names]
 
 
-def _swapped(arguments: dict[str, object], names: set[str]) -> str:
+def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str]) -> str:
+    """Find what arrives under a name that upstream has for something else, or we have for it."""
     for parameter, passed in arguments.items():
-        if isinstance(passed, str) and passed != parameter and parameter in names:
+        if not isinstance(passed, str) or passed == parameter:
+            continue
+        if parameter in names or passed in elsewhere:
             return f"{passed!r} arrives as {parameter!r}"
     return ""
 

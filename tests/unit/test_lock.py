@@ -33,7 +33,7 @@ b
       written 0000000000000000 1111111111111111
 """
 
-MARKS = st.text("0123456789abcdef", min_size=16, max_size=16)
+MARKS = st.integers(0, (1 << 64) - 1).map(lambda number: f"{number:016x}")
 VERSIONS = st.from_regex(r"[0-9]\.[0-9]{1,2}(\.post[0-9])?", fullmatch=True)
 PROJECTS = st.sampled_from(["vllm", "ray", "torch-npu"])
 WORDINGS = st.lists(MARKS, max_size=12).map(tuple)

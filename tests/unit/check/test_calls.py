@@ -4,7 +4,7 @@ import ast
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from patchkit.check.calls import refused_call, takes_wrapped
@@ -33,6 +33,8 @@ def signature(text: str) -> Signature:
         ("a", "x=1", "unexpected keyword argument 'a'"),
         ("a", "a, /", "'a'"),
         ("a, b", "b, a", "arrives as"),
+        ("b=0, d=0", "b=0, a=0, *, d=0", "'d' arrives as 'a'"),
+        ("a, /, b", "x, b, a=0", ""),
         ("a, *rest", "a", "too many positional arguments"),
         ("a, **more", "a", "unexpected keyword argument 'more_keywords'"),
         ("k", "*, k", "too many positional arguments"),
@@ -59,6 +61,7 @@ def parameters(draw: st.DrawFn) -> str:
 
 
 @given(parameters(), parameters())
+@example("b=0, d=0", "b=0, a=0, *, d=0")
 def test_agrees_with_python(theirs: str, ours: str) -> None:
     """Where no fault is found, every call that the one takes, the other takes."""
     if refused_call(signature(theirs), signature(ours)) is not None:
