@@ -34,14 +34,12 @@ b
 """
 
 MARKS = st.integers(0, (1 << 64) - 1).map(lambda number: f"{number:016x}")
-VERSIONS = st.from_regex(r"[0-9]\.[0-9]{1,2}(\.post[0-9])?", fullmatch=True)
+VERSIONS = st.sampled_from(["0.1", "0.10.1", "0.10.2.post1", "2.60.0", "7"])
 PROJECTS = st.sampled_from(["vllm", "ray", "torch-npu"])
 WORDINGS = st.lists(MARKS, max_size=12).map(tuple)
 SPANS = st.builds(Span, MARKS, PROJECTS, VERSIONS, VERSIONS, WORDINGS)
 TARGETS = st.dictionaries(st.sampled_from(["a.b:c", "a:T['k']", "a:C.f"]), st.lists(SPANS))
-LOCKS = st.builds(
-    Lock, st.dictionaries(st.from_regex(r"[a-z]+(-[a-z]+)?", fullmatch=True), TARGETS)
-)
+LOCKS = st.builds(Lock, st.dictionaries(st.sampled_from(["a", "a-b", "ray-worker", "z9"]), TARGETS))
 
 
 def test_the_file_is_sorted_and_small() -> None:
