@@ -25,6 +25,8 @@ MAX_ENTRIES = 10_000
 _ROOM_FOR_FULL = 100
 """For the line that says that there is no more."""
 
+_VERIFIED = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
+
 
 class Journal:
     """
@@ -60,6 +62,26 @@ class Journal:
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._size = 0
         self._is_full = self._is_torn = self._has_told = False
+        self.looked_at: float | None = None
+        self._verified: int | None = None
+
+    def verified(self) -> None:
+        """
+        Note that the process has looked, just now, at what it applied.
+
+        It is one line, always as long, which each look writes over: the journal does not grow.
+        """
+        moment = time.time()
+        self.looked_at = moment
+        if self.directory is None:
+            return
+        line = _VERIFIED.format(moment, os.getpid()).encode()
+        path = f"{self.directory}/{self._name}"
+        if self._verified is not None and _overwrite(path, self._verified, line):
+            return
+        if not self._is_full:
+            self._append(self.directory, line)
+            self._verified = self._size - len(line)
 
     def _append(self, directory: str, line: bytes) -> None:
         if self._size + len(line) > MAX_BYTES - _ROOM_FOR_FULL:
@@ -85,6 +107,22 @@ def _append_to(path: str, line: bytes) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         return os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def _overwrite(path: str, at: int, line: bytes) -> bool:
+    """Write a line over an earlier one like it; False where that is not there."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        there = os.pread(fd, len(line), at)
+        same = len(there) == len(line) and there[:25] == line[:25] and there.endswith(b"\n")
+        return same and os.pwrite(fd, line, at) == len(line)
+    except OSError:
+        return False
     finally:
         os.close(fd)
 

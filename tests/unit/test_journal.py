@@ -74,6 +74,39 @@ def test_what_json_cannot_hold_is_written_as_text(tmp_path: Path) -> None:
     assert lines(tmp_path)[0][0]["thing"] == repr(object)
 
 
+def test_looks_are_one_line(tmp_path: Path) -> None:
+    """Each writes over the one before, among other lines; the time is that of the last."""
+    journal = Journal(str(tmp_path))
+    journal.write("armed")
+    for number in range(5):
+        journal.verified()
+        journal.write("event", number=number)
+    (found,) = lines(tmp_path)
+    assert [line["event"] for line in found] == ["armed", "verified", *["event"] * 5]
+    assert found[1]["time"] == pytest.approx(journal.looked_at, abs=1e-3)
+    assert found[1]["time"] >= found[-2]["time"]
+
+
+def test_a_look_writes_over_nothing_else(tmp_path: Path) -> None:
+    """Where its line is gone, it begins another, and where a link stands it follows none."""
+    journal = Journal(str(tmp_path / "journal"))
+    journal.write("armed")
+    journal.verified()
+    (file,) = (tmp_path / "journal").iterdir()
+    kept = tmp_path / "kept"
+    file.rename(kept)
+    text = kept.read_text()
+    file.symlink_to(kept)
+    journal.verified()
+    assert kept.read_text().startswith(text)
+    torn = kept.read_text().replace("verified", "VERIFIED")
+    kept.write_text(torn)
+    file.unlink()
+    kept.rename(file)
+    journal.verified()
+    assert file.read_text().startswith(torn)
+
+
 def test_a_folder_that_cannot_be_written_is_said_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
