@@ -234,16 +234,40 @@ class Applier:
         body = self._load(group, module)
         if not self._has_no_half_body(group):
             return False  # the body itself asks for the module that it provides
-        if (reason := reason_to_skip(group.row, body)) is not None:
-            self._ledger.set(state, SKIPPED, reason)
+        if (reason := reason_to_skip(group.row.patch, body)) is not None:
+            self._skip(state, reason)
             return False
+        reasons = {place: reason_to_skip(change, body) for place, change in changes}
         unwind(group.undos)  # what the module's last execution left of them
         group.calls.clear()
         group.sites.clear()
-        changes = apart(group, changes, module, state.groups)
-        apply_group(group, changes, module, body, self.sites)
+        wanted = [one for one in changes if reasons[one[0]] is None]
+        apply_group(group, apart(group, wanted, module, state.groups), module, body, self.sites)
         group.done = self._execution(group, module)
-        return True
+        self._tell_left_out(group, changes, reasons)
+        if not wanted:
+            self._skip_if_empty(state, str(reasons[changes[0][0]]))
+        return bool(wanted)
+
+    def _skip(self, state: State, reason: str) -> None:
+        """Skip a row, of which other modules may have changes already: all or none."""
+        errors = self.take_back(state) if any(group.done for group in state.groups) else []
+        self._ledger.set(state, SKIPPED, "; not taken back: ".join([reason, *map(str, errors)]))
+
+    def _skip_if_empty(self, state: State, reason: str) -> None:
+        """Skip a row all of whose changes were left out."""
+        waiting = [one for one in state.groups if one.done is None and self.changes_here(one)]
+        if not waiting and not any(group.undos for group in state.groups):
+            self._ledger.set(state, SKIPPED, f"no change is for here: {reason}")
+
+    def _tell_left_out(
+        self, group: Group, changes: list[tuple[int, Change]], reasons: dict[int, str | None]
+    ) -> None:
+        for place, change in changes:
+            if (reason := reasons[place]) is not None:
+                name, target = group.row.name, str(change.place)
+                self._ledger.note("left-out", name=name, target=target, reason=reason)
+                self._ledger.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
 
     def _load(self, group: Group, module: ModuleType | None) -> ModuleType:
         with self._free:

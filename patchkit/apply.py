@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from patchkit.changes.context import Prepared
     from patchkit.changes.sites import Sites
-    from patchkit.declaration import Change
+    from patchkit.declaration import Change, Patch
     from patchkit.plan import Group
     from patchkit.registry import Row
 
@@ -67,26 +67,26 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
         raise
 
 
-def reason_to_skip(row: Row, body: ModuleType) -> str | None:
+def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
     """
-    Ask the row's `when`.
+    Ask the `when` of a patch or a change.
 
     Raises:
         TargetError: `when` is not there, or its answer is neither True nor a reason.
 
     """
-    if row.patch.when is None:
+    if asked.when is None:
         return None
-    ask = getattr(body, row.patch.when, None)
+    ask = getattr(body, asked.when, None)
     if not callable(ask):
-        raise TargetError(f"when: body {body.__name__} has no function {row.patch.when!r}")
+        raise TargetError(f"when: body {body.__name__} has no function {asked.when!r}")
     answer = ask()
     if answer is True:
         return None
     if isinstance(answer, str) and answer:
         return answer
     raise TargetError(
-        f"when: {row.patch.when}() of {body.__name__} returned {answer!r}, expected True or the "
+        f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
         "reason to skip"
     )
 

@@ -39,11 +39,13 @@ class Change:
             classes. True is for those of the target's own top-level package and of `__main__`;
             names of further packages (`my_plugin`), and of containers that hold a copy
             (`pkg.registry:TABLE`), add to that. False leaves all copies.
+        when: name of a body function that returns True, or the reason to leave this change out.
 
     """
 
     requires: Collection[str] = ()
     rebind: bool | Collection[str] = True
+    when: str | None = None
 
     # The field that holds the target, and whether it must name something inside a module.
     target_field: ClassVar[str] = "target"
@@ -219,6 +221,7 @@ class Patch:
         conflicts: names of patches that must not be selected beside it.
         env: `NAME` or `NAME=value` that must be set.
         when: name of a body function that returns True, or the reason to skip.
+        data: files that decide what the patch does, relative to the pack's folder.
 
     """
 
@@ -235,3 +238,4 @@ class Patch:
     conflicts: Collection[str] = ()
     env: str | None = None
     when: str | None = None
+    data: Collection[str] = ()

@@ -71,9 +71,7 @@ def check_patch(pack: str, patch: Patch) -> None:
     if patch.env is not None:
         _text(pack, name, "env", patch.env, _ENV, "'NAME' or 'NAME=value'")
     if patch.when is not None:
-        if patch.body is None:
-            _refuse(pack, name, "body", "none", f"the module that holds {patch.when!r}")
-        _identifier(pack, name, "when", patch.when)
+        _check_in_body(pack, patch, "when", patch.when)
 
 
 def _match_bodies(pack: str, module: ModuleType, patches: Collection[Patch]) -> None:
@@ -86,8 +84,34 @@ def _match_bodies(pack: str, module: ModuleType, patches: Collection[Patch]) -> 
         if patch.body in declared - there and not _importable(f"{pack}.{patch.body}", folders):
             expected = f"a file {patch.body}.py in the pack"
             _refuse(pack, patch.name, "body", f"{patch.body!r}, which is not there", expected)
+        _check_data(pack, module, patch)
     if loose := sorted(there - declared):
         _refuse(pack, None, "PATCHES", f"no row for {loose[0]}.py", "a row for every body")
+
+
+def _check_data(pack: str, module: ModuleType, patch: Patch) -> None:
+    _names(pack, patch.name, "data", patch.data)
+    for name in patch.data:
+        steps = name.split("/")
+        if not name or not steps[0] or ".." in steps:
+            expected = "a file's path, relative to the pack's folder and inside it"
+            _refuse(pack, patch.name, "data", repr(name), expected)
+        if not _is_file_of(module, name):
+            _refuse(pack, patch.name, "data", f"{name!r}, which is not there", "a file of the pack")
+
+
+def _is_file_of(module: ModuleType, name: str) -> bool:
+    files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
+    if any(map(os.path.isfile, files)):
+        return True
+    read: Any = getattr(module.__loader__, "get_data", None)  # of a zip
+    for file in files if read is not None else ():
+        try:
+            read(file)
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def _has_body(pack: str, patch: Patch) -> bool:
@@ -144,7 +168,10 @@ def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
         found, expected = repr(text), "the name of the module that is run, as in 'python -m NAME'"
         _refuse(pack, patch, f"{field} {change.target_field}", found, expected)
     if change.body_field:
-        _check_body_name(pack, row, f"{field} {change.body_field}", change)
+        name = getattr(change, change.body_field)
+        _check_in_body(pack, row, f"{field} {change.body_field}", name)
+    if change.when is not None:
+        _check_in_body(pack, row, f"{field} when", change.when)
     for name, kind in _FIELDS.get(change.kind, {}).items():
         _check_plain(pack, patch, f"{field} {name}", getattr(change, name), kind)
     _requirements(pack, patch, f"{field} requires", change.requires)
@@ -152,10 +179,10 @@ def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
         _check_rebind(pack, patch, f"{field} rebind", change.rebind)
 
 
-def _check_body_name(pack: str, patch: Patch, field: str, change: Change) -> None:
+def _check_in_body(pack: str, patch: Patch, field: str, name: object) -> None:
     if patch.body is None:
-        _refuse(pack, patch.name, "body", "none", f"the module that holds {change.body_name!r}")
-    _identifier(pack, patch.name, field, getattr(change, change.body_field))
+        _refuse(pack, patch.name, "body", "none", f"the module that holds {name!r}")
+    _identifier(pack, patch.name, field, name)
 
 
 def _check_plain(pack: str, patch: str, field: str, value: Any, kind: type[object]) -> None:

@@ -265,6 +265,17 @@ class Session:
         self._ledger.stop_if_failed(self.states.values(), self.roles)
         self._applier.inspect()
 
+    def look_again(self) -> None:
+        """
+        Look whether what is applied here is intact, and apply what no import has told of.
+
+        Raises:
+            ApplyError: a required patch fails, or somebody has overwritten what one had changed.
+
+        """
+        self._applier.inspect()
+        self._apply_late(self._plan.groups())
+
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()

@@ -68,7 +68,8 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
             yield Finding(code, message, fix, row.name, "", "", file, line)
     if row.patch.body is None:
         return
-    names = [*(one.body_name for one in row.patch.changes), row.patch.when or ""]
+    changes = row.patch.changes
+    names = [*(one.body_name for one in changes), row.patch.when, *(one.when for one in changes)]
     for name in dict.fromkeys(filter(None, names)):
         found = pack.facts(row, name)
         if found.state == "absent":

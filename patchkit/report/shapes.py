@@ -22,6 +22,7 @@ class ChangeShape(TypedDict):
     kind: str
     target: str
     requires: list[str]
+    when: str | None
 
 
 class PatchShape(TypedDict):
@@ -135,6 +136,7 @@ class ShowShape(TypedDict):
     conflicts: list[str]
     env: str | None
     when: str | None
+    data: list[str]
     lock: str | None
 
 

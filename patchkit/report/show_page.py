@@ -63,6 +63,7 @@ def _texts(data: ShowShape) -> Iterator[tuple[str, str]]:
         "conflicts": ", ".join(data["conflicts"]),
         "env": data["env"],
         "when": data["when"],
+        "data": ", ".join(data["data"]),
         "failure": "stops the process" if data["required"] else "is a warning",
         "lock": _near(data["lock"]) if data["lock"] else "none speaks of it: nothing is reviewed",
     }
@@ -100,6 +101,8 @@ def _change_fields(change: FullChangeShape) -> Table:
             table.add_row(label, _field(value))
     for text in change["requires"]:
         table.add_row("requires", text)
+    if change["when"]:
+        table.add_row("when", change["when"])
     if not change["selected"]:
         table.add_row("here", _selected(change["selected"], change["reason"]))
     if change["rebind"] is not True:

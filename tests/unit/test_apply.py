@@ -129,8 +129,8 @@ def test_a_body_is_loaded_once_or_afresh(world: World) -> None:
 def test_when_answers_true_or_a_reason(source: str, reason: str | None) -> None:
     """The row's question to its body."""
     body = module_of(f"def here(): {source}", "body")
-    assert reason_to_skip(row(when="here"), body) == reason
-    assert reason_to_skip(row(), body) is None
+    assert reason_to_skip(row(when="here").patch, body) == reason
+    assert reason_to_skip(row().patch, body) is None
 
 
 @pytest.mark.parametrize("answer", ["None", "False", "''", "1", "[]"])
@@ -138,10 +138,10 @@ def test_when_answers_nothing_else(answer: str) -> None:
     """Falsehood is no reason: the error says what was returned and what is expected."""
     body = module_of(f"def here(): return {answer}", "body")
     with pytest.raises(TargetError, match="expected True or the reason to skip"):
-        reason_to_skip(row(when="here"), body)
+        reason_to_skip(row(when="here").patch, body)
 
 
 def test_when_must_be_there() -> None:
     """A misspelt `when` is named."""
     with pytest.raises(TargetError, match="body body has no function 'here'"):
-        reason_to_skip(row(when="here"), module_of("", "body"))
+        reason_to_skip(row(when="here").patch, module_of("", "body"))

@@ -92,6 +92,7 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
         (Wrap("m:f", by="g", rebind=("a b",)), "changes[1] Wrap rebind", "'a b'", "'package' or"),
         (Wrap("m:f", by="g", requires="ray"), "changes[1] Wrap requires", "str 'ray'", TEXTS),
         (Wrap("m:f", by="g", requires=("=1",)), "changes[1] Wrap requires", "'=1'", REQUIREMENT),
+        (Wrap("m:f", by="g", when="a b"), "changes[1] Wrap when", "'a b'", "an object in the body"),
         (
             Wrap("m:f", by="g", rebind="no"),  # type: ignore[arg-type]
             "changes[1] Wrap rebind",
@@ -121,6 +122,7 @@ def test_a_malformed_change_is_named_with_its_number(
         {"changes": [Replace("m:f", by="g", rebind=("plugin", "m:TABLE"))]},
         {"requires": ("ray[default]>=2.35; python_version >= '3.10'", "vllm==0.*")},
         {"env": "NAME=with = sign", "when": "is_needed"},
+        {"changes": [Edit("m:f", old="a", new="b", when="is_needed")]},
         {"after": {"one"}, "conflicts": frozenset({"two"}), "required": False},
     ],
 )
@@ -215,3 +217,39 @@ def test_a_pack_in_a_zip_is_read(
         file.writestr("zipped_pack/patch_a.py", "")
     monkeypatch.syspath_prepend(str(archive))
     assert [row.body for row in read_pack("zipped_pack")] == ["zipped_pack.patch_a"]
+
+
+def test_the_files_of_a_row_must_be_in_its_pack(write_pack: Callable[..., Path]) -> None:
+    """A file that decides what the patch does is there, in the pack's folder or below it."""
+    folder = write_pack("my_pack", pack_source(row_source(data="('table.json', 'more/b.json')")))
+    (folder / "more").mkdir()
+    (folder / "table.json").touch()
+    error = pack_refusal("my_pack")
+    assert (error.patch, error.field) == ("a-patch", "data")
+    assert error.found == "'more/b.json', which is not there"
+    (folder / "more" / "b.json").touch()
+    (found,) = read_pack("my_pack")
+    assert found.patch.data == ("table.json", "more/b.json")
+
+
+def test_a_file_of_a_row_may_lie_in_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack may be imported from a zip, its files with it."""
+    with zipfile.ZipFile(tmp_path / "packs.zip", "w") as file:
+        file.writestr("zip_pack/__init__.py", pack_source(row_source(data="('t.json',)")))
+        file.writestr("zip_pack/patch_a.py", "")
+        file.writestr("zip_pack/t.json", "")
+    monkeypatch.syspath_prepend(str(tmp_path / "packs.zip"))
+    assert read_pack("zip_pack")[0].patch.data == ("t.json",)
+
+
+@pytest.mark.parametrize("name", ["'/etc/hosts'", "'../a.json'", "'a/../../b'", "''"])
+def test_a_file_outside_of_the_pack_is_refused(write_pack: Callable[..., Path], name: str) -> None:
+    """What lies elsewhere does not come along with the pack."""
+    write_pack("my_pack", pack_source(row_source(data=f"({name},)")))
+    assert "inside it" in pack_refusal("my_pack").expected
+
+
+def test_the_files_of_a_row_are_texts(write_pack: Callable[..., Path]) -> None:
+    """One text alone is a mistake: its letters are no files."""
+    write_pack("my_pack", pack_source(row_source(data="'table.json'")))
+    assert pack_refusal("my_pack").expected == TEXTS

@@ -39,6 +39,7 @@ def show_facts(row: Row, selection: Selection, locks: Locks) -> ShowShape:
         "conflicts": list(patch.conflicts),
         "env": patch.env,
         "when": patch.when,
+        "data": list(patch.data),
         "lock": str(file) if (file := locks.file(row)) else None,
     }
 
@@ -66,7 +67,7 @@ def _full_change(change: Change, versions: Versions, here: Here, review: Review)
 
 def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
     """Return what only this kind declares."""
-    common = {"requires", "rebind", change.target_field, change.body_field}
+    common = {"requires", "rebind", "when", change.target_field, change.body_field}
     names = (field.name for field in dataclasses.fields(change))
     return {name: _plain(getattr(change, name)) for name in names if name not in common}
 

@@ -66,6 +66,7 @@ def change_facts(change: Change) -> ChangeShape:
         "kind": change.kind,
         "target": str(change.place),
         "requires": list(change.requires),
+        "when": change.when,
     }
 
 

@@ -52,7 +52,14 @@ def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
         "body": "my_pack.patch_a",
         "roles": ["main"],
         "requires": ["vllm>=0.11,<0.34"],
-        "changes": [{"kind": "Replace", "target": "upstream.module:function", "requires": []}],
+        "changes": [
+            {
+                "kind": "Replace",
+                "target": "upstream.module:function",
+                "requires": [],
+                "when": None,
+            }
+        ],
         "selected": True,
         "reason": None,
         "why": "what goes wrong",
