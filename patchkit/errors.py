@@ -13,7 +13,7 @@ class PatchkitError(Exception):
 
 
 class SettingsError(PatchkitError):
-    """An environment variable holds something that patchkit cannot read."""
+    """An environment variable, or a project's settings, hold what patchkit cannot read."""
 
 
 class DeclarationError(PatchkitError):

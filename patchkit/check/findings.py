@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from patchkit.check.codes import Code, Severity
 
@@ -69,12 +69,26 @@ class Report:
         findings: in order of patch, target and release.
         grid: for each patch its state in each release; a release that cannot be read, or that a
             patch has nothing to do with, is left out.
+        accepted: findings that a person has looked at, or whose code they ignore; none counts.
 
     """
 
     releases: Sequence[str]
     findings: Sequence[Finding] = ()
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
+    accepted: Sequence[Finding] = ()
+
+    def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:
+        """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
+
+        def is_accepted(one: Finding) -> bool:
+            code = one.code.code
+            names = (f"{code} {name}" for name in (one.target, one.patch) if name)
+            return code in ignore or any(name in accept for name in names)
+
+        accepted = [one for one in self.findings if is_accepted(one)]
+        rest = [one for one in self.findings if not is_accepted(one)]
+        return replace(self, findings=rest, accepted=[*self.accepted, *accepted])
 
     @property
     def is_fine(self) -> bool:

@@ -29,6 +29,7 @@ _FINDINGS = 1
 )
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
+@click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
 @click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what packs bring.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
@@ -46,6 +47,7 @@ def command(
     releases: tuple[str, ...],
     path: str | None,
     wheel: str | None,
+    here: bool,
     lock: str | None,
     output: str | None,
     offline: bool,
@@ -53,9 +55,10 @@ def command(
     form: str,
 ) -> int:
     """
-    Check patches against releases: what is installed, or any others.
+    Check patches against releases: installed ones, or any others.
 
-    Nothing of upstream is imported or installed for that.
+    Nothing of upstream is imported or installed for that. In pyproject.toml, [tool.patchkit] says
+    which `releases` and `packs` by default, and what to `ignore` and `accept`.
 
     \b
     Examples:
@@ -71,8 +74,8 @@ def command(
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    wanted = look.Wanted(releases, path, wheel)
-    wanted.check()
+    wanted = look.Wanted(releases, path, wheel, here).or_of_project()
+    ignore, accept = look.accepted_codes()
     if form == "table" and output is not None:
         raise click.UsageError("--output: expected --format json, github, markdown or html")
     rows, faults = look.rows_of(packs, names)
@@ -83,6 +86,7 @@ def command(
         found = Check(rows, subjects, reviewed, known).run(told)
         _refuse_what_no_row_is_about(found, rows)
         report = Report(found.releases, [*faults, *found.findings], found.grid)
+        report = report.accepting(ignore, accept)
         diffs = differences(rows, subjects, reviewed) if form == "html" else {}
     if form == "table":
         from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed

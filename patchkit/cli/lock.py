@@ -18,6 +18,7 @@ _FINDINGS = 1
 )
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
+@click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
 @click.option("--lock", metavar="FILE", help="Else the one of your pack, or ./patchkit.lock.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
@@ -28,6 +29,7 @@ def command(
     releases: tuple[str, ...],
     path: str | None,
     wheel: str | None,
+    here: bool,
     lock: str | None,
     dry: bool,
     offline: bool,
@@ -50,8 +52,7 @@ def command(
     from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    wanted = look.Wanted(releases, path, wheel)
-    wanted.check()
+    wanted = look.Wanted(releases, path, wheel, here).or_of_project()
     rows = look.ours(look.rows_of(packs, names)[0], names)
     file = look.lock_to_write(lock, rows)
     old = read_lock(file)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from patchkit.check.codes import CODES
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
 from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.environment import Settings
+from patchkit.errors import SettingsError
 from patchkit.locks import NAME, Locks, is_installed
+from patchkit.project import Project
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.versions import Versions
 
@@ -34,12 +38,14 @@ class Wanted(NamedTuple):
         releases: requirements, for an index.
         path: a source tree.
         wheel: a file.
+        here: what is installed, whatever the project's settings say.
 
     """
 
     releases: tuple[str, ...] = ()
     path: str | None = None
     wheel: str | None = None
+    here: bool = False
 
     def check(self) -> None:
         """
@@ -50,21 +56,37 @@ class Wanted(NamedTuple):
 
         """
         if sum(map(bool, self)) > 1:
-            raise click.UsageError("--releases, --path and --wheel: expected one of them at most")
+            named = "--releases, --path, --wheel and --here"
+            raise click.UsageError(f"{named}: expected one of them at most")
+
+    def or_of_project(self) -> Wanted:
+        """
+        Return this, or where it says nothing the releases of the project's settings.
+
+        Raises:
+            UsageError: it contradicts itself.
+
+        """
+        self.check()
+        return self if any(self) else self._replace(releases=Project.read().releases)
 
 
 def rows_of(
-    packs: Iterable[str], names: Collection[str]
+    packs: Collection[str], names: Collection[str]
 ) -> tuple[Sequence[Row], Sequence[Finding]]:
     """
     Read the rows of a command line, and what is wrong with packs.
+
+    Returns:
+        The rows that are named; else those of the packs that are named; else all.
 
     Raises:
         UsageError: no row has such a name.
 
     """
     rows, findings = read_packs(Settings.read(), packs)
-    return choose(rows, names), [one for one in findings if not names or one.patch in names]
+    chosen = [row for row in choose(rows, names) if names or not packs or row.pack in packs]
+    return chosen, [one for one in findings if not names or one.patch in names]
 
 
 def open_releases(wanted: Wanted, rows: Sequence[Row], library: Library) -> list[Subject]:
@@ -107,16 +129,22 @@ def all_versions(subjects: Iterable[Subject], library: Library) -> Mapping[str, 
 
 def locks_of(file: str | None) -> Locks:
     """
-    Open the lock that a command line or `PATCHKIT_LOCK` names, else the one here and the packs'.
+    Open the lock that is named, else the one here and the packs'.
 
     Raises:
         UsageError: one is named and not there.
 
     """
-    named = file or Settings.read().lock
+    named = lock_named(file)
     if named and not Path(named).exists():
-        raise click.UsageError(f"found no file {named!r}, expected a lock")
+        expected = "expected a lock, which 'patchkit lock' writes"
+        raise click.UsageError(f"found no file {named!r}, {expected}")
     return Locks(named, Path())
+
+
+def lock_named(file: str | None) -> str | None:
+    """Return the lock of a command line, else of `PATCHKIT_LOCK`, else of the project."""
+    return file or Settings.read().lock or Project.read().lock
 
 
 def ours(rows: Sequence[Row], names: Collection[str]) -> list[Row]:
@@ -139,7 +167,7 @@ def lock_to_write(file: str | None, rows: Iterable[Row]) -> Path:
         directory; or the one here.
 
     """
-    if named := file or Settings.read().lock:
+    if named := lock_named(file):
         return Path(named)
     files = {found for row in rows if (found := Locks().own(row.pack)) and _is_ours(found)}
     return files.pop() if len(files) == 1 else Path(NAME)
@@ -147,3 +175,19 @@ def lock_to_write(file: str | None, rows: Iterable[Row]) -> Path:
 
 def _is_ours(file: Path | None) -> bool:
     return file is None or (not is_installed(file) and Path().resolve() in file.resolve().parents)
+
+
+def accepted_codes() -> tuple[Collection[str], Collection[str]]:
+    """
+    Return what the project ignores, and what it accepts.
+
+    Raises:
+        SettingsError: a code is none.
+
+    """
+    project = Project.read()
+    for code in (one.partition(" ")[0] for one in (*project.ignore, *project.accept)):
+        if code not in CODES:
+            near = " or ".join(get_close_matches(code, CODES))
+            raise SettingsError(f"{project.file}: no finding has the code {code}; near are {near}")
+    return project.ignore, project.accept

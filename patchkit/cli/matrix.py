@@ -7,6 +7,7 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import offline_option, patches_option
 from patchkit.cli.progress import progress
+from patchkit.project import Project
 
 _FINDINGS = 1
 
@@ -14,7 +15,7 @@ _FINDINGS = 1
 @click.command("matrix")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--releases", metavar="SPEC", default="vllm", show_default=True, help="To choose from."
+    "--releases", metavar="SPEC", help="To choose from; else pyproject.toml's first, or vllm."
 )
 @offline_option
 @patches_option
@@ -27,7 +28,7 @@ _FINDINGS = 1
     help="For a person, a program, or strategy.matrix.",
 )
 def command(
-    names: tuple[str, ...], releases: str, offline: bool, packs: tuple[str, ...], form: str
+    names: tuple[str, ...], releases: str | None, offline: bool, packs: tuple[str, ...], form: str
 ) -> int:
     """
     Choose the fewest releases that a CI matrix should cover.
@@ -49,7 +50,7 @@ def command(
 
     rows = look.ours(look.rows_of(packs, names)[0], names)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = on_index(releases, library)
+        subjects = on_index(releases or (*Project.read().releases, "vllm")[0], library)
         found, faults = cases(rows, subjects, told)
     for fault in faults.values():
         say(f"left out: {fault}")

@@ -13,6 +13,7 @@ from patchkit.cli.progress import progress
 from patchkit.declaration import Role
 from patchkit.environment import Settings
 from patchkit.errors import DeclarationError
+from patchkit.project import Project
 
 if TYPE_CHECKING:
     from patchkit.cli.look import Wanted
@@ -28,7 +29,7 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.argument("name")
 @click.option("--target", "targets", multiple=True, required=True, help="Upstream; repeatable.")
 @click.option("--kind", type=click.Choice(_KINDS), help="Else what serves each target.")
-@click.option("--pack", metavar="DIR|MODULE", help="Else the one in PATCHKIT_PATCHES.")
+@click.option("--pack", metavar="DIR|MODULE", help="Else the one of pyproject.toml.")
 @click.option("--body", metavar="NAME", help="Of its file; else patch_<the target's module>.")
 @click.option("--tests", metavar="DIR", default="tests", show_default=True, help="For its test.")
 @click.option(
@@ -108,9 +109,9 @@ def _place(pack: str | None) -> Place:
     from patchkit.cli.facts.module_source import find_module  # noqa: PLC0415 - late, as above
     from patchkit.scaffold.place import place_of  # noqa: PLC0415
 
-    named = [pack] if pack else Settings.read().packs
+    named = [pack] if pack else Project.read().packs or Settings.read().packs
     if len(named) != 1:
-        found = f"{len(named)} in PATCHKIT_PATCHES" if named else "none"
+        found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
         raise click.UsageError(f"--pack: found {found}, expected the pack that the row goes into")
 
     def find(name: str) -> Path | None:

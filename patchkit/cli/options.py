@@ -13,6 +13,7 @@ import click
 from patchkit.cli.facts.module_source import find_module
 from patchkit.drift import Drift
 from patchkit.environment import Settings
+from patchkit.project import Project
 from patchkit.registry import Registry
 from patchkit.requirements import Found
 from patchkit.selection import Selection
@@ -27,25 +28,32 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 def patches_option(command: _Command) -> _Command:
-    """Give a command that reads rows `--patches MODULE`, repeatable."""
+    """Give a command that reads rows `--patches MODULE`, repeatable; else the project's packs."""
     return click.option(
         "--patches",
         "packs",
         multiple=True,
         metavar="MODULE",
-        help="A pack to read beside the installed ones; repeatable.",
-        callback=_with_packs_of_this_directory,
+        help="A pack beside the installed ones, else those of pyproject.toml; repeatable.",
+        callback=_with_packs_of_this_project,
     )(command)
 
 
-def _with_packs_of_this_directory(
-    _: click.Context, __: click.Parameter, packs: tuple[str, ...]
+def _with_packs_of_this_project(
+    _: click.Context, __: click.Parameter, named: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Find a pack that lies here, as `python -m patchkit` does; what is installed comes first."""
-    tops = {name.partition(".")[0] for name in (*packs, *Settings.read().packs)}
-    if any(Path(top).is_dir() and find_module(top) is None for top in tops):
-        sys.path.append(str(Path.cwd()))
+    project = Project.read()
+    packs = named or project.packs
+    sys.path += folders_of([*packs, *Settings.read().packs], project)
     return packs
+
+
+def folders_of(packs: Iterable[str], project: Project) -> list[str]:
+    """List the folders of a project in which packs lie that are found nowhere else."""
+    tops = {name.partition(".")[0] for name in packs}
+    missing = [top for top in tops if find_module(top) is None]
+    places = dict.fromkeys((Path.cwd(), *project.folders))
+    return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
 
 
 def format_option(command: _Command) -> _Command:

@@ -14,11 +14,13 @@ import click
 
 from patchkit.cli.app import say
 from patchkit.cli.facts.child import child_environment
+from patchkit.cli.facts.module_source import find_module
 from patchkit.cli.options import patches_option
 from patchkit.environment import Settings
+from patchkit.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -50,10 +52,28 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     fresh = None if settings.journal else tempfile.mkdtemp(prefix="patchkit-")
     journal = settings.journal or str(fresh)
     say(f"journal in {journal}")
-    code = execute(words, child_environment(os.environ, (*settings.packs, *packs), journal))
+    code = execute(words, _environment((*settings.packs, *packs), journal))
     if fresh is not None:
         Path(fresh).rmdir()
     return code
+
+
+def _environment(packs: Sequence[str], journal: str) -> dict[str, str]:
+    """Make the command's environment; it finds the packs and the lock of this project."""
+    project, environ = Project.read(), dict(os.environ)
+    folders = _folders_of(packs, project)
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, [environ.get("PYTHONPATH"), *folders]))
+    if project.lock:
+        environ.setdefault("PATCHKIT_LOCK", str(Path(project.lock).absolute()))
+    return child_environment(environ, packs, journal)
+
+
+def _folders_of(packs: Iterable[str], project: Project) -> list[str]:
+    """List the folders of a project that packs are found in."""
+    tops = [find_module(name.partition(".")[0]) for name in packs]
+    places = {place for top in tops if top for place in top.submodule_search_locations or ()}
+    found = {Path(place).parent for place in places}
+    return [str(one) for one in dict.fromkeys((Path.cwd(), *project.folders)) if one in found]
 
 
 def execute(words: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -171,7 +171,10 @@ def tally(report: Report) -> str:
 
 def looked_at(report: Report) -> str:
     """Count what was looked at."""
-    return f"{count(len(report.grid), 'patch')}, {count(len(report.releases), 'release')}"
+    parts = [count(len(report.grid), "patch"), count(len(report.releases), "release")]
+    if report.accepted:
+        parts.append(f"{count(len(report.accepted), 'finding')} accepted")
+    return ", ".join(parts)
 
 
 def worst(report: Report) -> str:

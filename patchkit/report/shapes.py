@@ -309,6 +309,7 @@ class CheckFindingShape(TypedDict):
     file: str | None
     line: int | None
     details: list[str]
+    accepted: bool
 
 
 class ReportShape(TypedDict):

@@ -15,7 +15,10 @@ def check_facts(report: Report) -> ReportShape:
     counts = Counter(str(one.severity) for one in report.findings)
     return {
         "releases": list(report.releases),
-        "findings": [_finding(one) for one in report.findings],
+        "findings": [
+            *(_finding(one, accepted=False) for one in report.findings),
+            *(_finding(one, accepted=True) for one in report.accepted),
+        ],
         "grid": {
             patch: {release: str(state) for release, state in row.items()}
             for patch, row in report.grid.items()
@@ -26,11 +29,12 @@ def check_facts(report: Report) -> ReportShape:
             "errors": counts["error"],
             "warnings": counts["warning"],
             "infos": counts["info"],
+            "accepted": len(report.accepted),
         },
     }
 
 
-def _finding(found: Finding) -> CheckFindingShape:
+def _finding(found: Finding, *, accepted: bool) -> CheckFindingShape:
     return {
         "code": found.code.code,
         "title": found.code.title,
@@ -43,4 +47,5 @@ def _finding(found: Finding) -> CheckFindingShape:
         "file": found.file,
         "line": found.line,
         "details": list(found.details),
+        "accepted": accepted,
     }

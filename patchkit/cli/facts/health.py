@@ -14,6 +14,7 @@ from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError, VersionError
 from patchkit.lineage import PARENT_VARIABLE
 from patchkit.packs import OWN_PACKS, installed_packs, packs_for
+from patchkit.project import Project
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import Registry, read_pack
 from patchkit.roles import ROLE_VARIABLE
@@ -101,7 +102,9 @@ def _origin(name: str, settings: Settings) -> str:
         return "patchkit's own"
     if name in installed_packs():
         return "installed"
-    return "from PATCHKIT_PATCHES" if name in settings.packs else "from --patches"
+    if name in settings.packs:
+        return "from PATCHKIT_PATCHES"
+    return "from pyproject.toml" if name in Project.read().packs else "from --patches"
 
 
 def _registry(rows: Collection[Row]) -> tuple[Registry, list[CheckShape]]:

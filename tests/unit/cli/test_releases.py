@@ -63,6 +63,7 @@ def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
         "errors": 1,
         "warnings": 0,
         "infos": 0,
+        "accepted": 0,
     }
     answer(capsys, "check", "--releases", "up<3", code=0)
 

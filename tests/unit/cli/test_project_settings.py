@@ -1,0 +1,181 @@
+"""`[tool.patchkit]` of pyproject.toml, as commands read it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import write_wheels
+from packages import REPOSITORY, row, world
+from samples import pack_source, row_source
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from packages import World
+
+__all__ = ["world"]
+
+RELEASES = {"1.0": {"mod": "def f(a): ...\n"}, "2.0": {"mod": "def g(a): ...\n"}}
+BODY = "def w(wrapped, instance, args, kwargs): ..."
+TEXTS = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
+
+
+@pytest.fixture
+def project(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Two packs, two releases of `up` in a folder; it writes the section."""
+    for name in ("one", "two"):
+        wrap = "Wrap('up.mod:f', by='w')"
+        text = row(f"of-{name}", "patch_a", wrap, requires="('up>=1,<3',)", after="()", **TEXTS)
+        world.pack(text, name=name, patch_a=BODY)
+    write_wheels(tmp_path / "wheels", RELEASES)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.chdir(tmp_path)
+
+    def write(**fields: object) -> None:
+        lines = [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
+        (tmp_path / "pyproject.toml").write_text("\n".join(["[tool.patchkit]", *lines]) + "\n")
+
+    return write
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    assert main([*words, "--format", "json"]) == code, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def names(data: Any) -> set[str]:
+    return {patch["name"] for patch in data["patches"]}
+
+
+def test_its_packs_are_read_by_every_command_and_flags_win(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`packs` stands for `--patches`, which takes its place where it is given."""
+    project(packs=["one"])
+    assert "of-one" in names(answer(capsys, "list"))
+    assert not {"of-one"} & names(answer(capsys, "list", "--patches", "two"))
+    assert main(["show", "of-one"]) == 0
+    assert main(["doctor"]) == 1
+    assert "from pyproject.toml" in capsys.readouterr().out
+
+
+def test_check_is_of_the_packs_that_are_named(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of patchkit and of other installed packs are not what this project is about."""
+    project(packs=["one"], releases=["up<2"])
+    assert list(answer(capsys, "check")["grid"]) == ["of-one"]
+    assert list(answer(capsys, "check", "--patches", "two")["grid"]) == ["of-two"]
+    grid = answer(capsys, "check", "--releases", "up<2", "of-one")["grid"]
+    assert list(grid) == ["of-one"]
+
+
+def test_its_releases_are_what_check_looks_at(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a flag those; with one, what it says."""
+    project(packs=["one"], releases=["up"])
+    assert answer(capsys, "check", code=1)["releases"] == ["up 1.0", "up 2.0"]
+    assert answer(capsys, "check", "--releases", "up<2")["releases"] == ["up 1.0"]
+    main(["check", "--here"])
+    assert "not installed, so not looked at: up" in capsys.readouterr().err
+    assert main(["matrix"]) == 0
+
+
+def test_what_is_accepted_stays_visible_and_does_not_count(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code and counts leave it out; JSON names it as accepted, the table counts it."""
+    project(packs=["one"], releases=["up"], accept=["PK101 up.mod:f"])
+    data = answer(capsys, "check")
+    assert [(one["code"], one["accepted"]) for one in data["findings"]] == [("PK101", True)]
+    assert (data["summary"]["errors"], data["summary"]["accepted"]) == (0, 1)
+    assert data["grid"]["of-one"]["up 2.0"] == "broken"
+    assert main(["check"]) == 0
+    out = capsys.readouterr().out
+    assert "1 finding accepted" in out
+    assert "PK101" not in out
+    project(packs=["one"], releases=["up"], accept=["PK101 up.mod:g"])
+    assert main(["check"]) == 1
+    project(packs=["one"], releases=["up"], accept=["PK101 of-one"])
+    assert main(["check"]) == 0
+    project(packs=["one"], releases=["up"], ignore=["PK101"])
+    assert main(["check"]) == 0
+
+
+def test_an_unknown_code_is_wrong_use(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typo would accept nothing, in silence."""
+    project(packs=["one"], releases=["up"], ignore=["PK109"])
+    assert main(["check"]) == 2
+    err = capsys.readouterr().err
+    assert "pyproject.toml" in err
+    assert "PK109" in err
+    assert "PK104" in err
+
+
+def test_its_lock_is_written_and_read(
+    project: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`lock` writes the file that is named, `check` reads it; `--lock` wins."""
+    project(packs=["one"], releases=["up<2"], lock="kept.lock")
+    assert main(["check"]) == 2
+    assert "'patchkit lock' writes" in capsys.readouterr().err
+    assert main(["lock"]) == 0
+    assert (tmp_path / "kept.lock").exists()
+    assert main(["check"]) == 0
+    assert main(["check", "--lock", "none.lock"]) == 2
+
+
+@pytest.mark.parametrize("words", [["list"], ["check"], ["lock"], ["doctor"], ["run", "true"]])
+def test_a_mistake_in_it_is_one_line(
+    words: list[str], project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 and one line that names file and key, from every command."""
+    project(pakcs=["one"])
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "unknown key 'pakcs'; did you mean 'packs'?" in err
+
+
+def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with nothing of the test on the path."""
+    return subprocess.run(
+        [sys.executable, "-P" if sys.version_info >= (3, 11) else "-s", "-m", "patchkit", *words],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(folder)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize("place", [".", "src"])
+def test_run_and_commands_find_a_pack_that_is_not_installed(place: str, tmp_path: Path) -> None:
+    """From a folder below too, and in every process that `run` starts; flat or under src."""
+    pack = tmp_path / place / "mine"
+    (pack / "deep").mkdir(parents=True)
+    (pack / "__init__.py").write_text(
+        pack_source(row_source(name="'of-mine'", body="'patch_thing'"))
+    )
+    (pack / "patch_thing.py").touch()
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.patchkit]\npacks = ['mine']\nlock = 'kept.lock'"
+    )
+    assert "of-mine" in patchkit(pack / "deep", "list", "--all").stdout
+    say = "import mine, os; print('found', os.environ['PATCHKIT_LOCK'])"
+    done = patchkit(pack / "deep", "run", "--", sys.executable, "-c", say)
+    assert done.stdout == f"found {tmp_path / 'kept.lock'}\n"
