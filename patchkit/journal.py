@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,7 @@ class Journal:
     def _begin(self) -> None:
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._making = threading.RLock()  # a child's own, whoever held the parent's
         self._file: tuple[int, int] | None = None
         self._size = 0
         self._is_full = self._is_torn = self._has_told = False
@@ -98,12 +100,14 @@ class Journal:
         if self._is_torn:
             line = b"\n" + line  # what is whole is not glued to what is not
         try:
-            if self._file is None:
-                _make_folder(directory)
+            with self._making:
+                self._make(directory)
             with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
                 written = os.write(fd, line)
                 self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
             self._is_torn = written < len(line)
+        except FileNotFoundError:
+            self._file = None  # somebody has tidied up: the next entry begins a new file
         except OSError as error:
             self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
@@ -117,18 +121,23 @@ class Journal:
         except OSError:
             return False
 
+    def _make(self, directory: str) -> None:
+        """Make the file, once."""
+        if self._file is None:
+            _make_folder(directory)
+            mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            fd = os.open(f"{directory}/{self._name}", mode | _SAFELY, 0o600)
+            self._file = _identity(fd)
+            os.close(fd)
+
     @contextmanager
     def _opened(self, directory: str, mode: int) -> Iterator[int]:
-        """Open the file, which is made only once, and nothing that stands in its place."""
+        """Open the file, and nothing that stands in its place."""
         path = f"{directory}/{self._name}"
-        anew = os.O_CREAT | os.O_EXCL if self._file is None else 0
-        fd = os.open(path, mode | anew | _SAFELY, 0o600)
+        fd = os.open(path, mode | _SAFELY)
         try:
-            there = os.fstat(fd)
-            file = (there.st_dev, there.st_ino)
-            if self._file not in {None, file}:
+            if _identity(fd) != self._file:
                 raise OSError(f"{path} is no longer the file that this process has made")
-            self._file = file
             yield fd
         finally:
             os.close(fd)
@@ -144,6 +153,11 @@ def _make_folder(directory: str) -> None:
     found = os.lstat(directory)
     if stat.S_ISLNK(found.st_mode) and found.st_uid not in {0, os.geteuid()}:
         raise OSError(f"it is a link of another user (uid {found.st_uid}), expected a folder")
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    there = os.fstat(fd)
+    return there.st_dev, there.st_ino
 
 
 def _line(entry: dict[str, Any]) -> bytes:
