@@ -131,6 +131,7 @@ class Check:
             yield Finding(codes.UNREVIEWED, message, fix, *where)
         elif mark not in known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
+            message += self._lock.doubt
             fix = f"{_diff(row, subject)}, then {_lock(row, subject)}"
             yield Finding(codes.DRIFT, message, fix, *where)
 

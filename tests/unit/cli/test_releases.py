@@ -149,7 +149,7 @@ def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[
 
 def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It names file and line, for every command that reads it."""
-    (tmp_path / "patchkit.lock").write_text("format 1\nwhat is this\n")
+    (tmp_path / "patchkit.lock").write_text("format 2\nwhat is this\n")
     for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
         assert main(words) == 2
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
