@@ -11,60 +11,101 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from importlib.machinery import PathFinder
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from patchkit.canonical import canonical
 from patchkit.errors import AgreementError
+from patchkit.pack_files import body_bytes, data_bytes, modules_digest
 from patchkit.plan import FAILED, SKIPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from patchkit.declaration import Change, Role
     from patchkit.plan import State
     from patchkit.registry import Row
     from patchkit.selection import Selection
 
-    PatchSet = Mapping[str, str]
+    PatchSet = Mapping[str, "Mark"]
 
 KEY = "patchkit"
-"""Where in `VllmConfig.additional_config` the patch sets are."""
+"""Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""
 
-_OPEN = "?"
-"""Ends a fingerprint while nobody has asked the row's `when` in this process."""
+_VERSION = "version"
+
+_NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
+"""Fields of a row that count as changes, as a choice of rows, or not at all."""
 
 
-def patch_set(states: Iterable[State], selection: Selection, role: Role) -> dict[str, str]:
+@dataclass(frozen=True)
+class Mark:
     """
-    Name the patches that are for a role here, with a fingerprint of row and body.
+    What two processes compare of one patch.
 
     Args:
-        states: of all rows.
+        at: its place among those of the role; they apply in this order.
+        code: hash of the row, its body and its data files.
+        pack: hash of every module of its pack, which bodies may import.
+        is_open: nobody has asked the row's `when` in this process.
+
+    """
+
+    at: int
+    code: str
+    pack: str
+    is_open: bool = False
+
+
+def patch_set(states: Iterable[State], selection: Selection, role: Role) -> dict[str, Mark]:
+    """
+    Name the patches that are for a role here, each with what it is.
+
+    Args:
+        states: of all rows, in the order in which they apply.
         selection: says which rows are for here.
         role: need not be one of this process's.
 
     """
     mine = [state for state in states if role in state.row.roles]
     chosen = [state for state in mine if _is_selected(state, selection)]
-    return {state.row.name: fingerprint(state.row) + _open_mark(state) for state in chosen}
+    packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
+    return {
+        state.row.name: Mark(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
+        for at, state in enumerate(chosen)
+    }
 
 
 def digest(patches: PatchSet) -> str:
-    """Hash a patch set: equal digests mean equal patch sets."""
-    lines = sorted(f"{name} {mark.rstrip(_OPEN)}" for name, mark in patches.items())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    """Hash a patch set: equal digests mean equal patch sets, in one order, by one patchkit."""
+    lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
+    return hashlib.sha256("\n".join([_version(), *lines]).encode()).hexdigest()[:16]
 
 
 def fingerprint(row: Row) -> str:
-    """Hash what a row does: its changes, and the bytes of its body."""
-    changes = [_words(change) for change in row.patch.changes]
-    return hashlib.sha256("\n".join(changes).encode() + _body_bytes(row)).hexdigest()[:12]
+    """Hash what a row does: what it declares, its body, and its data files."""
+    fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
+    declared = "\n".join([canonical(fields), *map(_words, row.patch.changes)])
+    parts = [declared.encode(), body_bytes(row), *data_bytes(row)]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[
+        :12
+    ]
+
+
+def _version() -> str:
+    return str(sys.modules["patchkit"].__version__)  # the package is a layer above
 
 
 def _words(change: Change) -> str:
-    fields = ((name, value) for name, value in vars(change).items() if name != "rebind")
-    kept = [f"{name}={sorted(v) if name == 'requires' else v!r}" for name, v in fields]
-    return f"{change.kind} {' '.join(kept)}"
+    fields = dict(vars(change))
+    for name in ("requires", "rebind"):  # collections whose order says nothing
+        if not isinstance(fields[name], bool):
+            fields[name] = frozenset(fields[name])
+    return f"{change.kind} {canonical(fields)}"
+
+
+def _in_order(patches: PatchSet) -> list[str]:
+    return sorted(patches, key=lambda name: patches[name].at)
 
 
 def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
@@ -80,31 +121,48 @@ def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
         extra = config.additional_config = {}
     if not isinstance(extra, dict):
         return False
-    extra[KEY] = {str(role): dict(patches) for role, patches in sets.items()}
+    extra[KEY] = {_VERSION: _version()} | {
+        str(role): {name: asdict(mark) for name, mark in patches.items()}
+        for role, patches in sets.items()
+    }
     return True
 
 
 def stamped(config: Any, role: Role) -> PatchSet | None:
-    """Read the patch set for a role back; None where no patchkit wrote one."""
+    """
+    Read the patch set for a role back; None where no patchkit wrote one.
+
+    Raises:
+        AgreementError: another patchkit did.
+
+    """
     extra = getattr(config, "additional_config", None)
     sets = extra.get(KEY) if isinstance(extra, dict) else None
-    return sets.get(str(role), {}) if isinstance(sets, dict) else None
+    if not isinstance(sets, dict):
+        return None
+    if (theirs := sets.get(_VERSION)) != _version():
+        raise AgreementError(
+            f"the {role} process {os.getpid()} on node {os.uname().nodename} runs patchkit "
+            f"{_version()}, and the main process {theirs or 'an earlier one'}. Install the same "
+            "patchkit on every node."
+        )
+    return {name: Mark(**mark) for name, mark in sets.get(str(role), {}).items()}
 
 
-def refuse_difference(theirs: PatchSet, ours: PatchSet, role: Role) -> None:
+def refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
     """
     Compare the set that the main process selected with the one of this process.
+
+    Args:
+        theirs: None where the main process knows no patchkit, and says nothing.
+        ours: this process's.
+        role: what the sets are for.
 
     Raises:
         AgreementError: they differ; the message names both and this node.
 
     """
-    differences = [
-        *(f"{name} only in the main process" for name in theirs if _lacks(theirs, ours, name)),
-        *(f"{name} only here" for name in ours if _lacks(ours, theirs, name)),
-        *(f"{name} has other code here" for name in ours if _differs(theirs, ours, name)),
-    ]
-    if differences:
+    if theirs is not None and (differences := list(_differences(theirs, ours))):
         raise AgreementError(
             f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
             f"than the engine: {'; '.join(differences)}. The main process selects "
@@ -113,16 +171,26 @@ def refuse_difference(theirs: PatchSet, ours: PatchSet, role: Role) -> None:
         )
 
 
-def _lacks(one: PatchSet, other: PatchSet, name: str) -> bool:
-    return name not in other and not one[name].endswith(_OPEN)
+def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
+    yield from (f"{name} only in the main process" for name in _more(theirs, ours))
+    yield from (f"{name} only here" for name in _more(ours, theirs))
+    both = [name for name in _in_order(theirs) if name in ours]
+    code = [name for name in both if theirs[name].code != ours[name].code]
+    yield from (f"{name} has other code here" for name in code)
+    pack = [name for name in both if theirs[name].pack != ours[name].pack]
+    if not code:
+        yield from (f"{name} has another module in its pack here" for name in pack)
+    here = [name for name in _in_order(ours) if name in theirs]
+    if both != here:
+        yield f"they apply in the order {', '.join(here)} here, not {', '.join(both)}"
 
 
-def _differs(theirs: PatchSet, ours: PatchSet, name: str) -> bool:
-    return name in theirs and theirs[name].rstrip(_OPEN) != ours[name].rstrip(_OPEN)
+def _more(one: PatchSet, other: PatchSet) -> list[str]:
+    return [name for name in _in_order(one) if name not in other and not one[name].is_open]
 
 
 def _show(patches: PatchSet) -> str:
-    return ", ".join(sorted(patches)) or "nothing"
+    return ", ".join(_in_order(patches)) or "nothing"
 
 
 def _is_selected(state: State, selection: Selection) -> bool:
@@ -131,17 +199,5 @@ def _is_selected(state: State, selection: Selection) -> bool:
     return selection.reason_to_skip(state.row) is None
 
 
-def _open_mark(state: State) -> str:
-    asked = state.row.patch.when is None or any(group.done for group in state.groups)
-    return "" if asked else _OPEN
-
-
-def _body_bytes(row: Row) -> bytes:
-    pack = sys.modules.get(row.pack)
-    spec = PathFinder.find_spec(row.body, list(getattr(pack, "__path__", ())))
-    if spec is None or spec.origin is None:
-        return b""
-    try:
-        return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]
-    except (OSError, AttributeError):
-        return b""
+def _is_open(state: State) -> bool:
+    return state.row.patch.when is not None and not any(group.done for group in state.groups)

@@ -40,6 +40,10 @@ class DeclarationError(PatchkitError):
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
 
 
+class CanonicalError(PatchkitError):
+    """A value that nobody can write down so that it is the same in every process."""
+
+
 class UnknownPatchError(PatchkitError):
     """A name that no row has."""
 

@@ -7,8 +7,9 @@ import re
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from patchkit.declaration import Change, Patch, Role
-from patchkit.errors import DeclarationError, RequirementError
+from patchkit.canonical import canonical
+from patchkit.declaration import AddField, Change, Patch, Role
+from patchkit.errors import CanonicalError, DeclarationError, RequirementError
 from patchkit.requirements import check_requirement
 from patchkit.target import Target
 
@@ -174,6 +175,9 @@ def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
         _check_in_body(pack, row, f"{field} when", change.when)
     for name, kind in _FIELDS.get(change.kind, {}).items():
         _check_plain(pack, patch, f"{field} {name}", getattr(change, name), kind)
+    if isinstance(change, AddField):
+        _check_same_everywhere(pack, patch, f"{field} type", change.type)
+        _check_same_everywhere(pack, patch, f"{field} default", change.default)
     _requirements(pack, patch, f"{field} requires", change.requires)
     if not isinstance(change.rebind, bool):
         _check_rebind(pack, patch, f"{field} rebind", change.rebind)
@@ -189,6 +193,14 @@ def _check_plain(pack: str, patch: str, field: str, value: Any, kind: type[objec
     empty = isinstance(value, str) and not value and not field.endswith(" new")
     if type(value) is not kind or empty or (isinstance(value, int) and value < 1):
         _refuse(pack, patch, field, _show(value), _EXPECTED[kind])
+
+
+def _check_same_everywhere(pack: str, patch: str, field: str, value: object) -> None:
+    try:
+        canonical(value)
+    except CanonicalError as error:
+        expected = "what is the same in every process: a literal, or what a module calls by a name"
+        _refuse(pack, patch, field, str(error), expected, error)
 
 
 def _check_rebind(pack: str, patch: str, field: str, rebind: object) -> None:

@@ -293,8 +293,9 @@ class Session:
 
     def stamp(self, config: Any) -> None:
         """Write into an engine's configuration which patches are for each role."""
-        if agreement.stamp(config, {role: self._patch_set(role) for role in Role}):
-            self._tell_digest(Role.MAIN)
+        sets = {role: self._patch_set(role) for role in Role}
+        if agreement.stamp(config, sets):
+            self._tell_digest(Role.MAIN, sets[Role.MAIN])
         else:
             self._ledger.say("warning", "the engine's additional_config is no dict: not stamped")
 
@@ -306,23 +307,20 @@ class Session:
             AgreementError: they differ.
 
         """
-        theirs, ours = agreement.stamped(config, role), self._patch_set(role)
-        self._tell_digest(role)
-        if theirs is None:
-            return  # the main process knows no patchkit, and says nothing
+        ours = self._patch_set(role)
+        self._tell_digest(role, ours)
         try:
-            agreement.refuse_difference(theirs, ours, role)
+            agreement.refuse_difference(agreement.stamped(config, role), ours, role)
         except AgreementError as error:
             self.journal.write("disagreement", role=str(role), reason=str(error))
             if self.settings.on_failure == "stop":
                 raise
             self._ledger.say("warning", str(error))
 
-    def _patch_set(self, role: Role) -> dict[str, str]:
+    def _patch_set(self, role: Role) -> agreement.PatchSet:
         return agreement.patch_set(self.states.values(), self._selection, role)
 
-    def _tell_digest(self, role: Role) -> None:
-        patches = self._patch_set(role)
+    def _tell_digest(self, role: Role, patches: agreement.PatchSet) -> None:
         self.journal.write("digest", role=str(role), digest=agreement.digest(patches))
 
     # -- undo -----------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
-from patchkit.check.unreadable import cause_of
 from patchkit.declaration import Add, Provide, Replace, Wrap
 from patchkit.errors import UpstreamError
 
@@ -65,7 +64,7 @@ class Check:
         whole = self._grid
         faults = learn_all(whole.subjects, whole.targets, progress)
         findings = [
-            Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
+            Finding(codes.RELEASE_UNREADABLE, str(error), _AGAIN, release=name)
             for name, error in faults.items()
         ]
         self._grid = whole.without(faults)
@@ -90,8 +89,8 @@ class Check:
             try:
                 yield from self._in(row, subject, moves)
             except UpstreamError as error:
-                words = (cause_of(error), _AGAIN, row.name, "", subject.name)
-                yield Finding(codes.RELEASE_UNREADABLE, *words)
+                message = str(error)
+                yield Finding(codes.RELEASE_UNREADABLE, message, _AGAIN, row.name, "", subject.name)
 
     def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack])
@@ -131,7 +130,6 @@ class Check:
             yield Finding(codes.UNREVIEWED, message, fix, *where)
         elif mark not in known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            message += self._lock.doubt
             fix = f"{_diff(row, subject)}, then {_lock(row, subject)}"
             yield Finding(codes.DRIFT, message, fix, *where)
 

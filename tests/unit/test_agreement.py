@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import pytest
 from packages import World, row
 
 from patchkit import Role, agreement
+from patchkit.agreement import Mark
 from patchkit.errors import AgreementError
 
 if TYPE_CHECKING:
@@ -105,13 +108,155 @@ def test_a_configuration_without_a_stamp_says_nothing(world: World) -> None:
 def test_a_place_for_the_stamp(world: World, extra: object) -> None:
     """None becomes a dict; an object of the platform's own is left alone."""
     config = SimpleNamespace(additional_config=extra)
-    assert agreement.stamp(config, {Role.MAIN: {"p": "1"}}) is (extra is None)
+    assert agreement.stamp(config, {Role.MAIN: {"p": Mark(0, "1", "2")}}) is (extra is None)
     a_session(world).agree(Role.WORKER, config) if extra else None
 
 
 def test_digests_are_equal_for_equal_sets_only() -> None:
-    """Neither order nor an open `when` counts; a name or a fingerprint does."""
-    one = {"a": "1", "b": "2"}
-    assert agreement.digest(one) == agreement.digest({"b": "2?", "a": "1"})
-    others: list[dict[str, str]] = [{}, {"a": "1"}, {"a": "1", "b": "3"}, {"a": "2", "b": "1"}]
+    """An open `when` does not count, nor where the set stands; names, order and code do."""
+    one = {"a": Mark(0, "1", "2"), "b": Mark(1, "3", "2")}
+    same = {"b": Mark(7, "3", "2", is_open=True), "a": Mark(5, "1", "2")}
+    assert agreement.digest(one) == agreement.digest(same)
+    others: list[dict[str, Mark]] = [
+        {},
+        {"a": one["a"]},
+        {"a": one["a"], "b": Mark(1, "4", "2")},
+        {"a": one["a"], "b": Mark(1, "3", "9")},
+        {"b": Mark(0, "3", "2"), "a": Mark(1, "1", "2")},
+    ]
     assert agreement.digest(one) not in [agreement.digest(other) for other in others]
+
+
+# -- what decides ---------------------------------------------------------------------------------
+
+
+TWO = (
+    row("p", "patch_a", REPLACE, roles=BOTH),
+    row("q", "patch_a", "Add('up.mod:more', by='when')", roles=BOTH),
+)
+
+
+def disagreement(world: World, config: Any) -> str:
+    """What a worker that starts now says of a configuration."""
+    with pytest.raises(AgreementError) as caught:
+        world.session().agree(Role.WORKER, config)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("module", ["pack.helpers", "pack.inner.deep", "pack.patch_b"])
+def test_a_helper_module_of_the_pack_counts(world: World, module: str) -> None:
+    """Any module that a body may import, beneath the pack too; none is imported for that."""
+    for name in ("pack.helpers", "pack.inner.deep"):
+        world.module(name, "raise AssertionError('a helper was imported')")
+    world.pack(row("other", "patch_b", "Wrap('up.b:f', by='f')"), patch_b="")
+    config = a_config()
+    rows = (*TWO, row("other", "patch_b", "Wrap('up.b:f', by='f')"))
+    a_session(world, *rows).stamp(config)
+    world.module(module, "changed = True")
+    text = disagreement(world, config)
+    assert "p has another module in its pack here; q has another module" in text
+
+
+def test_a_data_file_counts(world: World) -> None:
+    """The bytes of what a row names in `data`, for that row."""
+    (world.folder / "pack").mkdir()
+    table = world.folder / "pack" / "table.json"
+    table.write_text("[1]")
+    config = a_config()
+    a_session(world, row("p", "patch_a", REPLACE, roles=BOTH, data="('table.json',)")).stamp(config)
+    world.session().agree(Role.WORKER, config)
+    table.write_text("[2]")
+    assert "p has other code here" in disagreement(world, config)
+
+
+def test_the_order_of_rows_counts(world: World) -> None:
+    """Two patches that apply the other way round are another program."""
+    config = a_config()
+    a_session(world, *TWO).stamp(config)
+    del sys.modules["pack"]
+    a_session(world, *reversed(TWO))
+    assert "they apply in the order q, p here, not p, q" in disagreement(world, config)
+
+
+def test_the_order_of_packs_counts(world: World) -> None:
+    """As they are named, so they apply; the compile cache's key knows it."""
+    config = a_config()
+    a_session(world)
+    world.pack(row("q", "patch_b", REPLACE, roles=BOTH), name="second", patch_b=BODY)
+    world.session("pack", "second").stamp(config)
+    world.session("pack", "second").agree(Role.WORKER, config)
+    other = a_config()
+    world.session("second", "pack").stamp(other)
+    assert key_of(config) != key_of(other)
+    with pytest.raises(AgreementError, match="they apply in the order q, p here"):
+        world.session("second", "pack").agree(Role.WORKER, config)
+
+
+def test_patchkits_own_version_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one is named as such, and is another key; one that did not say is an earlier one."""
+    config, other = a_config(), a_config()
+    session = a_session(world)
+    session.stamp(config)
+    before = digests(session)
+    monkeypatch.setattr("patchkit.__version__", "99.0")
+    text = disagreement(world, config)
+    assert "runs patchkit 99.0, and the main process 0." in text
+    session.stamp(other)
+    assert key_of(config) != key_of(other)
+    assert digests(session) != before
+    del config.additional_config["patchkit"]["version"]
+    assert "the main process an earlier one" in disagreement(world, config)
+
+
+def key_of(config: Any) -> str:
+    """What vLLM makes its key of."""
+    return json.dumps(config.additional_config, sort_keys=True)
+
+
+DEFAULTS = {
+    "set": '{"a", "b", "c"}',
+    "frozenset in dict": '{frozenset({"x", "y", "z"}): [{"p", "q"}], "k": ("t", {1, 2})}',
+    "function": "os.getcwd",
+    "class": "list",
+    "own function": "helper",
+    "enum": "Role.MAIN",
+    "compiled": "re.compile('a')",
+}
+FIELD_PACK = """
+import os, re
+from patchkit import AddField, Patch, Role
+def helper(): ...
+PATCHES = (Patch(
+    name="p", requires=("up>=1",), roles={{Role.MAIN, Role.WORKER}},
+    changes=(AddField("up.mod:Config", "extra", "object", {default}),),
+),)
+"""
+SPAWN = """
+import json, multiprocessing, sys, patchkit.auto
+from types import SimpleNamespace
+from patchkit import Role
+from patchkit.process import current
+def agree(config, answers):
+    current().agree(Role.WORKER, config)
+    answers.put("agreed")
+if __name__ == "__main__":
+    config = SimpleNamespace(additional_config={})
+    current().stamp(config)
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    child = context.Process(target=agree, args=(config, answers), name="VllmWorker-0")
+    child.start()
+    answer = answers.get(timeout=20) if child.join(20) or not child.exitcode else "stopped"
+    digests = [one["digest"] for one in current().journal.entries if one["event"] == "digest"]
+    print(json.dumps([answer, config.additional_config, digests]))
+"""
+
+
+@pytest.mark.parametrize("default", DEFAULTS.values(), ids=DEFAULTS)
+def test_values_are_the_same_in_every_process(world: World, default: str) -> None:
+    """A spawned worker agrees, and key and digest are equal from start to start."""
+    world.module("up.mod", "class Config: ...")
+    world.module("pack.__init__", FIELD_PACK.format(default=default))
+    found = [world.script(SPAWN, PYTHONHASHSEED=seed) for seed in ("0", "1", "random")]
+    assert found[0][0] == "agreed"
+    assert all(one == found[0] for one in found)

@@ -83,6 +83,18 @@ def test_a_malformed_field_is_named(field: str, value: object, found: str, expec
         (AfterImport("m:f", call="g"), "changes[1] AfterImport module", "'m:f'", "'module'"),
         (BeforeImport("", call="g"), "changes[1] BeforeImport module", "''", "'module'"),
         (Replace("m:f", by="a b"), "changes[1] Replace by", "'a b'", "an object in the body"),
+        (
+            AddField("m:C", "x", "int", lambda: 1),
+            "changes[1] AddField default",
+            "<lambda>",
+            "process",
+        ),
+        (
+            AddField("m:C", "x", (i for i in ()), 1),
+            "changes[1] AddField type",
+            "generator",
+            "literal",
+        ),
         (AfterImport("m", call=print), "changes[1] AfterImport call", "print", "an object in"),  # type: ignore[arg-type]
         (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a text"),
         (Edit("m:f", old="a", new="b", count=0), "changes[1] Edit count", "int 0", "from 1 on"),

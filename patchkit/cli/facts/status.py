@@ -77,10 +77,10 @@ def _parent(parent: ProcessStatus | None) -> ParentShape | None:
 
 
 def _patch(one: ProcessStatus, patch: PatchStatus) -> PatchStatusShape:
-    status, reason = one.stand(patch)
+    reason = one.why_armed(patch) if patch.status == "armed" else patch.reason
     return {
         "name": patch.name,
-        "status": status,
+        "status": patch.status,
         "reason": reason or None,
         "time": patch.time or None,
         "roles": list(patch.roles),

@@ -214,11 +214,10 @@ class Lookup:
         where = scope.name(binding.name)
         nodes = (binding.node, *binding.parts)
         plain = Value("present", Kind.ASSIGNMENT, scope.tree.name, where, scope.tree, nodes)
-        inside = replace(scope, until=binding.node)
-        plain = replace(plain, expression=binding.value, scope=inside)
         if binding.value is None or _shaped(binding):
-            return (replace(plain, sure=False),)
-        return self._assigned(plain, inside)
+            return (replace(plain, expression=None, sure=False),)
+        inside = replace(scope, until=binding.node)
+        return self._assigned(replace(plain, expression=binding.value), inside)
 
     def _imported(self, binding: Binding, scope: Scope) -> Values:
         module, name = binding.module, binding.imported
@@ -254,7 +253,6 @@ class Lookup:
             scope.tree,
             (node, *binding.parts),
             decorators=tuple(ast.unparse(one) for one in node.decorator_list),
-            scope=scope,
         )
         inside = replace(scope, until=node)
         if isinstance(node, ast.ClassDef):
@@ -298,7 +296,6 @@ class Lookup:
             tree=value.tree,
             nodes=value.nodes,
             expression=found.expression or value.expression,
-            scope=value.scope,
         )
 
     # --- expressions

@@ -1,0 +1,77 @@
+"""
+A text for a value that is the same in every process, whatever the order of sets and the addresses.
+
+Functions and classes are what they are called, and everything else is what pickle would make it of.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+from copyreg import dispatch_table
+from types import BuiltinFunctionType, FunctionType, GenericAlias
+from typing import Any
+
+from patchkit.errors import CanonicalError
+
+_LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
+
+
+def canonical(value: object) -> str:
+    """
+    Write a value down; equal texts mean values that act alike.
+
+    Raises:
+        CanonicalError: it is, or holds, what is another in every process: a lambda, a function
+            made in a function, an open file, a lock.
+
+    """
+    try:
+        return _text(value)
+    except RecursionError:
+        raise CanonicalError(f"a {type(value).__name__} that holds itself") from None
+
+
+def _text(value: Any) -> str:
+    kind = type(value)
+    if kind in _LITERALS:
+        return repr(value)
+    if isinstance(value, enum.Enum):
+        return f"{_name(kind)}.{value.name}"
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)) and kind is not GenericAlias:
+        return _name(value)  # `list[int]` is no class, though Python 3.10 says so
+    if isinstance(value, (set, frozenset)):
+        return _call(kind, sorted(map(_text, value)))
+    if isinstance(value, dict):
+        return _call(kind, sorted(f"{_text(key)}: {_text(one)}" for key, one in value.items()))
+    if kind in {list, tuple}:
+        return _call(kind, map(_text, value))
+    if hasattr(kind, "__forward_arg__"):  # `Optional["Name"]`
+        return f"{_name(kind)}({value.__forward_arg__!r})"
+    return _reduced(value)
+
+
+def _name(value: Any) -> str:
+    name = f"{value.__module__ or builtins.__name__}:{value.__qualname__}"
+    if "<" in name:
+        raise CanonicalError(f"{name}, which has no name of its own")
+    return name
+
+
+def _call(kind: type, texts: Any) -> str:
+    return f"{_name(kind)}({', '.join(texts)})"
+
+
+def _reduced(value: Any) -> str:
+    """What pickle makes it of: a callable, its arguments, a state and items."""
+    kind: Any = type(value)  # which is asked, as `list[int]` has the attributes of `list`
+    reduce = dispatch_table.get(kind)
+    try:
+        reduced: Any = reduce(value) if reduce else kind.__reduce_ex__(value, 4)
+    except Exception as error:
+        raise CanonicalError(f"a {kind.__name__}: {error}") from error
+    if isinstance(reduced, str):  # the name of a global, such as that of `typing.Any`
+        return f"{getattr(value, '__module__', None) or kind.__module__}:{reduced}"
+    made, arguments, *rest = reduced
+    parts = [list(one) if hasattr(one, "__next__") else one for one in rest]
+    return f"{_text(made)}({', '.join(map(_text, [*arguments, *parts]))})"
