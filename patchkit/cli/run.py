@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
-import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +13,18 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.facts.child import child_environment
 from patchkit.cli.facts.module_source import find_module
+from patchkit.cli.facts.run import last_words
+from patchkit.cli.facts.status import status_facts
+from patchkit.cli.foreground import CANNOT_RUN, end_as, execute, run_and_wait
 from patchkit.cli.options import patches_option
 from patchkit.environment import Settings
+from patchkit.errors import PatchkitError
 from patchkit.project import Project
+from patchkit.status.node import look
+from patchkit.status.runs import new_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-_NOT_FOUND = 127
-_NOT_EXECUTABLE = 126
+    from collections.abc import Iterable, Sequence
 
 
 @click.command(
@@ -49,13 +50,27 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     if not settings.enabled:
         say("PATCHKIT=0: the command runs without patches")
         return execute(words, os.environ)
-    fresh = None if settings.journal else tempfile.mkdtemp(prefix="patchkit-")
-    journal = settings.journal or str(fresh)
+    journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
-    code = execute(words, _environment((*settings.packs, *packs), journal))
-    if fresh is not None:
-        Path(fresh).rmdir()
-    return code
+    started = time.time()
+    code = run_and_wait(words, _environment((*settings.packs, *packs), journal))
+    if code not in CANNOT_RUN:
+        _tell_the_end(journal, started, of_user=settings.journal is not None)
+    if settings.journal is None:
+        with suppress(OSError):  # there is a journal in it
+            Path(journal).rmdir()
+    return end_as(code)
+
+
+def _tell_the_end(journal: str, started: float, *, of_user: bool) -> None:
+    """Say what became of the patches; the exit code is the command's, whatever comes of that."""
+    try:
+        data = status_facts([look(journal)])
+        how = f"'patchkit status {journal}'" if of_user else "'patchkit status'"
+        for line in last_words(data, started, how):
+            say(line)
+    except (OSError, PatchkitError, ValueError, KeyError) as error:
+        say(f"journals in {journal} cannot be read: {error}")
 
 
 def _environment(packs: Sequence[str], journal: str) -> dict[str, str]:
@@ -74,24 +89,3 @@ def _folders_of(packs: Iterable[str], project: Project) -> list[str]:
     places = {place for top in tops if top for place in top.submodule_search_locations or ()}
     found = {Path(place).parent for place in places}
     return [str(one) for one in dict.fromkeys((Path.cwd(), *project.folders)) if one in found]
-
-
-def execute(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Become the command; returns, with the shell's exit code, only where that fails."""
-    _restore_signals()
-    sys.stdout.flush()
-    try:
-        os.execvpe(words[0], list(words), environ)  # noqa: S606 - the user's own command
-    except (FileNotFoundError, NotADirectoryError):
-        say(f"{words[0]}: found no such command, expected one on PATH or a file that can be run")
-        return _NOT_FOUND
-    except OSError as error:
-        say(f"{words[0]}: cannot be run: {error.strerror}")
-        return _NOT_EXECUTABLE
-
-
-def _restore_signals() -> None:
-    """Undo what Python ignores in itself; a program that is executed would inherit it."""
-    for name in ("SIGPIPE", "SIGXFSZ"):
-        with suppress(AttributeError, ValueError):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)

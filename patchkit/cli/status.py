@@ -15,6 +15,7 @@ from patchkit.cli.facts.status import status_facts
 from patchkit.cli.options import format_option
 from patchkit.environment import Settings
 from patchkit.status.node import look
+from patchkit.status.runs import newest_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,12 +40,14 @@ def command(
     """
     Say what is applied in every process, and what was not reached.
 
-    DIR is where the processes write their journals; PATCHKIT_JOURNAL by default. ADDRESS is
-    host:port of the head, ray://host:port, or auto. Exit code 1 means that there is something to
-    look at: a patch that failed, a process that was not reached, ranks that do not agree.
+    DIR is where the processes write their journals; by default PATCHKIT_JOURNAL, or else the newest
+    `patchkit run` of this user. ADDRESS is host:port of the head, ray://host:port, or auto. Exit
+    code 1 means that there is something to look at: a patch that failed, a process that was not
+    reached, ranks that do not agree.
 
     \b
     Examples:
+      patchkit status                                    of the newest run
       patchkit status /tmp/journal
       patchkit status --watch
       patchkit status /tmp/journal --patch core-loop     its targets, copies, neighbours
@@ -95,9 +98,10 @@ def _look_here(directory: str) -> list[dict[str, Any]]:
 
 def _checked(directory: str | None, *, must_be: bool) -> str:
     if directory is None:
-        raise click.UsageError(
-            "PATCHKIT_JOURNAL is not set: expected DIR, the directory of the journals"
-        )
+        directory = str(newest_run() or "") or None
+    if directory is None:
+        here = "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
+        raise click.UsageError(f"{here}: expected DIR, the directory of the journals")
     if must_be and not Path(directory).is_dir():
         raise click.UsageError(f"{directory}: found no such directory, expected one with journals")
     return directory

@@ -2,21 +2,24 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from packages import REPOSITORY
 from samples import pack_source, row_source
 
 from patchkit.cli.facts.child import WAY_IN
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
+    Pack = Callable[..., Path]
 
 SAY = """
 import json, os, sys
@@ -128,14 +131,15 @@ def test_packs_named_by_hand_travel(patchkit_run: Python, write_pack: Callable[.
     assert environ["PATCHKIT"] == "1"
 
 
-def test_a_fresh_journal_is_the_owners_only_and_named(patchkit_run: Python) -> None:
-    """The directory is on stderr, closed to others, and holds the process's journal."""
+def test_a_fresh_journal_is_the_owners_only_and_named(patchkit_run: Python, tmp_path: Path) -> None:
+    """The directory is on stderr, closed to others, the user's, and holds the process's journal."""
     child = patchkit_run("--", sys.executable, "say.py")
     environ = said(child)["environ"]
     assert isinstance(environ, dict)
     journal = Path(environ["PATCHKIT_JOURNAL"])
-    assert child.stderr == f"patchkit: journal in {journal}\n"
-    assert stat.S_IMODE(journal.stat().st_mode) == 0o700
+    assert child.stderr.startswith(f"patchkit: journal in {journal}\n")
+    assert journal.parent == tmp_path / f"patchkit-{os.getuid()}"
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (journal, journal.parent)] == [0o700] * 2
     assert list(journal.iterdir())
 
 
@@ -159,6 +163,82 @@ def test_exit_code_and_signals_are_the_commands_own(patchkit_run: Python) -> Non
     assert patchkit_run("--", "sh", "-c", "kill -TERM $$").returncode == -15
 
 
+def test_the_end_says_what_became_of_the_patches(patchkit_run: Python, write_pack: Pack) -> None:
+    """Two lines: how many patches were applied, failed, …; what there is to look at, and how."""
+    for name in ("main", "nothing"):
+        text = row_source(
+            name=f"'of-{name}'",
+            requires="('patchkit>=0',)",
+            required="False",
+            changes=f"(Replace('json.tool:{name}', by='main'),)",
+        )
+        folder = write_pack(f"pack_{name}", pack_source(text))
+        (folder / "patch_a.py").write_text("def main(): ...\n")
+    packs = ("--patches", "pack_main", "--patches", "pack_nothing")
+    versions = {"PATCHKIT_VERSIONS": "patchkit=1"}
+    child = patchkit_run(*packs, "--", sys.executable, "-c", "import json.tool", **versions)
+    lines = child.stderr.splitlines()[-2:]
+    assert lines[0].startswith("patchkit: patches: 1 failed, 1 applied")
+    assert lines[0].endswith("in 1 process")
+    assert "of-nothing: " in lines[1]
+    assert lines[1].endswith("; see 'patchkit status'")
+
+
+def test_status_finds_the_newest_run(patchkit_run: Python, python: Python, tmp_path: Path) -> None:
+    """Without DIR and PATCHKIT_JOURNAL it is that of the run that began last."""
+    patchkit_run("--", sys.executable, "-c", "pass")
+    patchkit_run("--", sys.executable, "say.py")
+    shown = python("-m", "patchkit", "status", "--format", "json", TMPDIR=str(tmp_path))
+    (process,) = json.loads(shown.stdout)["processes"]
+    assert process["argv"][-1] == "say.py"
+
+
+def test_old_runs_are_tidied(patchkit_run: Python, tmp_path: Path) -> None:
+    """The newest stay, and one in which a process still runs."""
+    home = tmp_path / f"patchkit-{os.getuid()}"
+    old = [home / f"20010101-0000{number:02}" for number in range(30)]
+    for one in old:
+        one.mkdir(parents=True, mode=0o700)
+    home.chmod(0o700)
+    (old[0] / f"{os.uname().nodename}-{os.getpid()}-1.jsonl").touch()
+    patchkit_run("--", sys.executable, "say.py")
+    assert sorted(home.iterdir())[:20] == [old[0], *old[11:]]
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """Whoever has taken the name gets no journal."""
+    home = tmp_path / f"patchkit-{os.getuid()}"
+    home.mkdir()
+    home.chmod(0o777)
+    environ = said(patchkit_run("--", sys.executable, "say.py"))["environ"]
+    assert isinstance(environ, dict)
+    assert Path(environ["PATCHKIT_JOURNAL"]).parent == tmp_path
+    assert not list(home.iterdir())
+
+
+WAIT = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 9), (signal.SIGKILL, -9)])
+def test_what_ends_the_run_ends_the_command(tmp_path: Path, sent: int, code: int) -> None:
+    """A signal is passed on, and the command's answer is the run's; a kill leaves no orphan."""
+    words = [sys.executable, "-m", "patchkit", "run", "--", sys.executable, "-c", WAIT]
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == b"ready\n"
+        run.send_signal(sent)
+        assert run.stdout.read() == b""  # nobody holds it any more
+        assert run.wait(30) == code
+
+
 def test_broken_pipes_end_the_command_as_they_would_without(patchkit_run: Python) -> None:
     """Python ignores SIGPIPE; a command that inherited that would write for ever."""
     child = patchkit_run("--", "sh", "-c", "kill -PIPE $$; echo survived")
@@ -177,7 +257,7 @@ def test_what_cannot_be_run_is_one_line(
     assert child.returncode == code
     assert f"patchkit: {word}: {text}" in child.stderr
     assert "Traceback" not in child.stderr
-    assert not list(tmp_path.glob("patchkit-*"))
+    assert not list(tmp_path.glob("patchkit-*/*"))
 
 
 def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:

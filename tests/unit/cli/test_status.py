@@ -157,8 +157,15 @@ def test_nothing_there_is_a_finding(
         (("--ray", "nonsense"), "--ray"),
     ],
 )
-def test_wrong_use(argv: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    argv: tuple[str, ...],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """One line on stderr, exit code 2."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(["status", *argv]) == 2
     said = capsys.readouterr()
     assert words in said.err
