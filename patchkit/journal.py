@@ -3,18 +3,25 @@ What happened in this process, written for other processes to read.
 
 One file a process, one JSON object a line. The file is opened for appending for each line, as a
 process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
-torn last line.
+torn last line. A folder may be somebody else's: only a file that this process has made is written
+to, whatever stands under its name later, and no link is followed.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import threading
 import time
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from patchkit.lineage import asked_by
 from patchkit.log import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
@@ -26,6 +33,9 @@ _ROOM_FOR_FULL = 100
 """For the line that says that there is no more."""
 
 _VERIFIED = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
+
+# A FIFO that stands there is an error at once, not a wait for its reader.
+_SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Journal:
@@ -60,6 +70,8 @@ class Journal:
     def _begin(self) -> None:
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._making = threading.RLock()  # a child's own, whoever held the parent's
+        self._file: tuple[int, int] | None = None
         self._size = 0
         self._is_full = self._is_torn = self._has_told = False
         self.looked_at: float | None = None
@@ -76,8 +88,7 @@ class Journal:
         if self.directory is None:
             return
         line = _VERIFIED.format(moment, os.getpid()).encode()
-        path = f"{self.directory}/{self._name}"
-        if self._verified is not None and _overwrite(path, self._verified, line):
+        if self._verified is not None and self._overwrite(self.directory, self._verified, line):
             return
         if not self._is_full:
             self._append(self.directory, line)
@@ -89,13 +100,47 @@ class Journal:
         if self._is_torn:
             line = b"\n" + line  # what is whole is not glued to what is not
         try:
-            if self._size == 0:
-                os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
-            written = _append_to(f"{directory}/{self._name}", line)
-            self._size += written
+            with self._making:
+                self._make(directory)
+            with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
+                written = os.write(fd, line)
+                self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
             self._is_torn = written < len(line)
+        except FileNotFoundError:
+            self._file = None  # somebody has tidied up: the next entry begins a new file
         except OSError as error:
             self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+
+    def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
+        """Write a line over an earlier one like it; False where that is not there."""
+        try:
+            with self._opened(directory, os.O_RDWR) as fd:
+                there = os.pread(fd, len(line), at)
+                same = len(there) == len(line) and there[:25] == line[:25]
+                return same and there.endswith(b"\n") and os.pwrite(fd, line, at) == len(line)
+        except OSError:
+            return False
+
+    def _make(self, directory: str) -> None:
+        """Make the file, once."""
+        if self._file is None:
+            _make_folder(directory)
+            mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            fd = os.open(f"{directory}/{self._name}", mode | _SAFELY, 0o600)
+            self._file = _identity(fd)
+            os.close(fd)
+
+    @contextmanager
+    def _opened(self, directory: str, mode: int) -> Iterator[int]:
+        """Open the file, and nothing that stands in its place."""
+        path = f"{directory}/{self._name}"
+        fd = os.open(path, mode | _SAFELY)
+        try:
+            if _identity(fd) != self._file:
+                raise OSError(f"{path} is no longer the file that this process has made")
+            yield fd
+        finally:
+            os.close(fd)
 
     def _say_once(self, text: str) -> None:
         if not self._has_told:
@@ -103,28 +148,16 @@ class Journal:
             say("warning", text)
 
 
-def _append_to(path: str, line: bytes) -> int:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        return os.write(fd, line)
-    finally:
-        os.close(fd)
+def _make_folder(directory: str) -> None:
+    os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
+    found = os.lstat(directory)
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in {0, os.geteuid()}:
+        raise OSError(f"it is a link of another user (uid {found.st_uid}), expected a folder")
 
 
-def _overwrite(path: str, at: int, line: bytes) -> bool:
-    """Write a line over an earlier one like it; False where that is not there."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        there = os.pread(fd, len(line), at)
-        same = len(there) == len(line) and there[:25] == line[:25] and there.endswith(b"\n")
-        return same and os.pwrite(fd, line, at) == len(line)
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
+def _identity(fd: int) -> tuple[int, int]:
+    there = os.fstat(fd)
+    return there.st_dev, there.st_ino
 
 
 def _line(entry: dict[str, Any]) -> bytes:

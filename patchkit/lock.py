@@ -9,7 +9,8 @@ For each patch and target the file has one line for each run of releases whose s
           written 5d8a4c66b2f0e913
 
 What is reviewed is the source; the releases say where it was seen. How it is written, comments and
-all, lets a process see that it runs what was reviewed without parsing it.
+all, lets a process see that it runs what was reviewed without parsing it. Format 1 hashed less of
+the source; such a lock is read, and says so where a target differs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     """Patch -> target -> spans, in order of release."""
 
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
-_FORMAT = "format 1"
+_FORMAT, _OLD_FORMAT = "format 2", "format 1"
 _WRITTEN = "written"
 _MARK = re.compile(r"[0-9a-f]{16}")
 _IN_LINE = 5
@@ -73,11 +74,13 @@ class Lock:
 
     Args:
         entries: by patch and target.
+        is_old: whether its fingerprints may lack what a call wraps, as in format 1.
 
     """
 
-    def __init__(self, entries: Entries | None = None) -> None:
+    def __init__(self, entries: Entries | None = None, *, is_old: bool = False) -> None:
         self.entries: Entries = entries or {}
+        self.is_old = is_old
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lock) and self.text() == other.text()
@@ -86,6 +89,14 @@ class Lock:
 
     def __bool__(self) -> bool:
         return bool(self.entries)
+
+    @property
+    def doubt(self) -> str:
+        """What else may be the reason where a source differs; '' where nothing is."""
+        if not self.is_old:
+            return ""
+        why = "the lock has format 1, which left out functions that a call wraps"
+        return f", or {why}: review the target and run `patchkit lock`"
 
     def spans(self, patch: str, target: str) -> Sequence[Span]:
         """List what has been reviewed of a target for a patch; nothing where nothing was."""
@@ -98,11 +109,12 @@ class Lock:
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
         """Return another lock, with what was reviewed for one patch in place of what was."""
         entries = {name: found for name, found in self.entries.items() if name != patch}
-        return Lock({**entries, patch: targets} if targets else entries)
+        return Lock({**entries, patch: targets} if targets else entries, is_old=self.is_old)
 
     def text(self) -> str:
         """Write the file: patches and targets sorted, releases in their order."""
-        return "\n".join([_HEAD + _FORMAT, *self._blocks()])
+        form = _OLD_FORMAT if self.is_old else _FORMAT
+        return "\n".join([_HEAD + form, *self._blocks()])
 
     def _blocks(self) -> Iterator[str]:
         for patch, targets in sorted(self.entries.items()):
@@ -138,7 +150,8 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
         LockError: it is none, at which line.
 
     """
-    return Lock(_Parser(file).read(text))
+    parser = _Parser(file)
+    return Lock(parser.read(text), is_old=parser.is_old)
 
 
 def write_lock(file: Path, lock: Lock) -> None:
@@ -172,13 +185,15 @@ class _Parser:
         self._file = file
         self._entries: dict[str, dict[str, list[Span]]] = {}
         self._patch = self._target = ""
+        self.is_old = False
 
     def read(self, text: str) -> Entries:
         lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), start=1)]
         told = [(number, line) for number, line in lines if line and not line.startswith("#")]
-        if not told or told[0][1] != _FORMAT:
+        if not told or told[0][1] not in (_FORMAT, _OLD_FORMAT):
             number, line = told[0] if told else (1, "")
             raise self._refused(number, line, f"{_FORMAT!r}, the first line of a lock")
+        self.is_old = told[0][1] == _OLD_FORMAT
         for number, line in told[1:]:
             self._take(number, line)
         return self._entries

@@ -80,8 +80,9 @@ class Locks:
         """
         from patchkit.lock import Lock  # noqa: PLC0415 - for commands, not for processes
 
-        found = ((row.name, self.of(row)) for row in rows)
-        return Lock({name: lock.entries.get(name, {}) for name, lock in found if lock is not None})
+        found = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
+        entries = {name: lock.entries.get(name, {}) for name, lock in found.items()}
+        return Lock(entries, is_old=any(lock.is_old for lock in found.values()))
 
     def own(self, pack: str) -> Path | None:
         """Find the lock that a pack brings."""

@@ -118,4 +118,5 @@ class Look:
         last = spans[-1]
         seen = last.first if last.first == last.last else f"{last.first} - {last.last}"
         words = f"{target} has another source ({facts.fingerprint}) than was reviewed"
-        return Verdict("drift", f"{words}, the last of {last.project} {seen}")
+        doubt = self._lock.doubt
+        return Verdict("drift", f"{words}, the last of {last.project} {seen}{doubt}")

@@ -15,6 +15,7 @@ from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
+from patchkit.check.unreadable import cause_of
 from patchkit.declaration import Add, Provide, Replace, Wrap
 from patchkit.errors import UpstreamError
 
@@ -64,7 +65,7 @@ class Check:
         whole = self._grid
         faults = learn_all(whole.subjects, whole.targets, progress)
         findings = [
-            Finding(codes.RELEASE_UNREADABLE, str(error), _AGAIN, release=name)
+            Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
             for name, error in faults.items()
         ]
         self._grid = whole.without(faults)
@@ -89,8 +90,8 @@ class Check:
             try:
                 yield from self._in(row, subject, moves)
             except UpstreamError as error:
-                message = str(error)
-                yield Finding(codes.RELEASE_UNREADABLE, message, _AGAIN, row.name, "", subject.name)
+                words = (cause_of(error), _AGAIN, row.name, "", subject.name)
+                yield Finding(codes.RELEASE_UNREADABLE, *words)
 
     def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack])
@@ -130,6 +131,7 @@ class Check:
             yield Finding(codes.UNREVIEWED, message, fix, *where)
         elif mark not in known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
+            message += self._lock.doubt
             fix = f"{_diff(row, subject)}, then {_lock(row, subject)}"
             yield Finding(codes.DRIFT, message, fix, *where)
 

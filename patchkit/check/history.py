@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Trails
+from patchkit.check.unreadable import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ def _steps(
 ) -> Iterator[Step]:
     for subject in subjects:
         if subject.name in faults:
-            yield Step(subject.version, "unreadable", reason=str(faults[subject.name]))
+            yield Step(subject.version, "unreadable", reason=cause_of(faults[subject.name]))
         else:
             yield _step(subject, target, trails.told(target, subject))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.grid import Grid
 from patchkit.check.subjects import learn_all
-from patchkit.lock import Span
+from patchkit.lock import Lock, Span
 from patchkit.requirements import release_order
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
     from patchkit.errors import UpstreamError
-    from patchkit.lock import Lock
     from patchkit.registry import Row
     from patchkit.requirements import Listed
     from patchkit.upstream.reading.releases import Progress
@@ -42,6 +41,8 @@ def accept(
     grid = Grid(rows, subjects)
     faults = learn_all(subjects, grid.targets, progress)
     sound = grid.without(faults)
+    is_old = lock.is_old and not set(lock.entries) <= {row.name for row in rows}
+    lock = Lock(lock.entries, is_old=is_old)
     for row in rows:
         old = lock.entries.get(row.name, {})
         targets = {str(one.place) for one in row.patch.changes if one.is_reviewed}

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MOVES = 4
 """How many moves are followed one after another."""
+_NAMED = 8
+"""In how many releases to look for the name of what no release has: it may have come and gone."""
 
 
 class _Edge(NamedTuple):
@@ -46,7 +48,7 @@ class Trails:
         subjects: releases that can be read, the oldest first.
         targets: what to follow; all of it has been learnt.
         ways: 1 for later releases, -1 for earlier ones.
-        by_name: whether to look, in the newest, for what no release has.
+        by_name: whether to look for the name of what no release has.
 
     """
 
@@ -69,6 +71,8 @@ class Trails:
 
     def follow(self) -> None:
         """Search, and go on from what was found."""
+        if self._by_name:
+            self._confirm([one for found in self._named() for one in _both_ways(*found)])
         for _ in range(_MOVES):
             edges = list(self._edges())
             if not edges:
@@ -87,9 +91,19 @@ class Trails:
                 for way in self._ways:
                     if self._is_open(target, at + way):
                         yield _Edge(target, at, at + way, way)
-            newest = len(self._subjects) - 1
-            if self._by_name and not known and self._is_open(target, newest):
-                yield _Edge(target, None, newest, -1)
+
+    def _named(self) -> Iterator[tuple[_Edge, Whereabouts]]:
+        """Look for names that no release has: in the newest, and what is in a module before it."""
+        count = len(self._subjects)
+        places = range(count - 1, -1, -max(1, -(-count // _NAMED)))
+        unknown = [target for target, known in self._known.items() if not known]
+        edges = (
+            _Edge(target, None, at, -1)
+            for at in places
+            for target in unknown
+            if (target.qualname or at == count - 1) and self._is_open(target, at)
+        )
+        return (one for one in self._searched(edges) if one[1].place)
 
     def _is_open(self, target: Target, at: int) -> bool:
         if not 0 <= at < len(self._subjects) or (target, at) in self._told:
@@ -167,6 +181,12 @@ class Trails:
             span.append(at)
             at += edge.way
         return span
+
+
+def _both_ways(edge: _Edge, answer: Whereabouts) -> Iterator[tuple[_Edge, Whereabouts]]:
+    """Offer what was found by its name to the releases before and after."""
+    yield edge, answer
+    yield edge._replace(unknown=edge.unknown + 1, way=1), answer
 
 
 def _as_elsewhere(place: Target) -> Whereabouts:

@@ -9,13 +9,15 @@ from patchkit.cli.options import format_option, offline_option
 from patchkit.cli.progress import progress
 from patchkit.target import Target
 
+_FINDINGS = 1
+
 
 @click.command("history")
 @click.argument("target")
 @click.option("--releases", metavar="SPEC", help="Which releases; all of the package otherwise.")
 @offline_option
 @format_option
-def command(target: str, releases: str | None, offline: bool, form: str) -> None:
+def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     """
     Follow a target through the releases of its package.
 
@@ -26,6 +28,7 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> None
       patchkit history ray.actor:ActorClass._remote --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.history import history  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.near import never_there  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli.facts.history import history_facts  # noqa: PLC0415
     from patchkit.requirements import canonical  # noqa: PLC0415
@@ -34,16 +37,21 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> None
     place = parse_target(target)
     spec = releases or canonical(place.module.partition(".")[0])
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        steps = history(place, on_index(spec, library), told)
+        subjects = on_index(spec, library)
+        steps = history(place, subjects, told)
+        unknown = never_there(place, steps, subjects)
     data = history_facts(place, steps)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 
         click.echo(to_json(data))
-        return
-    from patchkit.report.history_page import print_history  # noqa: PLC0415 - only one of them is needed
+    else:
+        from patchkit.report.history_page import print_history  # noqa: PLC0415 - only one
 
-    print_history(data)
+        print_history(data)
+    if unknown:
+        say(unknown)
+    return _FINDINGS if unknown or any(one.state == "unreadable" for one in steps) else 0
 
 
 def parse_target(text: str) -> Target:

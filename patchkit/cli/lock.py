@@ -47,6 +47,7 @@ def command(
       patchkit lock --releases 'vllm>=0.20' --check    say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
     from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
@@ -58,8 +59,8 @@ def command(
     old = read_lock(file)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         new, faults = accept(old, rows, look.open_releases(wanted, rows, library), told)
-    for fault in faults.values():
-        say(f"not looked at: {fault}")
+    for text in told_causes(faults):
+        say(f"not looked at: {text}")
     written = old != new and not dry
     data = lock_facts(file, old, new, written=written)
     if written:

@@ -44,6 +44,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.matrix import cases, smallest  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
+    from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
@@ -52,8 +53,8 @@ def command(
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = on_index(releases or (*Project.read().releases, "vllm")[0], library)
         found, faults = cases(rows, subjects, told)
-    for fault in faults.values():
-        say(f"left out: {fault}")
+    for text in told_causes(faults):
+        say(f"left out: {text}")
     data = matrix_facts(subjects, smallest(found), found, faults)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed

@@ -31,7 +31,7 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.command("status")
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
-@click.option("--patch", "name", metavar="NAME", help="Show the copies of one patch's targets.")
+@click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
 @click.option("--watch", is_flag=True, help="Go on looking until the main process has ended.")
 @format_option
 def command(

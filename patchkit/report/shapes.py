@@ -272,9 +272,9 @@ class StepShape(TypedDict):
     """
     A target in one release.
 
-    `state` is present or absent; `undecidable` says that the source does not tell, and `reason`
-    why. `fingerprint` is of the place where it is, or has moved to; `changed` compares it with the
-    last release that had it. `likeness` is that of the source where it has moved to, from 0 to 1.
+    `state` is present, absent or unreadable; `undecidable` says that the source does not tell, and
+    `reason` why. `fingerprint` is of the place where it is, or has moved to; `changed` compares it
+    with the last release that had it. `likeness` is that of the source there, from 0 to 1.
     """
 
     release: str

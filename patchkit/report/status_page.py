@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
-from patchkit.report.status_patch import copies, details
+from patchkit.report.status_patch import STYLES, copies, details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     Found = list[tuple[ProcessShape, PatchStatusShape]]
     Line = tuple[str, list[ProcessShape]]
 
-_STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
 _ROLES = ("main", "engine-core", "worker")
 _MANY = 4
 """More of the same under one parent are one line."""
+_DEEPEST = 24
+"""Columns of guide lines; a deeper tree goes on below at that indent."""
 
 
 def print_status(data: StatusShape, patch: str | None = None) -> None:
@@ -79,7 +80,7 @@ def _one_patch(data: StatusShape, name: str) -> RenderableType:
         for patch in one["patches"]
         if patch["name"] == name
     ]
-    return details(name, [(one, patch) for one, patch in found if patch["status"] != "armed"])
+    return details(name, found)
 
 
 def _heading(data: StatusShape) -> Text:
@@ -120,17 +121,23 @@ def _children(processes: Iterable[ProcessShape]) -> Children:
 
 def _lines(root: ProcessShape, children: Children) -> Iterator[Line]:
     """Walk down a tree; each line has its guide, and the processes that it stands for."""
-    yield "", [root]
-    yield from _below(root, children, "")
+    waiting = [("", "", [root])]
+    while waiting:
+        guide, below, same = waiting.pop()
+        yield guide, same
+        if len(same) == 1:
+            waiting += reversed(list(_branches(same[0], children, below)))
 
 
-def _below(parent: ProcessShape, children: Children, guide: str) -> Iterator[Line]:
+def _branches(
+    parent: ProcessShape, children: Children, guide: str
+) -> Iterator[tuple[str, str, list[ProcessShape]]]:
+    """Give each bundle of children its own guide, and that of what is below it."""
     bundles = list(_bundles(children.get(_key(parent), []), children))
+    guide = guide[-_DEEPEST:]
     for number, same in enumerate(bundles, start=1):
         is_last = number == len(bundles)
-        yield guide + ("└─ " if is_last else "├─ "), same
-        if len(same) == 1:
-            yield from _below(same[0], children, guide + ("   " if is_last else "│  "))
+        yield guide + ("└─ " if is_last else "├─ "), guide + ("   " if is_last else "│  "), same
 
 
 def _bundles(siblings: Sequence[ProcessShape], children: Children) -> Iterator[list[ProcessShape]]:
@@ -188,7 +195,7 @@ def _name(one: ProcessShape) -> str:
     if one["name"].startswith("VllmWorker") or one["copy"]:
         return ""
     words = [word.rpartition("/")[2] for word in one["argv"][:3]]
-    return _short(one["name"] or ("" if one["parent"] else " ".join(words)))
+    return _short(one["name"] or " ".join(words))
 
 
 def _short(text: str, room: int = 28) -> str:
@@ -215,7 +222,7 @@ def _summary(one: ProcessShape) -> Text:
     counted = Counter(patch["status"] for patch in mine)
     return _joined(
         Text(f"{counted[status]} {status}", style=style)
-        for status, style in _STYLES.items()
+        for status, style in STYLES.items()
         if counted[status]
     )
 
@@ -255,8 +262,9 @@ def _holders(processes: Iterable[ProcessShape]) -> list[ProcessShape]:
 
 
 def _is_due(one: ProcessShape, patch: PatchStatusShape) -> bool:
-    """Whether it is of interest how it stands: not where it waits for another role's process."""
-    return patch["status"] != "armed" or any(_is_for(one, patch, role) for role in one["roles"])
+    """Whether it is of interest how it stands: not where it is for another role's process."""
+    is_mine = not one["roles"] or any(_is_for(one, patch, role) for role in one["roles"])
+    return is_mine or patch["status"] in {"applied", "failed"}
 
 
 def _is_for(one: ProcessShape, patch: PatchStatusShape, role: str) -> bool:
@@ -267,7 +275,7 @@ def _stand(patches: Iterable[PatchStatusShape]) -> Text:
     counted = Counter(patch["status"] for patch in patches)
     several = sum(counted.values()) > 1
     return _joined(
-        Text(f"{status} {number}" if several else status, style=_STYLES.get(status, "warn"))
+        Text(f"{status} {number}" if several else status, style=STYLES.get(status, "warn"))
         for status, number in counted.items()
     )
 
@@ -278,6 +286,7 @@ def _remarks(found: Found) -> Text:
 
     What is armed waits for its target, and a failure is a finding below.
     """
+    found = [(one, patch) for one, patch in found if _is_due(one, patch)]
     reasons = [patch["reason"] or "" for _, patch in found if patch["status"] == "skipped"]
     parts = [Text(reason, style="note") for reason in filter(None, dict.fromkeys(reasons))]
     if any(patch["unreviewed"] for _, patch in found):

@@ -1,19 +1,24 @@
-"""`patchkit status`: what became of the copies of a patch's targets, in few words and in many."""
+"""`patchkit status`: one patch in every process, its targets and the copies of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rich.console import RenderableType
+
     from patchkit.report.shapes import PatchStatusShape, ProcessShape
 
     Found = Sequence[tuple[ProcessShape, PatchStatusShape]]
     Fact = tuple[str, str, str]
+
+STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
 
 
 def copies(patches: Iterable[PatchStatusShape]) -> Text:
@@ -26,15 +31,44 @@ def copies(patches: Iterable[PatchStatusShape]) -> Text:
     return Text(", ").join(parts)
 
 
-def details(name: str, found: Found) -> Table:
-    """Tell everything that is known of one patch's targets; the same in several processes once."""
+def details(name: str, found: Found) -> RenderableType:
+    """Tell all that is known of one patch: how it stands in each process, and its targets."""
+    heading = Text(name, style="name")
+    parts: list[RenderableType] = [heading, "", _stands(found)]
+    known = _known(found)
+    if known.row_count:
+        parts += ["", known]
+    return Group(*parts)
+
+
+def _stands(found: Found) -> Table:
+    """Make a row of each status with its cause, and the processes that have it so."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("process", no_wrap=True)
+    table.add_column("pid", overflow="fold")
+    table.add_column("status", no_wrap=True)
+    table.add_column("cause", overflow="fold")
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for process, patch in found:
+        roles = ", ".join(process["roles"]) or "no role yet"
+        alike.setdefault((roles, patch["status"], patch["reason"] or ""), []).append(
+            str(process["pid"])
+        )
+    for (roles, status, reason), pids in alike.items():
+        shown = Text(status, style=STYLES.get(status, "warn"))
+        table.add_row(Text(roles), ", ".join(pids), shown, Text(reason))
+    return table
+
+
+def _known(found: Found) -> Table:
+    """Make a row of each fact; the same in several processes is one."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="heading")
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", style="note")
-    table.add_row(Text(name, style="name"))
     where: dict[Fact, list[str]] = {}
-    for process, patch in found:
+    applied = [(process, patch) for process, patch in found if patch["status"] == "applied"]
+    for process, patch in applied:
         for fact in _facts(patch):
             where.setdefault(fact, []).append(str(process["pid"]))
     topic = ""
@@ -42,7 +76,7 @@ def details(name: str, found: Found) -> Table:
         number, words, style = fact
         heading = number[1:] if number != topic else ""
         topic = number
-        pids = "" if len(where[fact]) == len(found) else f"in {', '.join(where[fact])}"
+        pids = "" if len(where[fact]) == len(applied) else f"in {', '.join(where[fact])}"
         table.add_row(heading, Text(words, style=style), pids)
     return table
 

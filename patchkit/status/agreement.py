@@ -91,7 +91,7 @@ def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreemen
         if role not in (stand[0][1].roles or (role,)):
             continue
         having = [one for one, patch in stand if patch.status == "applied"]
-        lacking = [one for one, patch in stand if patch.status in _OUT]
+        lacking = [one for one, patch in stand if one.stand(patch)[0] in _OUT]
         if having and lacking:
             text = f"{name} is applied in {_all(having)}, not in {_all(lacking)}"
             yield Disagreement(role, text)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from patchkit.status.node import contents
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -127,6 +129,7 @@ class ProcessStatus:
         layers: for each target the patches that lie on it, the innermost first.
         digests: of its patch sets, by role.
         disagreements: what it found different from its engine, by role.
+        unmet: by name of a patch, why it is not for this process though its role is.
         children: those that it started.
         is_cut: whether its journal reached its limit.
         is_reached: whether patchkit is there.
@@ -153,6 +156,7 @@ class ProcessStatus:
     layers: dict[str, list[str]] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     disagreements: dict[str, str] = field(default_factory=dict)
+    unmet: dict[str, str] = field(default_factory=dict)
     children: list[Child] = field(default_factory=list)
     is_cut: bool = False
     is_reached: bool = True
@@ -173,11 +177,17 @@ class ProcessStatus:
             return None
         return _hash(name for name, patch in self.patches.items() if patch.status == "applied")
 
-    def why_armed(self, patch: PatchStatus) -> str:
-        """Say what an armed patch waits for."""
+    def stand(self, patch: PatchStatus) -> tuple[str, str]:
+        """Say how it stands with a patch, and why: what is not for this process is skipped."""
+        if patch.status != "armed":
+            return patch.status, patch.reason
+        if not self.roles:
+            return "armed", patch.reason or "the process has not entered a role"
         if patch.roles and not set(patch.roles) & set(self.roles):
-            return f"for {', '.join(patch.roles)}"
-        return patch.reason or "its target has not been imported"
+            return "skipped", f"for {', '.join(patch.roles)}"
+        if reason := self.unmet.get(patch.name):
+            return "skipped", reason
+        return "armed", patch.reason or "its target has not been imported"
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -190,7 +200,7 @@ def read_directory(directory: str | Path) -> list[ProcessStatus]:
 def read_journal(path: Path) -> ProcessStatus | None:
     """Read one journal; None where it holds no process, or cannot be read."""
     try:
-        return parse_journal(path.name, path.read_bytes())
+        return parse_journal(path.name, contents(path))
     except OSError:
         return None
 
@@ -322,6 +332,10 @@ def _note_disagreement(process: ProcessStatus, entry: Entry) -> None:
     process.disagreements[_text(entry.get("role"))] = _text(entry.get("reason"))
 
 
+def _note_unmet(process: ProcessStatus, entry: Entry) -> None:
+    process.unmet = {name: _text(reason) for name, reason in _pairs(entry.get("reasons"))}
+
+
 def _note_child(process: ProcessStatus, entry: Entry) -> None:
     pid, role = _whole(entry.get("child")), entry.get("role")
     if pid is not None:
@@ -343,6 +357,7 @@ _READERS: dict[str, Callable[[ProcessStatus, Entry], None]] = {
     "rank": _note_rank,
     "digest": _note_digest,
     "disagreement": _note_disagreement,
+    "unmet": _note_unmet,
     "child": _note_child,
     "full": _note_full,
 }

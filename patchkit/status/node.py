@@ -6,8 +6,10 @@ Only the standard library: it travels to nodes of a Ray cluster that may have no
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ _PROC = Path("/proc")
 _VLLM_LIBRARY = re.compile(rb"/vllm/[^\n]*\.so\b")
 _VLLM_TITLE = "VLLM::"
 _TOLD = ("PATCHKIT", "PATCHKIT_JOURNAL")
+_LARGEST = 8 * 1024 * 1024
+"""Bytes; twice what a process writes at most."""
 _NEWBORN_SECONDS = 2.0
 """A process that has just been forked has its parent's libraries, and not yet a journal."""
 
@@ -28,14 +32,14 @@ def look(directory: str | None) -> dict[str, Any]:
         directory: of the journals; where PATCHKIT_JOURNAL says here, if none is given.
 
     Returns:
-        `host`, `directory`, `now`; `journals`, their bytes by file name; `unreadable`, the names of
-        those that are not this user's to read; `processes`, by pid, those that have to do with
+        `host`, `directory`, `now`; `journals`, their bytes by file name; `unreadable`, by file name
+        why those could not be read; `processes`, by pid, those that have to do with
         them, or None where the system does not tell; `error`, what stood in the way, or None.
 
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     found: dict[str, Any] = {"host": os.uname().nodename, "directory": directory, "error": None}
-    journals, unreadable = _read(directory) if directory else ({}, [])
+    journals, unreadable = _read(directory) if directory else ({}, {})
     if directory is None:
         found["error"] = "PATCHKIT_JOURNAL is not set there, and no directory was given"
     processes = _processes(found["host"], journals, directory)
@@ -55,16 +59,35 @@ def writer(name: str) -> tuple[str, int]:
     return host, int(pid) if pid.isdecimal() and len(pid) < 10 else 0
 
 
-def _read(directory: str) -> tuple[dict[str, bytes], list[str]]:
+def contents(path: Path) -> bytes:
+    """
+    Read a journal.
+
+    Raises:
+        OSError: it is none: no file of its own (a link, a FIFO, a device), or too large.
+
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if found.st_size > _LARGEST:
+            raise OSError(errno.EFBIG, f"it has more than {_LARGEST} bytes")
+        return file.read(_LARGEST)
+
+
+def _read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
     journals: dict[str, bytes] = {}
-    unreadable = []
+    unreadable = {}
     for path in sorted(Path(directory).glob("*.jsonl")):
         try:
-            journals[path.name] = path.read_bytes()
+            journals[path.name] = contents(path)
         except FileNotFoundError:
             continue
-        except OSError:
-            unreadable.append(path.name)
+        except OSError as error:
+            is_link = error.errno == errno.ELOOP
+            unreadable[path.name] = "it is a link" if is_link else str(error.strerror)
     return journals, unreadable
 
 

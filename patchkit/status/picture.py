@@ -249,9 +249,8 @@ def _obstacles(looks: Iterable[Look]) -> list[Finding]:
     for look in looks:
         if look.get("error"):
             found.append(Finding("no-answer", f"node {look['host']}: {look['error']}"))
-        if names := look.get("unreadable"):
-            text = f"node {look['host']}: not yours to read: {', '.join(names)}"
-            found.append(Finding("unreadable", text))
+        for name, reason in look.get("unreadable", {}).items():
+            found.append(Finding("unreadable", f"node {look['host']}: {name}: {reason}"))
     return found
 
 

@@ -3,8 +3,9 @@ A short hash of what a target's source does, the same on every Python that runs 
 
 What does not count: comments, docstrings, layout, the style of quotes and numbers, statements
 without effect, the order of undecorated methods in a class, annotations of parameters, results
-and variables. What counts: names, constants, operators, decorators, defaults, bases, and
-annotations in the body of a class, since dataclasses and their kin read them.
+and variables. What counts: names, constants, operators, decorators, defaults, bases, the functions
+that a call wraps, and annotations that are read at run time: in the body of a class, since
+dataclasses and their kin read them, and of operators, kernels and routes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
+from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.values import Kind
+from patchkit.upstream.resolving.wrapped import makes_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.upstream.resolving.resolve import Resolution
     from patchkit.upstream.resolving.values import Value
@@ -36,6 +39,13 @@ _SKIPPED = frozenset(
     ]
 )
 _ANNOTATED = frozenset({"annotation", "returns"})
+_READERS = frozenset(
+    [
+        *("custom_op", "triton_op", "jit", "register", "validate_call"),
+        *("get", "post", "put", "patch", "delete", "websocket", "api_route"),
+    ]
+)
+"""Decorators to which the annotations of a function say what to do: schemas, types, routes."""
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_DEFS, ast.ClassDef, ast.Lambda)
 
@@ -48,8 +58,9 @@ def of_resolution(resolution: Resolution) -> str | None:
     """
     if resolution.state != "present":
         return None
-    variants = [one for one in resolution.variants if one.state == "present"]
-    parts = [part for one in variants for part in _of_value(one)]
+    variants = zip(resolution.variants, resolution.wrapped, strict=True)
+    present = [(one, wrapped) for one, wrapped in variants if one.state == "present"]
+    parts = [part for one, wrapped in present for part in _of_value(one, wrapped)]
     return _digest(parts) if parts else None
 
 
@@ -65,7 +76,9 @@ def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
     return _digest([part for node in nodes for part in canonical(node, named=named)])
 
 
-def canonical(node: ast.AST, *, named: bool = True, in_class: bool = False) -> Iterator[str]:
+def canonical(
+    node: ast.AST, *, named: bool = True, in_class: bool = False, annotated: bool = False
+) -> Iterator[str]:
     """
     Write a tree as words that do not depend on the version of Python.
 
@@ -73,21 +86,25 @@ def canonical(node: ast.AST, *, named: bool = True, in_class: bool = False) -> I
         node: its root.
         named: whether the root's own name counts.
         in_class: whether it stands in the body of a class.
+        annotated: whether the annotations of a function count.
 
     """
     writer = _Writer(named=named, in_class=in_class)
+    if annotated:
+        writer.read_annotations(node)
     yield from writer.words(node)
 
 
-def _of_value(value: Value) -> list[str]:
+def _of_value(value: Value, wrapped: Sequence[ast.AST]) -> list[str]:
     parts = [word for one in value.conditions for word in _of_condition(one.words, one.test)]
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     in_class = value.kind is Kind.FIELD
-    for node in value.nodes:
-        if value.kind is Kind.OUTSIDE:
-            continue
-        parts += canonical(node, in_class=in_class)
+    annotated = any(map(makes_operator, wrapped))
+    for node in value.nodes if value.kind is not Kind.OUTSIDE else ():
+        parts += canonical(node, in_class=in_class, annotated=annotated)
+    for node in wrapped:
+        parts += canonical(node)
     return parts
 
 
@@ -117,6 +134,13 @@ class _Writer:
     def __init__(self, *, named: bool, in_class: bool) -> None:
         self._named = named
         self._in_class = in_class
+        self._annotated: set[int] = set()
+
+    def read_annotations(self, node: ast.AST) -> None:
+        """Let the annotations of a function count."""
+        if isinstance(node, _DEFS):
+            parameters = (one for one in ast.walk(node.args) if isinstance(one, ast.arg))
+            self._annotated |= {id(node), *map(id, parameters)}
 
     def words(self, root: ast.AST) -> Iterator[str]:
         """List the tree's words, root first."""
@@ -141,11 +165,14 @@ class _Writer:
         self, node: ast.AST, *, in_class: bool, named: bool
     ) -> Iterator[tuple[object, bool]]:
         inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+        if isinstance(node, _DEFS) and any(map(_reads_annotations, node.decorator_list)):
+            self.read_annotations(node)
         for field in node._fields:
             value = getattr(node, field, None)
             if field in _SKIPPED or value is None or value == []:
                 continue
-            if field in _ANNOTATED and not (in_class and isinstance(node, ast.AnnAssign)):
+            of_field = in_class and isinstance(node, ast.AnnAssign)
+            if field in _ANNOTATED and not of_field and id(node) not in self._annotated:
                 continue
             if field == "name" and isinstance(node, (*_DEFS, ast.ClassDef)) and not named:
                 continue
@@ -168,6 +195,11 @@ class _Writer:
                 yield "-", False  # a keyword-only parameter without a default, a `**` in a dict
             else:
                 yield (one if isinstance(one, ast.AST) else _constant(one)), inside
+
+
+def _reads_annotations(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(called).rpartition(".")[2] in _READERS
 
 
 def _kind(node: ast.AST) -> str:

@@ -31,6 +31,12 @@ _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 _SETS = re.compile(rb"[ \t]*=(?!=)")
 _DECLARES = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")  # NAME = …, NAME: int = …
 _BEGINS = re.compile(rb"[ \t]*[:=](?!=)")
+# An assignment of something spelled out, with no call, no alias and no choice in it.
+_PLAIN = re.compile(
+    rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
+    rb"(?=[\[{'\"\d.-]|[rbfuRBFU]{1,2}['\"]|(?:True|False|None)\b)(?:(?!\belse\b)[^(])*\Z"
+)
+_ADDS = re.compile(rb"\.(?:register|\w+[ \t\\\n]*=(?!=))")  # @NAME.register, NAME.other = …
 _BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
 _MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
 # Both begin with one letter, which the search skips to, and have no groups, which cost thrice.
@@ -79,6 +85,8 @@ def wording_of(
         page = _Page(found[0], qualname)
         parts += page.bindings()
         if page.texts:
+            if page.may_wrap():
+                return None
             parts += page.parts()
             return Wording(_hash(parts), module, page.lines())
         imported = page.imported(module, is_package=found[1])
@@ -113,7 +121,9 @@ class _Page:
         self._names = [name.encode() for name in qualname.split(".")]
         self._mentions = {name: self._lines_with(name) for name in dict.fromkeys(self._names)}
         mentions = self._mentions[self._names[-1]]
-        self.texts = list(self._definitions(mentions)) or list(self._assignments(mentions))
+        defined = list(self._definitions(mentions))
+        self.texts = defined or list(self._assignments(mentions))
+        self._are_assigned = not defined
 
     def parts(self) -> Iterator[bytes]:
         """What stands there, with the conditions around it."""
@@ -135,6 +145,16 @@ class _Page:
         makers = sorted(_MADE.finditer(self._source), key=lambda found: _MAKERS.index(found[0]))
         for found in (*makers, *_STARS.finditer(self._source)):
             yield self._text(self._line_at(found.end()))
+
+    def may_wrap(self) -> bool:
+        """Whether code that stands elsewhere in the file may be part of what the name runs."""
+        if self._are_assigned:
+            return not all(_PLAIN.match(self._source[start:end]) for start, end in self.texts)
+        name = self._names[-1]
+        outside = [at for at in self._mentions[name] if not self._is_inside(at)]
+        if b"custom_op(" in self._source and outside:
+            return True
+        return any(_adds(self._source, at, self._line_end(at), name) for at in outside)
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
         """Find where the only import of the first name leads; None where that is not plain."""
@@ -307,6 +327,17 @@ def _binds(line: bytes, name: bytes) -> bool:
         if is_word and binder and binder.end() <= at:
             return True
         at = line.find(name, at + 1)
+    return False
+
+
+def _adds(source: bytes, at: int, end: int, name: bytes) -> bool:
+    """Whether a line adds to a function or a class of a name, or sets it anew on a class."""
+    while (at := source.find(name, at, end)) >= 0:
+        after = at + len(name)
+        is_attribute = source[at - 1 : at] == b"."
+        if _ADDS.match(source, after) or (is_attribute and _SETS.match(source, after)):
+            return True
+        at = after
     return False
 
 

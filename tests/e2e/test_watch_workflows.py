@@ -168,7 +168,7 @@ def pack(machine: Machine, upstream: Path, tmp_path: Path) -> Path:
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "my_pack" / "__init__.py").write_text(PACK)
     (folder / "my_pack" / "patch_stop.py").write_text(BODY)
-    machine.called("pip", "install", "--quiet", "vllm-patchkit[releases]", cwd=folder)
+    machine.called("pip", "install", "--quiet", "vllm-patchkit", cwd=folder)
     reviewed = {"VLLM_VERSION": "0.33.0", "PYTHONPATH": str(folder)}
     words = ("lock", "--patches", "my_pack", "my-stop", "--path", str(upstream))
     machine.called("patchkit", *words, cwd=folder, **reviewed)
@@ -304,7 +304,7 @@ def test_broken(repository: Repository, upstream: Path, newest: str, job: str) -
     assert issues["body"] == done.summary
 
 
-@pytest.mark.parametrize("step", ["pip install 'vllm-patchkit[releases]' .", "fetch the sources"])
+@pytest.mark.parametrize("step", ["pip install vllm-patchkit .", "fetch the sources"])
 def test_an_index_that_does_not_answer(repository: Repository, step: str) -> None:
     """The job is red where it asked, clones nothing, and leaves issues alone."""
     done = repository.watch("release", {step: UNREACHABLE})

@@ -110,7 +110,7 @@ def test_skipped_patches_are_not_in_the_agreed_set(world: World) -> None:
 def test_a_broken_lock_is_no_review(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """The policy decides, and the line is named."""
     session = a_world(world, WRAP)
-    (world.folder / "pack" / "patchkit.lock").write_text("format 1\n<<<<<<< ours\n")
+    (world.folder / "pack" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "old")
     assert "what was reviewed cannot be read: " in (told := capsys.readouterr().err)

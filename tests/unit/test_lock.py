@@ -20,7 +20,7 @@ LOCK = Lock(
 
 TEXT = """\
 # What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.
-format 1
+format 2
 
 a
   m:T['x y']
@@ -47,6 +47,14 @@ def test_the_file_is_sorted_and_small() -> None:
     assert LOCK.text() == TEXT
 
 
+def test_an_older_lock_is_read_as_what_it_is() -> None:
+    """Its reviews count; it stays of its format until all of it is reviewed anew."""
+    old = TEXT.replace("format 2", "format 1")
+    lock = parse_lock(old)
+    assert (lock.entries, lock.is_old) == (LOCK.entries, True)
+    assert lock.with_patch("c", {}).text() == old
+
+
 @given(LOCKS)
 def test_what_is_written_is_read(lock: Lock) -> None:
     """Writing and reading give the same lock."""
@@ -57,15 +65,15 @@ def test_what_is_written_is_read(lock: Lock) -> None:
     ("text", "line", "found"),
     [
         ("", 1, "''"),
-        ("format 2\n", 1, "'format 2'"),
-        ("format 1\na b\n", 2, "'a b'"),
-        ("format 1\na\na\n", 3, "'a'"),
-        ("format 1\n  m:f\n", 2, "'m:f'"),
-        ("format 1\na\n  m:f\n  m:f\n", 4, "'m:f'"),
-        ("format 1\na\n    0123456789abcdef  vllm 1\n", 3, "vllm 1"),
-        ("format 1\na\n  m:f\n    0123  vllm 1\n", 4, "0123"),
-        ("format 1\na\n<<<<<<< ours\n", 3, "<<<<<<< ours"),
-        ("format 1\n\n# said\na\n   m:f\n", 5, "m:f"),
+        ("format 3\n", 1, "'format 3'"),
+        ("format 2\na b\n", 2, "'a b'"),
+        ("format 2\na\na\n", 3, "'a'"),
+        ("format 2\n  m:f\n", 2, "'m:f'"),
+        ("format 2\na\n  m:f\n  m:f\n", 4, "'m:f'"),
+        ("format 2\na\n    0123456789abcdef  vllm 1\n", 3, "vllm 1"),
+        ("format 2\na\n  m:f\n    0123  vllm 1\n", 4, "0123"),
+        ("format 2\na\n<<<<<<< ours\n", 3, "<<<<<<< ours"),
+        ("format 2\n\n# said\na\n   m:f\n", 5, "m:f"),
     ],
 )
 def test_a_malformed_lock_is_one_error_with_its_line(text: str, line: int, found: str) -> None:

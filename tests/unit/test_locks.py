@@ -75,7 +75,7 @@ def test_the_one_here_comes_first_for_what_it_names(world: World, one: Row) -> N
 
 def test_a_broken_lock_is_an_error_with_its_line(world: World, one: Row) -> None:
     """Whoever asks is told."""
-    (world.folder / "outer" / "patchkit.lock").write_text("format 1\n<<<<<<< ours\n")
+    (world.folder / "outer" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
     with pytest.raises(LockError, match=r"patchkit\.lock:2"):
         Locks().of(one)
 

@@ -8,7 +8,7 @@ from one_patch import UPSTREAM, a_world
 from packages import World
 from reviews import review
 
-from patchkit.lock import Lock, read_lock
+from patchkit.lock import Lock, Span, read_lock
 from patchkit.reviewed import Look
 from patchkit.target import Target
 from patchkit.upstream.here import Here
@@ -32,6 +32,30 @@ def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
     lock = read_lock(review(world, "up.mod:function"))
     assert look(world, lock, parser=False).verdict(TARGET).state == "reviewed"
     assert "up" not in sys.modules
+
+
+def test_a_lock_of_an_older_format_says_what_else_may_be_the_reason(world: World) -> None:
+    """Where all is as reviewed it is silent; where a source differs, it may be the format."""
+    a_world(world)
+    file = review(world, "up.mod:function")
+    file.write_text(file.read_text().replace("format 2", "format 1"))
+    assert look(world, read_lock(file), parser=False).verdict(TARGET).state == "reviewed"
+    world.module("up.mod", UPSTREAM.replace("'old'", "'newer'"))
+    assert "or the lock has format 1" in look(world, read_lock(file)).verdict(TARGET).words
+
+
+def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
+    """The line that stays the same hides nothing, though no parser was needed for it before."""
+    source = "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
+    a_world(world)
+    world.module("up.mod", source.format(1))
+    target = Target("up.mod", "function")
+    facts = Here([str(world.folder)]).facts(target)
+    assert facts.wording is None
+    lock = Lock({"p": {str(target): [Span(facts.fingerprint or "", "up", "1.0", "1.0")]}})
+    assert look(world, lock).verdict(target).state == "reviewed"
+    world.module("up.mod", source.format(2))
+    assert look(world, lock).verdict(target).state == "drift"
 
 
 def test_another_text_of_the_same_source_is_reviewed(world: World) -> None:

@@ -20,7 +20,7 @@ def history_facts(target: Target, steps: Sequence[Step]) -> HistoryShape:
 def _step(step: Step) -> StepShape:
     return {
         "release": step.release,
-        "state": "present" if step.state == "present" else "absent",
+        "state": "absent" if step.state == "undecidable" else step.state,
         "fingerprint": step.fingerprint,
         "changed": step.changed,
         "moved_to": str(step.moved_to) if step.moved_to else None,

@@ -77,10 +77,10 @@ def _parent(parent: ProcessStatus | None) -> ParentShape | None:
 
 
 def _patch(one: ProcessStatus, patch: PatchStatus) -> PatchStatusShape:
-    reason = one.why_armed(patch) if patch.status == "armed" else patch.reason
+    status, reason = one.stand(patch)
     return {
         "name": patch.name,
-        "status": patch.status,
+        "status": status,
         "reason": reason or None,
         "time": patch.time or None,
         "roles": list(patch.roles),

@@ -118,7 +118,7 @@ class Archived:
         self._shelf = shelf
         self._lock = threading.RLock()
         self._lines: Lines | None = None
-        self._failure: str | None = None
+        self._failure: UpstreamError | None = None
 
     def read(self, path: str) -> bytes | None:
         """
@@ -173,7 +173,7 @@ class Archived:
         try:
             return self._open()
         except UpstreamError as error:
-            raise self._failed(error) from error
+            raise self._failed(error)  # noqa: B904 - it has its cause
 
     def _open(self) -> str:
         try:
@@ -201,7 +201,7 @@ class Archived:
             try:
                 return self._fetched(paths)
             except UpstreamError as error:
-                raise self._failed(error) from error
+                raise self._failed(error)  # noqa: B904 - it has its cause
 
     def _fetched(self, paths: Collection[str]) -> dict[str, bytes]:
         members = self._opened().known(paths)
@@ -214,10 +214,12 @@ class Archived:
         return files
 
     def _failed(self, error: UpstreamError) -> UpstreamError:
-        kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
-        self._failure = self._failure or f"{self.name}: {self._place}: {error}{kept}"
-        return UpstreamError(self._failure)
+        if self._failure is None:
+            kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
+            self._failure = UpstreamError(f"{self.name}: {self._place}: {error}{kept}")
+            self._failure.__cause__ = error
+        return self._failure
 
     def _raise_again(self) -> None:
         if self._failure:
-            raise UpstreamError(self._failure)
+            raise self._failure

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.errors import PatchkitError, UnreachableError, UpstreamError
 from patchkit.upstream.reading.url import bare, check_url, host_of, redirected, user_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ _PASSING = (500, 502, 503, 520, 524, 527)
 
 class BrokenOffError(UpstreamError):
     """An answer that has begun does not end."""
+
+
+class NoClientError(PatchkitError):
+    """What reads an index is not installed: no release's fault."""
 
 
 class Connections:
@@ -193,12 +197,12 @@ class Connections:
 
 
 def _urllib3() -> Any:
+    """Import it late: whoever reads what lies here needs none of it."""
     try:
         return importlib.import_module("urllib3")
     except ImportError as error:
-        raise UpstreamError(
-            "reading releases from an index needs urllib3: pip install 'vllm-patchkit[releases]'"
-        ) from error
+        text = f"cannot import urllib3 ({error}), which patchkit reads an index with"
+        raise NoClientError(f"{text}: pip install 'urllib3>=2'") from error
 
 
 def _let_go(response: Any) -> None:

@@ -2,17 +2,18 @@
 Where pip would look for packages: its configuration files and `PIP_*` variables.
 
 Read as pip documents them, without pip: asking it costs a third of a second, and an environment
-may have none. Only which index is the usual one, where nobody has set any, is asked of pip.
+may have none. Which index is the usual one, where nobody has set any, stands in pip's own source.
 """
 
 from __future__ import annotations
 
 import configparser
 import contextlib
-import importlib
 import importlib.util
 import os
+import re
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 # look for packages.
 _SECTIONS = ("global", "install", "download")
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-_PIP_MODULE = "pip._internal.models.index"
+_PIP_FILE = ("_internal", "models", "index.py")
+_PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
 _TRUE = ("y", "yes", "t", "true", "on", "1")
 _FALSE = ("n", "no", "f", "false", "off", "0")
@@ -99,46 +101,32 @@ def _indexes(values: _Values) -> list[str]:
 
 def usual_index() -> str:
     """
-    Return the index that pip asks where nobody has set one; pip itself says which.
+    Return the index that pip asks where nobody has set one, as pip's own source says.
 
     Raises:
-        UpstreamError: there is no pip to ask.
+        UpstreamError: there is no pip, or it does not say so where every pip has.
 
     """
-    for place in (None, *_bundled_pips()):
-        with _first_on_path(place):
-            try:
-                return str(importlib.import_module(_PIP_MODULE).PyPI.simple_url).rstrip("/")
-            except ImportError:
-                continue
+    for folder in _pips():
+        with contextlib.suppress(OSError, KeyError):
+            if found := _PYPI.search(folder.joinpath(*_PIP_FILE).read_text(encoding="utf-8")):
+                return f"{found[1].rstrip('/')}/simple"
     raise UpstreamError(
         "found no index-url in pip's settings and no pip to say which index is the usual one, "
         "expected one of them; set PIP_INDEX_URL"
     )
 
 
-def _bundled_pips() -> list[str]:
-    """Python brings a pip along for `ensurepip`, as a wheel that can be imported from."""
-    found = importlib.util.find_spec("ensurepip")
-    folder = Path(found.origin).parent / "_bundled" if found and found.origin else None
-    return sorted(map(str, folder.glob("pip-*.whl"))) if folder else []
-
-
-@contextlib.contextmanager
-def _first_on_path(place: str | None) -> Iterator[None]:
-    """Leave no trace of a pip that is not installed."""
-    before = set(sys.modules)
-    if place is None:
-        yield
-        return
-    sys.path.insert(0, place)
-    try:
-        yield
-    finally:
-        sys.path.remove(place)
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] == "pip":
-                del sys.modules[name]
+def _pips() -> Iterator[Path | zipfile.Path]:
+    """Yield the pip that is installed, and those that Python brings along for `ensurepip`."""
+    for name in ("pip", "ensurepip"):
+        found = importlib.util.find_spec(name)
+        folder = Path(found.origin).parent if found and found.origin else None
+        if folder and name == "pip":
+            yield folder
+        elif folder:
+            wheels = sorted(folder.glob("_bundled/pip-*.whl"))
+            yield from (zipfile.Path(wheel, "pip/") for wheel in wheels)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class Flow:
         self._around = around
         self._until = (until.lineno, until.col_offset) if until else None
         self._package = tree.name if is_module and tree.is_package else None
-        self._walrus = re.search(rb"\b%s\s*:=" % name.encode(), tree.source) is not None
+        self._walrus = name in tree.noted("walrus", lambda: _walrus_names(tree.source))
         self.submodule_imported = False
 
     def run(self, body: Iterable[ast.stmt], cases: Cases = UNBOUND) -> Cases | None:
@@ -469,6 +469,12 @@ def _is_property_part(decorator: ast.expr, name: str) -> bool:
         and isinstance(decorator.value, ast.Name)
         and decorator.value.id == name
     )
+
+
+def _walrus_names(source: bytes) -> frozenset[str]:
+    """List what `:=` may bind somewhere in a file."""
+    found = re.findall(rb"([\w\x80-\xff]+)\s*:=", source) if b":=" in source else []
+    return frozenset(one.decode(errors="replace") for one in found)
 
 
 def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:

@@ -214,10 +214,11 @@ class Lookup:
         where = scope.name(binding.name)
         nodes = (binding.node, *binding.parts)
         plain = Value("present", Kind.ASSIGNMENT, scope.tree.name, where, scope.tree, nodes)
-        if binding.value is None or _shaped(binding):
-            return (replace(plain, expression=None, sure=False),)
         inside = replace(scope, until=binding.node)
-        return self._assigned(replace(plain, expression=binding.value), inside)
+        plain = replace(plain, expression=binding.value, scope=inside)
+        if binding.value is None or _shaped(binding):
+            return (replace(plain, sure=False),)
+        return self._assigned(plain, inside)
 
     def _imported(self, binding: Binding, scope: Scope) -> Values:
         module, name = binding.module, binding.imported
@@ -253,6 +254,7 @@ class Lookup:
             scope.tree,
             (node, *binding.parts),
             decorators=tuple(ast.unparse(one) for one in node.decorator_list),
+            scope=scope,
         )
         inside = replace(scope, until=node)
         if isinstance(node, ast.ClassDef):
@@ -296,6 +298,7 @@ class Lookup:
             tree=value.tree,
             nodes=value.nodes,
             expression=found.expression or value.expression,
+            scope=value.scope,
         )
 
     # --- expressions

@@ -15,6 +15,7 @@ from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.values import Kind, State, Value
+from patchkit.upstream.resolving.wrapped import wrapped_by
 
 if TYPE_CHECKING:
     import ast
@@ -121,6 +122,11 @@ class Resolution:
     def nodes(self) -> tuple[ast.AST, ...]:
         """What defines it: a statement, with those that shape it further."""
         return self._first.nodes
+
+    @cached_property
+    def wrapped(self) -> tuple[tuple[ast.AST, ...], ...]:
+        """For each variant what defines the code that it runs beside its own."""
+        return tuple(tuple(wrapped_by(self._lookup, one)) for one in self.variants)
 
     @cached_property
     def source(self) -> str:

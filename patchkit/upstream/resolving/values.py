@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.conditions import Condition
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.scope import Scope
     from patchkit.upstream.resolving.signature import Signature
 
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
@@ -76,6 +77,7 @@ class Value:
         attribute: False for a field that leaves nothing on the class.
         sure: False where kind and signature may be others.
         is_none: whether it is None, or something that was looked for in None.
+        scope: where what defines it stands; None where nothing of the release does.
 
     """
 
@@ -97,6 +99,7 @@ class Value:
     attribute: bool = True
     sure: bool = True
     is_none: bool = False
+    scope: Scope | None = None
 
     @property
     def stands_in(self) -> bool:

@@ -59,6 +59,12 @@ def test_what_no_release_has_is_looked_for_by_name_where_that_is_asked() -> None
     assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f"]
 
 
+def test_a_name_that_the_newest_lacks_is_found_in_those_before() -> None:
+    """A further release does not take away the hint that the others have without it."""
+    releases = [subject("1"), subject("2", a__mod=F), subject("3", a__mod=F), subject("4")]
+    assert followed(releases, 1, by_name=True) == [None, "up.a.mod:f", "up.a.mod:f", ""]
+
+
 def test_a_release_that_cannot_be_read_is_passed_over() -> None:
     """It neither has nor lacks anything."""
     releases = [subject("1", mod=F), broken("2"), subject("3", a=F)]

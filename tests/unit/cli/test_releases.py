@@ -149,7 +149,7 @@ def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[
 
 def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It names file and line, for every command that reads it."""
-    (tmp_path / "patchkit.lock").write_text("format 1\nwhat is this\n")
+    (tmp_path / "patchkit.lock").write_text("format 2\nwhat is this\n")
     for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
         assert main(words) == 2
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
@@ -278,3 +278,46 @@ def test_drift_in_a_tree_names_the_tree(
     capsys.readouterr()
     (finding,) = answer(capsys, "check", "--path", "a tree", code=1)["findings"]
     assert finding["fix"].endswith("then patchkit lock p --path 'a tree'")
+
+
+def test_history_of_what_cannot_be_read_is_no_absence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release that is cut off is unreadable, in JSON too, and the command does not end with 0."""
+    (tmp_path / "wheels" / "up-2.0-py3-none-any.whl").write_text("cut off")
+    steps = answer(capsys, "history", "up.mod:f", code=1)["releases"]
+    assert [one["state"] for one in steps] == ["present", "unreadable", "absent"]
+    assert main(["history", "up.mod:f", "--releases", "up==1.0"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"), [("up.mod:ff", "up.mod:f"), ("up.modd:f", "up.mod:f"), ("up.zzzz:f", "")]
+)
+def test_history_of_what_never_was(
+    target: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped name is no row of absences: it says what may have been meant, and ends with 1."""
+    assert main(["history", target]) == 1
+    err = capsys.readouterr().err
+    assert f"found no {target} in up 1.0 to 3.0" in err
+    assert ("; did you mean " + meant in err) is bool(meant)
+
+
+def test_one_cause_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index whose files' server does not answer is one finding, however many releases it has."""
+    links = "".join(
+        f'<a href="http://127.0.0.1:9/up-{n}.0-py3-none-any.whl#sha256={n:064x}">x</a>'
+        for n in range(1, 40)
+    )
+    (tmp_path / "index" / "up").mkdir(parents=True)
+    (tmp_path / "index" / "up" / "index.html").write_text(links)
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "index").as_uri())
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    for words in (["check"], ["lock", "p"], ["matrix", "p"]):
+        assert main([*words, "--releases", "up"]) == 1
+        out, err = capsys.readouterr()
+        assert (out + err).count("does not answer") == 1

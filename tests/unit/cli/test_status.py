@@ -218,6 +218,25 @@ def test_many_alike_are_one_line(
     assert "worker no" in out
 
 
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, form: str) -> None:
+    """Two thousand journals that each name another as the parent are only a deep tree."""
+    chain = [journal(10 + n, role("main"), at=n, ppid=9 + n) for n in range(2000)]
+    place = written(*chain)
+    done = world.run("-m", "patchkit", "status", str(place), "--format", form)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2009" in done.stdout
+
+
+def test_helpers_are_named(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that another one started without `multiprocessing` shows its command line."""
+    helper = journal(8, role("main"), at=1, ppid=7, argv=["-m", "vllm.registry"])
+    assert main(["status", str(written(journal(7, role("main")), helper))]) == 0
+    assert "main  -m vllm.registry" in capsys.readouterr().out
+
+
 def test_texts_of_others_stay_on_their_line(
     written: Callable[..., Path],
     capsys: pytest.CaptureFixture[str],

@@ -72,6 +72,7 @@ SHOW: ShowShape = {
             "kind": "Replace",
             "target": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
             "requires": ["vllm<0.33"],
+            "when": "is_old",
             "by": "NPURayWorkerWrapper",
             "fields": {"old": "a_long_call(with_arguments, " * 4, "new": "", "count": 1},
             "rebind": True,
@@ -92,6 +93,7 @@ SHOW: ShowShape = {
     "conflicts": [],
     "env": None,
     "when": None,
+    "data": ["table.json"],
     "lock": "/a/very/long/way/to/patchkit.lock",
 }
 DOCTOR: DoctorShape = {

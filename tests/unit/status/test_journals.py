@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from patchkit.journal import Journal, process_facts
 from patchkit.status import read_directory, read_journal
-from patchkit.status.journals import PatchStatus, ProcessStatus, parse_journal
+from patchkit.status.journals import ProcessStatus, parse_journal
 
 from .told import NOW, PATCHES, armed, child, line, patch, role
 
@@ -161,16 +161,34 @@ def test_a_fork_takes_roles_anew() -> None:
 
 
 def test_what_an_armed_patch_waits_for() -> None:
-    """Another role, what the journal says, or else its target."""
-    rows = armed(7, roles={"one": ["main"], "two": ["main"], "three": ["worker"]})
+    """What the journal says, or else its target."""
+    rows = armed(7, roles={"one": ["main"], "two": ["main"]})
     waiting = patch("two", "armed", "waits for required patch one, which failed meanwhile")
     process = parsed(rows + role("main") + waiting)
-    assert [process.why_armed(process.patches[name]) for name in PATCHES] == [
-        "its target has not been imported",
-        "waits for required patch one, which failed meanwhile",
+    assert [process.stand(process.patches[name]) for name in PATCHES] == [
+        ("armed", "its target has not been imported"),
+        ("armed", "waits for required patch one, which failed meanwhile"),
     ]
-    other = PatchStatus("three", roles=("worker",), reason="for another role")
-    assert process.why_armed(other) == "for worker"
+
+
+def test_what_is_not_for_a_process_is_skipped() -> None:
+    """Another role's patch, and one whose requirement is not met, as the process said last."""
+    rows = armed(7, patches=["one", "two"], roles={"one": ["worker"], "two": ["main"]})
+    told = line("unmet", reasons={"two": "ray is not installed"})
+    process = parsed(rows + role("main") + told)
+    assert [process.stand(one) for one in process.patches.values()] == [
+        ("skipped", "for worker"),
+        ("skipped", "ray is not installed"),
+    ]
+    process = parsed(rows + role("main") + told + line("unmet", reasons={}))
+    assert process.stand(process.patches["two"])[0] == "armed"
+
+
+def test_a_process_without_a_role_has_skipped_nothing() -> None:
+    """It may enter any role yet."""
+    process = parsed(armed(7, roles={"one": ["worker"]}))
+    stand = process.stand(process.patches["one"])
+    assert stand == ("armed", "the process has not entered a role")
 
 
 def test_a_fork_was_not_asked_for_by_ray() -> None:

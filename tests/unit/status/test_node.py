@@ -171,6 +171,26 @@ def test_it_needs_only_the_standard_library() -> None:
     assert done.stdout.strip() == os.uname().nodename
 
 
+def test_what_is_no_journal_is_named(world: World) -> None:
+    """A FIFO, a link to an endless device or a file, a folder, a huge file: none is read."""
+    world.journal.mkdir(exist_ok=True)
+    os.mkfifo(world.journal / "fifo.jsonl")
+    (world.journal / "device.jsonl").symlink_to("/dev/zero")
+    (world.journal / "link.jsonl").symlink_to(world.folder / "secret")
+    (world.journal / "folder.jsonl").mkdir()
+    with (world.journal / "huge.jsonl").open("wb") as file:
+        file.truncate(1 << 40)
+    seen = look(world)
+    assert seen["journals"] == {}
+    assert {name: reason.partition(" than")[0] for name, reason in seen["unreadable"].items()} == {
+        "device.jsonl": "it is a link",
+        "fifo.jsonl": "it is not a regular file",
+        "folder.jsonl": "Is a directory",
+        "huge.jsonl": "it has more",
+        "link.jsonl": "it is a link",
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [

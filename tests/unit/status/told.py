@@ -48,7 +48,7 @@ def look(*journals: Journals, host: str = "node", **facts: Any) -> dict[str, Any
     """What a node tells; which processes run is not known, unless given as `processes`."""
     every = {name: data for one in journals for name, data in one.items()}
     seen = {"host": host, "directory": "/journal", "error": None, "processes": None}
-    return {**seen, "now": NOW + 100, "journals": every, "unreadable": [], **facts}
+    return {**seen, "now": NOW + 100, "journals": every, "unreadable": {}, **facts}
 
 
 def running(pid: int, *, ppid: int = 1, vllm: str = "", **environ: str) -> dict[int, Any]:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from patchkit.target import Target
 from patchkit.upstream import fingerprint
+from patchkit.upstream.facts import facts_of
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.resolve import Resolver
-from upstream.memory import Memory, resolve
+from upstream.memory import Memory, release, resolve
 
 if TYPE_CHECKING:
     import random
@@ -103,6 +104,84 @@ def test_is_that_of_the_definition() -> None:
     inherited = resolve("from .a import B\nclass C(B): ...", "C.run", a=a)
     own = resolve("class B:\n def run(self): ...", "B.run")
     assert fingerprint.of_resolution(inherited) == fingerprint.of_resolution(own)
+
+
+WRAPPED = {
+    "cached": ("def f(): return {}\nx = lru_cache(f)", "x"),
+    "cached with options": ("def f(): return {}\nx = lru_cache(maxsize=1)(f)", "x"),
+    "partial": ("from functools import partial\ndef f(a): return {}\nx = partial(f, 1)", "x"),
+    "decorated by a call": ("def x(): return {}\nx = deco(x)", "x"),
+    "decorated here": (
+        "def deco(f):\n def g(): return {}\n return g\ndef x(): ...\nx = deco(x)",
+        "x",
+    ),
+    "a closure": ("def make(a):\n def f(): return {}\n return f\nx = make(1)", "x"),
+    "a lambda's maker": ("def make(a): return lambda: {}\nx = make(1)", "x"),
+    "by keyword": ("def f(): return {}\nx = make(func=f)", "x"),
+    "twice": ("def f(): return {}\ng = cache(f)\nx = wraps(g)", "x"),
+    "in one of two ways": ("def f(): return {}\nx = 1 if a else cache(f)", "x"),
+    "property": ("class C:\n def f(self): return {}\n x = property(f)", "C.x"),
+    "property with setter": (
+        "class C:\n def f(self): return {}\n x = property(f)\n @x.setter\n def x(self, v): ...",
+        "C.x",
+    ),
+    "staticmethod of a function": ("def f(): return {}\nclass C:\n x = staticmethod(f)", "C.x"),
+    "elsewhere": ("from .a import f\nfrom functools import cache\nx = cache(f)", "x"),
+    "registered": ("@dispatch\ndef x(a): ...\n@x.register(int)\ndef _(a): return {}", "x"),
+    "registered for an annotation": (
+        "@dispatch\ndef x(a): ...\n@x.register\ndef _(a: {}): ...",
+        "x",
+    ),
+    "registered, a method": (
+        "class C:\n @dispatch\n def x(self): ...\n @x.register(int)\n def _(self): return {}",
+        "C.x",
+    ),
+    "fake of an operator": (
+        "@custom_op('x')\ndef x(a): ...\n@x.register_fake\ndef _(a): return {}",
+        "x",
+    ),
+    "schema of an operator": ("@torch.library.custom_op('n::x')\ndef x(a: {}): ...", "x"),
+    "schema of an operator made below": (
+        "def x(a: {}): ...\nif gpu:\n direct_register_custom_op(op_name='x', op_func=x)",
+        "x",
+    ),
+    "what an operator changes": (
+        "def x(a): ...\ndirect_register_custom_op(op_func=x, mutates_args=[{}])",
+        "x",
+    ),
+    "constants of a kernel": ("@triton.jit\ndef x(a, b: {}): ...", "x"),
+    "a route's parameters": ("@router.post('/')\nasync def x(a: {}): ...", "x"),
+    "a method set below its class": ("def f(self): return {}\nclass x: ...\nx.run = f", "x"),
+    "such a method, wrapped": ("def f(self): return {}\nclass x: ...\nx.run = cache(f)", "x"),
+}
+
+
+@pytest.mark.parametrize(("source", "name"), WRAPPED.values(), ids=WRAPPED)
+def test_what_a_call_wraps_counts(source: str, name: str) -> None:
+    """Another body of the function that stands behind a name is another source of that name."""
+    first, second = (
+        facts_of(release(source.replace("{}", one), a=f"def f(): return {one}"), Target("up", name))
+        for one in ("int", "str")
+    )
+    assert first.fingerprint
+    assert first.fingerprint != second.fingerprint
+    assert first.wording is None or first.wording != second.wording
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): return {}\nx = {{'k': 1}}",
+        "def f(): return {}\ndef x(): return f()",
+        "def init(): return {}\nx = init()",
+        "class F:\n def f(self): return {}\nx = F()",
+        "@x.other\ndef f(): return {}\ndef x(): ...",
+        "class x: ...\nclass C:\n @x.register\n def f(self): return {}",
+    ],
+)
+def test_what_is_only_used_does_not_count(source: str) -> None:
+    """Helpers, and classes whose instances are constants, have sources of their own."""
+    assert of(source.format(1)) == of(source.format(2))
 
 
 def test_all_parts_of_a_property_count() -> None:
