@@ -36,6 +36,13 @@ TORCH = "2.13.0"
 TOOLS = ("uv>=0.7", "unearth>=0.17")
 RAY = "ray[client]==2.60.0"
 TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17")
+# What static answers are held against: packages that people patch, or that patches import, and
+# that patchkit was never tuned to. No patchkit beside them.
+STRANGERS = (
+    *("ray==2.60.0", "pydantic==2.12.5", "sqlalchemy==2.0.44", "pandas==2.3.3", "numpy==2.3.5"),
+    *("huggingface_hub==0.36.0", "aiohttp==3.13.2", "django==5.2.8", "protobuf==6.33.1"),
+    *("transformers==4.57.1", "scipy==1.16.3", "attrs==25.4.0", "rich==14.2.0"),
+)
 # What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
 # beside transformers.
 OLD = (
@@ -122,6 +129,7 @@ RECIPES = {
         ),
         python="3.11",
     ),
+    "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
     # 0.9.2 is not imported with a newer transformers.
     "vllm-old": old_vllm("transformers==4.53.3"),
     # A newer transformers imports torch_npu by itself wherever that is installed.

@@ -1,396 +1,228 @@
 """
-Ask imported vLLM and its source the same questions, and say where the answers differ.
+Ask imported modules and their source the same questions, and say where the answers differ.
 
-Run as a process of its own: it imports hundreds of vLLM's modules. Prints JSON.
+`python truth.py PACKAGE … --python ENVIRONMENT/bin/python --seed N` prints JSON. What imported
+modules hold is found out by introspect.py, in the environment that has the package; what their
+source says by the resolver, from what `check` opens for an installed package.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import contextlib
-import dataclasses
-import functools
-import importlib
-import inspect
-import io
 import json
-import random
-import re
+import subprocess
 import sys
-import types
-import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, locate_free
-from patchkit.errors import TargetError
-from patchkit.target import Target, steps_of
-from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.target import Target
+from patchkit.upstream.reading.installed import open_installed
+from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
-from patchkit.upstream.resolving.signature import Signature, of_inspected
+from patchkit.upstream.resolving.signature import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 
-FUNCTION_KINDS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}
-CALLED = FUNCTION_KINDS | {Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.CLASS, Kind.CACHED_FUNCTION}
-VALUES = {"constant", "field"}
-MACHINERY = re.compile(
-    r"_abc_impl|_is_(runtime_)?protocol|_.*_map_|_.*_(values|type|repr|member|names)_|_fields|_field_defaults|_generate_next_value_|_use_args_"
-)
-"""Names that Python's own classes give to each class that derives from them."""
+if TYPE_CHECKING:
+    from patchkit.upstream.reading.source import Source
 
-
+INTROSPECT = Path(__file__).with_name("introspect.py")
+FUNCTIONS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}
+HELD = {Kind.STATICMETHOD, Kind.CLASSMETHOD}
+PARAMETERS = ("positional-only", "positional", "*args", "keyword-only", "**kwargs")
 UNIQUE = {"__init__", "model_post_init", "model_config", "_replace", "_asdict", "_make"}
 """What Python's own classes write anew for each class that derives from them."""
 
-
-class Installed:
-    """vLLM as it lies in site-packages."""
-
-    version = None
-
-    def __init__(self, root: Path) -> None:
-        self.name = str(root)
-        self._root = root
-        self._paths = frozenset(
-            one.relative_to(root).as_posix() for one in (root / "vllm").rglob("*.py")
-        )
-
-    def read(self, path: str) -> bytes | None:
-        return (self._root / path).read_bytes() if path in self._paths else None
-
-    def has(self, path: str) -> bool:
-        return path in self._paths or (self._root / path).is_file()
-
-    def paths(self) -> frozenset[str]:
-        return self._paths
-
-    def mark(self, path: str) -> Any:
-        return None
-
-    def prefetch(self, paths: Any) -> None:
-        return None
+Truth = dict[str, Any]
 
 
-def import_some(names: list[str], wanted: int) -> tuple[list[str], dict[str, str]]:
-    """Import modules until there are enough; also say which do not import, and why."""
-    imported: list[str] = []
-    failed: dict[str, str] = {}
-    for name in names:
-        if len(imported) == wanted:
-            break
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                importlib.import_module(name)
-        except BaseException as error:
-            failed[name] = f"{type(error).__name__}: {error}"[:200]
-        else:
-            imported.append(name)
-    return imported, failed
-
-
-def candidates(module: types.ModuleType, tree: ast.Module, chance: random.Random) -> list[str]:
-    """List what may be asked about a module: what is there, what seems to be, what is not."""
-    names = [name for name in vars(module) if not name.startswith("__")]
-    names += [name for name in seeming(tree) if name not in names]
-    names += [f"{one}_not_there" for one in names[:2]] + ["NoSuchName"]
-    for name, value in list(vars(module).items()):
-        if isinstance(value, type) and value.__module__ == module.__name__:
-            own = [one for one in vars(value) if one.isidentifier() and not is_dunder(one)]
-            bases = [
-                one for base in value.__mro__[1:-1] for one in vars(base) if not is_dunder(one)
-            ]
-            chosen = own + chance.sample(bases, min(3, len(bases))) + ["no_such_member", "__init__"]
-            chosen += seeming_members(tree, name)
-            names += [f"{name}.{one}" for one in dict.fromkeys(chosen)]
-        elif isinstance(value, (dict, list)) and not name.startswith("__"):
-            keys = list(value)[:3] if isinstance(value, dict) else list(range(len(value)))[:3]
-            names += [f"{name}[{key!r}]" for key in keys if isinstance(key, (str, int))]
-            names += [f"{name}['no such key']"] if isinstance(value, dict) else []
-    return names
-
-
-def seeming(tree: ast.Module) -> list[str]:
-    """List names that a module's source binds somewhere, whether or not it does when it runs."""
-    found = []
-    for one in ast.walk(tree):
-        if isinstance(one, ast.If) and "TYPE_CHECKING" in ast.unparse(one.test):
-            for inner in one.body:
-                aliases = getattr(inner, "names", ())
-                found += [(alias.asname or alias.name).split(".")[0] for alias in aliases]
-    return [name for name in dict.fromkeys(found) if name.isidentifier()]
-
-
-def seeming_members(tree: ast.Module, name: str) -> list[str]:
-    """List what a class's source seems to give it: annotations, attributes of instances."""
-    for one in tree.body:
-        if isinstance(one, ast.ClassDef) and one.name == name:
-            found = [
-                node.attr
-                for node in ast.walk(one)
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-            ]
-            found += [
-                node.target.id
-                for node in one.body
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-            ]
-            return [one for one in dict.fromkeys(found) if not one.startswith("__")]
-    return []
-
-
-def is_dunder(name: str) -> bool:
-    return name.startswith("__") or MACHINERY.fullmatch(name) is not None
-
-
-def runtime_kind(value: Any, owner: Any) -> str:
-    """Name what a stored value is, in the words of the static kinds."""
-    in_class = isinstance(owner, type)
-    for kind, name in (
-        (staticmethod, "staticmethod"),
-        (classmethod, "classmethod"),
-        (property, "property"),
-        (functools.cached_property, "cached property"),
-        (types.ModuleType, "module"),
-        (type, "class"),
-    ):
-        if isinstance(value, kind):
-            return name
-    if isinstance(value, types.FunctionType):
-        is_async = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
-        what = "async " if is_async else ""
-        return what + ("method" if in_class else "function")
-    if type(value) is type(functools.cache(len)):
-        return "cached function"
-    if type(value).__name__ in ("member_descriptor", "_tuplegetter"):
-        return "field"
-    return "constant"
-
-
-def runtime_signature(value: Any) -> Signature | None:
-    """Read the signature of a stored value."""
-    function = ask(value, "__func__", value)
-    function = ask(function, "fget") or ask(function, "func") or function
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return of_inspected(inspect.signature(function))
-    except Exception:  # stand-ins for missing packages raise what they like
-        return None
-
-
-def ask(value: Any, name: str, default: Any = "") -> Any:
-    """Read an attribute of anything, which may raise anything."""
-    try:
-        return getattr(value, name, default)
-    except Exception:
-        return default
-
-
-class Judge:
+class Imported:
     """
-    Compares one answer at a time.
+    A package as imported modules have it.
 
     Args:
-        resolver: for the source.
+        python: the interpreter that has it.
+        package: its name.
+        options: further arguments of introspect.py.
 
     """
 
-    def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
+    def __init__(self, python: str, package: str, options: list[str]) -> None:
+        self._process = subprocess.Popen(
+            [python, str(INTROSPECT), package, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        found: dict[str, Any] = json.loads(self._process.stdout.readline())
+        self.found = found
 
-    def row(self, module: str, qualname: str) -> dict[str, Any] | None:
-        target = Target(module, qualname)
-        static = self._resolver.resolve(target)
-        try:
-            place = locate_free(sys.modules[module], qualname)
-            owner, value = place.owner, place.value
-        except TargetError:
-            owner, value = None, MISSING
-        except Exception:  # a lazy name whose module does not import here cannot be asked
-            return None
-        undecided, wrong = self._compare(static, owner, value)
+    def same(self, pairs: list[tuple[list[str], list[str]]]) -> list[bool | None]:
+        """Say of each pair of places whether they hold one object; then end."""
+        shown, _ = self._process.communicate(json.dumps(pairs) + "\n", timeout=300)
+        answers: list[bool | None] = json.loads(shown)
+        return answers
+
+
+class Answer:
+    """
+    One question, with what the source says and what is so.
+
+    Args:
+        static: what the source says.
+        truth: what is so.
+
+    """
+
+    def __init__(self, static: Resolution, truth: Truth) -> None:
+        self.static = static
+        self.truth = truth
+        self.undecided: list[str] = []
+        self.wrong: list[str] = []
+        self.places: list[list[str]] = []
+        """One of these places must hold what the target is."""
+        self._compare()
+
+    def _compare(self) -> None:
+        static, there = self.static, self.truth["there"]
+        is_field = static.kind is Kind.FIELD and static.state == "present"
+        if static.state == "undecidable":
+            self.undecided.append("state")
+        elif static.is_optional and (self.truth["is_none"] or not there):
+            self.undecided.append("optional")  # told to depend on an import, which fails here
+        elif is_field and not static.is_sure:
+            self.undecided.append("attribute")
+        elif is_field and not static.attribute:
+            if there or not self.truth["is_field"]:
+                self.wrong.append("attribute" if there else "field")
+        elif (static.state == "present") is not there:
+            self.wrong.append("state")
+        elif there:
+            self._compare_present()
+
+    def _compare_present(self) -> None:
+        static = self.static
+        if static.kind is Kind.ASSIGNMENT and len(static.variants) == 1:
+            self.undecided.append("value")
+            if self.truth["made_at"] == [static.module, static.qualname]:
+                self.wrong.append("kind")  # a `def` or `class` of that name has made it
+            return
+        if not static.is_sure:
+            self.undecided.append("kind")
+            return
+        if not self._is_kind():
+            self.wrong.append("kind")
+        self._place()
+        self._signature()
+
+    def _is_kind(self) -> bool:
+        kind, found = self.static.kind, self.truth["kind"]
+        if kind in (Kind.CONSTANT, Kind.ASSIGNMENT):
+            return found in ("constant", "field")
+        if kind in (Kind.FIELD, Kind.ITEM, Kind.GENERATED, Kind.OUTSIDE):
+            return True
+        return bool(found == str(kind))
+
+    def _place(self) -> None:
+        static, name = self.static, self.static.target.qualname.rpartition(".")[2]
+        if static.kind in (Kind.ITEM, Kind.FIELD, Kind.GENERATED):
+            return
+        if static.kind is Kind.OUTSIDE:
+            if not (static.module and name in UNIQUE):
+                self.places = [[".", _spelled(one.dotted)] for one in static.variants]
+        elif static.kind is Kind.MODULE:
+            self.places = [[static.module, ""]]
+        else:
+            self.places = [[one.module, one.qualname] for one in static.variants]
+
+    def _signature(self) -> None:
+        static, found = self.static, self.truth["signature"]
+        if static.signature is None:
+            called = {*FUNCTIONS, *HELD, Kind.CLASS, Kind.CACHED_FUNCTION, Kind.GENERATED}
+            self.undecided += ["signature"] if static.kind in called else []
+        elif found is not None:
+            real = Signature(tuple(Parameter(n, PARAMETERS[k], d) for n, k, d in found))
+            self.truth["told"] = True
+            if static.signature != real and str(real) != "(**data)":  # a model not built yet
+                self.wrong.append("signature")
+                self.truth["real"] = str(real)
+
+    def row(self) -> dict[str, Any]:
+        """Write it down."""
+        static = self.static
         return {
-            "target": str(target),
+            "target": str(static.target),
+            "sort": self.truth["sort"],
             "static": f"{static.state}, {static.kind}, {static.module}:{static.qualname}"
             f"{static.signature or ''}",
             "reason": static.reason,
-            "runtime": "missing"
-            if value is MISSING
-            else f"{runtime_kind(value, owner)}, {type(value).__name__}, "
-            f"{ask(value, '__module__')}:{ask(value, '__qualname__')}"
-            f"{runtime_signature(value) or ''}",
-            "undecided": undecided,
-            "wrong": wrong,
+            "runtime": f"{self.truth['kind']}, {self.truth['type']}, "
+            f"{':'.join(self.truth['made_at'])}{self.truth.get('real', '')}",
+            "undecided": self.undecided,
+            "wrong": self.wrong,
+            "told": bool(self.truth.get("told")),
         }
 
-    def _compare(self, static: Resolution, owner: Any, value: Any) -> tuple[list[str], list[str]]:
-        if static.state == "undecidable":
-            return ["state"], []
-        if static.is_optional and (value is None or value is MISSING):
-            return ["optional"], []  # it was told to depend on an import, which fails here
-        there = value is not MISSING
-        if static.kind is Kind.FIELD and static.state == "present" and not static.is_sure:
-            return ["attribute"], []
-        if static.kind is Kind.FIELD and static.state == "present" and not static.attribute:
-            return [], self._field(static, owner, there=there)
-        if (static.state == "present") is not there:
-            return [], ["state"]
-        return self._compare_present(static, owner, value) if there else ([], [])
 
-    def _compare_present(
-        self, static: Resolution, owner: Any, value: Any
-    ) -> tuple[list[str], list[str]]:
-        if static.kind is Kind.ASSIGNMENT and len(static.variants) == 1:
-            return ["value"], [] if self._is_assigned(static, value) else ["kind"]
-        if not static.is_sure:
-            return ["kind"], []
-        undecided: list[str] = []
-        wrong = [] if self._same_kind(static, owner, value) else ["kind"]
-        if not self._same_place(static, value):
-            wrong.append("module")
-        if static.kind in CALLED:
-            answer = self._same_signature(static, value)
-            if answer is None:
-                undecided.append("signature")
-            elif not answer:
-                wrong.append("signature")
-        return undecided, wrong
-
-    def _is_assigned(self, static: Resolution, value: Any) -> bool:
-        """Whether a value is not one that a `def` or `class` of that name makes."""
-        made_here = (ask(value, "__module__"), ask(value, "__qualname__"))
-        return made_here != (static.module, static.qualname)
-
-    def _field(self, static: Resolution, owner: Any, *, there: bool) -> list[str]:
-        name = steps_of(static.target.qualname)[-1]
-        if there:
-            return ["attribute"]
-        known = set(getattr(owner, "model_fields", ())) | set(
-            getattr(owner, "__private_attributes__", ())
-        )
-        if dataclasses.is_dataclass(owner):
-            known |= {one.name for one in dataclasses.fields(owner)}
-            known |= set(owner.__dataclass_fields__)
-        known |= set(getattr(owner, "__annotations__", ())) if issubclass(owner, dict) else set()
-        return [] if name in known else ["field"]
-
-    def _same_kind(self, static: Resolution, owner: Any, value: Any) -> bool:
-        found = runtime_kind(value, owner)
-        if static.kind in (Kind.CONSTANT, Kind.ASSIGNMENT):
-            return found in VALUES
-        if static.kind is Kind.OUTSIDE:
-            return self._is_outside(static, owner, value)
-        if static.kind in (Kind.FIELD, Kind.ITEM, Kind.GENERATED):
-            return True
-        return found == str(static.kind)
-
-    def _is_outside(self, static: Resolution, owner: Any, value: Any) -> bool:
-        name = static.target.qualname.rpartition(".")[2]
-        if isinstance(owner, type) and static.module:  # inherited from a class outside
-            holder = next((one for one in owner.__mro__ if name in vars(one)), None)
-            return holder is None or not holder.__module__.startswith("vllm") or name in UNIQUE
-        return find(static.variants[0].dotted) is value
-
-    def _same_place(self, static: Resolution, value: Any) -> bool:
-        """Whether what stands where the source says it is defined is the very object."""
-        if static.kind in (Kind.OUTSIDE, Kind.ITEM, Kind.FIELD, Kind.GENERATED):
-            return True
-        if static.kind is Kind.MODULE:
-            return value is sys.modules.get(static.module)
-        return any(
-            self._stands_at(one.module, one.qualname, static, value) for one in static.variants
-        )
-
-    def _stands_at(self, module: str, qualname: str, static: Resolution, value: Any) -> bool:
-        try:
-            found = locate_free(importlib.import_module(module), qualname).value
-        except Exception:  # it is defined in a module that does not import here
-            return False
-        if found is not value and not plain_equal(found, value):
-            return False
-        function = ask(value, "__func__", value)
-        if static.kind in FUNCTION_KINDS | {Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.CLASS}:
-            return ask(function, "__module__", None) in (module, None)
-        return True
-
-    def _same_signature(self, static: Resolution, value: Any) -> bool | None:
-        if static.signature is None:
-            return None
-        found = runtime_signature(value)
-        if isinstance(value, type) and str(found) == "(*args, **kwargs)":
-            # inspect stops at a __new__ that leaves it to __init__ to say more
-            started = runtime_signature(inspect.getattr_static(value, "__init__"))
-            found = started.bound() if started else None
-        if str(found) == "(**data)":
-            return None  # a model that pydantic has not built yet
-        return None if found is None else found == static.signature
+def _opened(package: str, root: str) -> Source:
+    """Open what `check` opens; of a namespace package, the folder that it would open."""
+    top, *below = package.split(".")
+    return Tree(package, None, Path(root), top) if below else open_installed(top, [root])
 
 
-def plain_equal(one: Any, two: Any) -> bool:
-    return type(one) is type(two) and isinstance(one, (int, str, float, tuple)) and one == two
+def _spelled(dotted: str) -> str:
+    """Name what a class really derives from that derives from a function of typing."""
+    for name, base in (("NamedTuple", "tuple"), ("TypedDict", "dict")):
+        for module in ("typing", "typing_extensions"):
+            dotted = dotted.replace(f"{module}.{name}.", f"builtins.{base}.")
+    return dotted
 
 
-def find(dotted: str) -> Any:
-    """Import a dotted name's module and return what it names."""
-    parts = dotted.split(".")
-    for cut in range(len(parts), 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:cut]))
-        except ImportError:
-            continue
-        for name in parts[cut:]:
-            found = (
-                inspect.getattr_static(found, name, None)
-                if isinstance(found, type)
-                else getattr(found, name, None)
-            )
-        return found
-    return None
+def answers_of(python: str, package: str, options: list[str]) -> dict[str, Any]:
+    """Ask both sides about one package."""
+    imported = Imported(python, package, options)
+    root = imported.found["root"]
+    version = imported.found.get("python", [3, 11])
+    resolver = Resolver(
+        _opened(package, root), python=(version[0], version[1]), system=sys.platform
+    )
+    answers = [
+        Answer(resolver.resolve(Target(one["module"], one["qualname"])), one)
+        for one in imported.found["answers"]
+    ]
+    _check_places(imported, answers)
+    return {
+        "modules": len(imported.found["modules"]),
+        "failed": imported.found["failed"],
+        "answers": [one.row() for one in answers],
+    }
+
+
+def _check_places(imported: Imported, answers: list[Answer]) -> None:
+    pairs = [
+        ([one.truth["module"], one.truth["qualname"]], place)
+        for one in answers
+        for place in one.places
+    ]
+    same = iter(imported.same(pairs))
+    for one in answers:
+        found = [next(same) for _ in one.places]
+        if found and True not in found and None not in found:
+            one.wrong.append("place")
 
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("--seed", type=int, default=32)
-    options.add_argument("--modules", type=int, default=300)
-    options.add_argument("--targets", type=int, default=2000)
-    given = options.parse_args()
-    chance = random.Random(given.seed)
-    import vllm
-
-    source = Installed(Path(vllm.__file__).parents[1])
-    names = sorted(module_name(path) for path in source.paths() if "__main__" not in path)
-    chance.shuffle(names)
-    imported, failed = import_some(names, given.modules)
-    judge = Judge(Resolver(source, python=sys.version_info[:2], system=sys.platform))
-    asked = []
-    for name in imported:
-        path = Path(sys.modules[name].__file__ or "")
-        tree = ast.parse(path.read_bytes()) if path.suffix == ".py" else ast.Module([], [])
-        asked += [(name, one) for one in candidates(sys.modules[name], tree, chance)]
-    chance.shuffle(asked)
-    rows = []
-    for name, qualname in asked[: given.targets]:
-        try:
-            steps_of(qualname)
-        except ValueError:
-            continue
-        row = judge.row(name, qualname)
-        rows += [row] if row else []
+    options.add_argument("packages", nargs="+")
+    options.add_argument("--python", default=sys.executable)
+    given, rest = options.parse_known_args()
+    found = {one: answers_of(given.python, one, rest) for one in given.packages}
+    rows = [row for one in found.values() for row in one["answers"]]
     totals = Counter(part for row in rows for part in row["undecided"])
-    print(
-        json.dumps(
-            {
-                "modules": len(imported),
-                "failed": failed,
-                "candidates": len(asked),
-                "rows": len(rows),
-                "undecided": totals,
-                "answers": rows,
-            }
-        )
-    )
+    wrong = Counter(part for row in rows for part in row["wrong"])
+    print(json.dumps({"packages": found, "rows": len(rows), "undecided": totals, "wrong": wrong}))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _ENCRYPTED = 1
 _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
+_EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 
 
@@ -84,12 +85,23 @@ class Member:
 
 
 Listing = dict[str, Member]
-"""The Python files of an archive, by their paths when installed."""
+"""The Python files and extension modules of an archive, by their paths when installed."""
 
 
 def is_python(path: str) -> bool:
     """Whether a path is a source file or a stub."""
     return path.endswith((".py", ".pyi"))
+
+
+def compiled(path: str) -> str | None:
+    """Return the path, without suffix, of the module that an extension file is; None for others."""
+    found = _EXTENSION.fullmatch(path)
+    return found[1] if found else None
+
+
+def is_listed(path: str) -> bool:
+    """Whether a path is one that an import may lead to."""
+    return is_python(path) or compiled(path) is not None
 
 
 def check_name(name: str) -> None:
@@ -114,7 +126,7 @@ def installed_path(name: str) -> str | None:
 
 def list_members(archive: zipfile.ZipFile) -> Listing:
     """
-    List the Python files of a wheel.
+    List the Python files and extension modules of a wheel.
 
     Raises:
         UpstreamError: a name leads out of the archive, or members lie in each other.
@@ -128,7 +140,7 @@ def list_members(archive: zipfile.ZipFile) -> Listing:
     return {
         path: _member(info, ends.get(info.header_offset, 0))
         for info in members
-        if (path := installed_path(info.filename)) and is_python(path)
+        if (path := installed_path(info.filename)) and is_listed(path)
     }
 
 

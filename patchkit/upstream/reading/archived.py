@@ -7,7 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
-from patchkit.upstream.reading.archive import MAX_ALL, Lines, to_text
+from patchkit.upstream.reading.archive import MAX_ALL, Lines, is_python, to_text
 from patchkit.upstream.reading.source import Mark
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Archived:
 
         """
         member = self._opened().known([path]).get(path)
-        if member is None:
+        if member is None or not is_python(path):
             return None
         found = self._shelf.read(path)
         # The shelf vouches for content, and this for its place.
@@ -141,7 +141,7 @@ class Archived:
         return path in self._opened()
 
     def paths(self) -> frozenset[str]:
-        """Every `.py` and `.pyi` path of the release."""
+        """Every `.py`, `.pyi` and extension module of the release."""
         return frozenset(self._opened())
 
     def mark(self, path: str) -> Mark | None:
@@ -188,6 +188,7 @@ class Archived:
         return text
 
     def _keep_all(self, listing: Listing) -> None:
+        listing = {path: member for path, member in listing.items() if is_python(path)}
         size = sum(member.size for member in listing.values())
         if size > MAX_ALL:
             raise UpstreamError(

@@ -7,6 +7,8 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.reading.archive import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,8 +22,9 @@ class Question(NamedTuple):
     A question about the files of a release that tells whether another answers like it.
 
     Args:
-        kind: `file`, `folder` (of Python files), or `top`: one directly in site-packages.
-        path: without suffix where it is a folder's or a top's.
+        kind: `file`, `folder` (of modules), `compiled` (an extension module), or `top`: one
+            directly in site-packages.
+        path: without suffix where it is none of a file.
 
     """
 
@@ -66,6 +69,8 @@ class Files:
             return str(found.mark(path) or _THERE) if found else ""
         if kind == "folder":
             return _THERE if path in self._folders else ""
+        if kind == "compiled":
+            return _THERE if path in self._compiled else ""
         return _THERE if path in self._tops or f"{path}.py" in self._tops else ""
 
     def parsed(self, path: str) -> Parsed | None:
@@ -104,11 +109,16 @@ class Files:
 
     @cached_property
     def _tops(self) -> frozenset[str]:
-        return frozenset(path.split("/", 1)[0] for path in self._paths())
+        return frozenset(path.split("/", 1)[0] for path in (*self._paths(), *self._compiled))
+
+    @cached_property
+    def _compiled(self) -> frozenset[str]:
+        return frozenset(filter(None, map(compiled, self._paths())))
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        nearest = {path.rpartition("/")[0] for path in self._paths() if path.endswith(".py")}
+        modules = (*self.python(), *self._compiled)
+        nearest = {path.rpartition("/")[0] for path in modules}
         return frozenset(above for folder in nearest for above in _above(folder))
 
     def _paths(self) -> Iterator[str]:

@@ -149,7 +149,7 @@ class Release:
     def _remote(self) -> tuple[Reader, Shelf]:
         web, url, sha256 = self._library.web, self.link.url, self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._named(lambda: web.state(url))
-        shelf = self._library.cache.shelf(key)
+        shelf = self._library.cache.shelf(f"with extension modules: {key}")
         if self.link.is_wheel:
             return WheelReader(RemoteContent(web, url, sha256, self._library.notice)), shelf
         return SdistReader(lambda: web.download(url, sha256)), shelf

@@ -1,4 +1,4 @@
-"""One release's Python files, read where they lie."""
+"""One release's Python files, read where they lie; of extension modules, that they are there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """
-        One file; None where there is no such file.
+        One Python file; None where there is no such file.
 
         Raises:
             UpstreamError: the release cannot be read.
@@ -53,7 +53,7 @@ class Source(Protocol):
         """Whether there is such a file."""
 
     def paths(self) -> frozenset[str]:
-        """Every `.py` and `.pyi` path below the import packages."""
+        """Every `.py`, `.pyi` and extension module (`.so`, `.pyd`) below the import packages."""
 
     def mark(self, path: str) -> Mark | None:
         """Tell a file's content from another; None without file, or where only reading tells."""

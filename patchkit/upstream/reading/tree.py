@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.provider import Search
-from patchkit.upstream.reading.archive import check_size, is_python
+from patchkit.upstream.reading.archive import check_size, compiled, is_listed, is_python
 from patchkit.upstream.reading.layout import ROOTS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Tree:
             UpstreamError: it is there and cannot be read.
 
         """
-        if not self.has(path):
+        if not is_python(path) or not self.has(path):
             return None
         file = self._root / path
         try:
@@ -56,10 +56,10 @@ class Tree:
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""
-        return is_python(path) and self._is_inside(path) and (self._root / path).is_file()
+        return is_listed(path) and self._is_inside(path) and (self._root / path).is_file()
 
     def paths(self) -> frozenset[str]:
-        """Every `.py` and `.pyi` path of the package."""
+        """Every path of the package that an import may lead to."""
         return frozenset(filter(self.has, self._walk()))
 
     def mark(self, path: str) -> Mark | None:  # noqa: ARG002 - as every source has it
@@ -72,12 +72,12 @@ class Tree:
     def _is_inside(self, path: str) -> bool:
         first, *others = path.split("/")
         if not others:
-            return first in (f"{self._package}.py", f"{self._package}.pyi")
+            package = compiled(first) or first.removesuffix("i").removesuffix(".py")
+            return package == self._package
         return first == self._package and not {"", ".", ".."} & set(others)
 
     def _walk(self) -> Iterator[str]:
-        yield f"{self._package}.py"
-        yield f"{self._package}.pyi"
+        yield from (file.name for file in self._root.glob(f"{self._package}.*"))
         for directory, _, files in os.walk(self._root / self._package):
             inside = Path(directory).relative_to(self._root).as_posix()
             yield from (f"{inside}/{file}" for file in files)

@@ -69,7 +69,7 @@ class Lookup:
 
     def has_module(self, name: str) -> bool:
         """Whether the release has a module."""
-        return name in self.modules
+        return name in self.modules or self.modules.compiled(name)
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
@@ -134,7 +134,9 @@ class Lookup:
         if not self.modules.covers(name):
             return undecidable(f"{name} lies outside the release", Kind.OUTSIDE, name)
         if self.modules.compiled(name):
-            return undecidable(f"{name} has no Python source", Kind.MODULE)
+            return Value("present", Kind.MODULE, name, reason="it has no Python source")
+        if self.modules.has_stub(name):
+            return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
         return absent(f"there is no module {name}")
 
     def _attribute(self, module: str, name: str) -> Values:
@@ -154,9 +156,11 @@ class Lookup:
 
     def _of_missing(self, module: str, name: str) -> Value:
         value = self.module(module)
+        dot = f"{module}.{name}"
         if value.kind is Kind.OUTSIDE:
-            dot = f"{module}.{name}"
-            return undecidable(f"{module} lies outside the release", Kind.OUTSIDE, dot)
+            return undecidable(value.reason, Kind.OUTSIDE, dot)
+        if value.state == "present":
+            return undecidable(f"{module} has no Python source", Kind.OUTSIDE, dot)
         return value
 
     def _of_case(self, tree: ModuleTree, name: str, case: Case) -> Values:
@@ -181,8 +185,9 @@ class Lookup:
 
     def _unbound(self, tree: ModuleTree, name: str) -> Values:
         """Tell what Python finds where no statement of the module binds a name."""
-        if tree.is_package and f"{tree.name}.{name}" in self.modules:
-            return (self.module(f"{tree.name}.{name}"),)
+        child = f"{tree.name}.{name}"
+        if tree.is_package and (found := self.module(child)).state != "absent":
+            return (found,)
         if name in _IMPLICIT:
             return (Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"),)
         lazy = dynamic.from_getattr(self, tree, name)
@@ -194,8 +199,6 @@ class Lookup:
         reason = dynamic.open_namespace(tree)
         if reason:
             return (undecidable(reason),)
-        if tree.is_package and self.modules.compiled(f"{tree.name}.{name}"):
-            return (undecidable(f"{tree.name}.{name} has no Python source"),)
         return (absent(f"{tree.name} has no {name!r}"),)
 
     # --- bindings

@@ -132,10 +132,13 @@ class Modules:
         return self._is(Question("top", name.split(".", 1)[0]))
 
     def compiled(self, name: str) -> bool:
-        """Whether a module is there without Python source."""
-        path = name.replace(".", "/")
-        suffixes = (".abi3.so", ".so", ".pyi", ".pyd")
-        return any(self._is(Question("file", f"{path}{suffix}")) for suffix in suffixes)
+        """Whether Python would find an extension module."""
+        base = name.replace(".", "/")
+        return self._is_compiled(base) or self._is_compiled(f"{base}/__init__")
+
+    def has_stub(self, name: str) -> bool:
+        """Whether a stub tells of a module, which need not be there."""
+        return self._is(Question("file", f"{name.replace('.', '/')}.pyi"))
 
     def all_paths(self) -> Iterator[tuple[Source, str]]:
         """Every Python file, with where it lies."""
@@ -146,8 +149,14 @@ class Modules:
         base = name.replace(".", "/")
         for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
             if self._is(Question("file", path)):
-                return path, is_package
+                # Python imports an extension module before a source file of that name.
+                return None if self._is_compiled(path[:-3]) else (path, is_package)
+        if self._is_compiled(base):
+            return None
         return ("", True) if self._is(Question("folder", base)) else None
+
+    def _is_compiled(self, base: str) -> bool:
+        return self._is(Question("compiled", base))
 
     def _is(self, question: Question) -> bool:
         if question not in self.asked:

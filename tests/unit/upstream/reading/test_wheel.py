@@ -29,13 +29,12 @@ def opened(place: Path, data: bytes, name: str = NAME) -> Source:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_reads_what_was_packed(tmp_path: Path, method: int) -> None:
-    """Every Python file, and nothing else, comes out as it went in."""
+    """Every Python file comes out as it went in; of an extension module only its name."""
     source = opened(tmp_path, archives.wheel(method=method))
     assert (source.name, source.version) == (f"wheel {NAME}", "1.0")
-    assert source.paths() == {"up/__init__.py", "up/core.py", "up/typed.pyi"}
-    assert {path: source.read(path) for path in source.paths()} == {
-        path: archives.FILES[path] for path in source.paths()
-    }
+    assert source.paths() == {"up/__init__.py", "up/core.py", "up/typed.pyi", "up/native.so"}
+    for path in source.paths() - {"up/native.so"}:
+        assert source.read(path) == archives.FILES[path]
 
 
 def test_what_is_not_there_is_none(tmp_path: Path) -> None:
