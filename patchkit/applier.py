@@ -145,6 +145,7 @@ class Applier:
             errors += unwind(group.undos)
             group.calls.clear()
             group.sites.clear()
+            group.targets.clear()
             group.done = None
         return errors
 
@@ -241,6 +242,7 @@ class Applier:
         unwind(group.undos)  # what the module's last execution left of them
         group.calls.clear()
         group.sites.clear()
+        group.targets.clear()
         wanted = [one for one in changes if reasons[one[0]] is None]
         apply_group(group, apart(group, wanted, module, state.groups), module, body, self.sites)
         group.done = self._execution(group, module)

@@ -144,6 +144,7 @@ def _make(group: Group, change: Change, ready: Prepared) -> None:
     if change.kind == "AfterImport":
         group.calls.append(ready.undo)
     ready.apply()
+    group.targets.append(str(change.place))
     scope = scope_of(change.place.module, change.rebind)
     for site in ready.sites:
         site.rebind |= scope

@@ -40,6 +40,7 @@ class Group:
         calls: those of the undos that belong to one execution of the module, and run before the
             next.
         sites: changed attributes, each with the target that led to it.
+        targets: all that is changed, also where that is no attribute.
         copy_of: the module's own name, where this group is for the copy that runs as the main one.
         body: the body that was loaded for this group, where that need not be the one in
             `sys.modules`.
@@ -58,6 +59,7 @@ class Group:
     undos: list[Callable[[], None]] = field(default_factory=list)
     calls: list[Callable[[], None]] = field(default_factory=list)
     sites: list[tuple[str, Site]] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
     copy_of: str = ""
     body: ModuleType | None = None
 

@@ -44,12 +44,16 @@ def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
 
 
 def layers_of(group: Group) -> dict[str, list[str]]:
-    """Name for each target of a group the patches that lie on it, the innermost first."""
-    found: dict[str, list[str]] = {}
+    """
+    Name for each target of a group the patches that lie on it, the innermost first.
+
+    Of what is no attribute (code that is edited, a field, a module) only this group's is known.
+    """
+    found: dict[str, list[str]] = {target: [] for target in group.targets}
     for target, site in group.sites:
         order = found.setdefault(target, [])
         order += [patch for patch in site.patches if patch not in order]
-    return found
+    return {target: order or [group.row.name] for target, order in found.items()}
 
 
 def _hidden(group: Group) -> Iterator[tuple[str, dict[str, str]]]:

@@ -44,14 +44,15 @@ class Selection:
 
     def reason_to_skip(self, row: Row) -> str | None:
         """Say why a row is not for here, or None if it is."""
-        return (
-            self._switched_off(row)
-            or self._env_unmet(row.patch.env)
-            or self._unmet(row.patch.requires, row)
-            or self._no_change_left(row)
-            or (self.settings.on_drift == "skip" and self.unreviewed(row))
-            or None
-        )
+        drift = self.settings.on_drift == "skip"
+        return self._not_for_here(row) or (drift and self.unreviewed(row)) or None
+
+    def unmet_here(self, row: Row) -> str | None:
+        """Say why a row is not for here, without looking at sources; None where nobody can."""
+        try:
+            return self._not_for_here(row)
+        except VersionError:
+            return None  # an error once the row is due
 
     def unreviewed(self, row: Row) -> str:
         """Say which targets of a row are not as they were reviewed; '' where all are."""
@@ -61,6 +62,14 @@ class Selection:
     def applies(self, change: Change, row: Row) -> bool:
         """Whether the own requirements of a row's change hold."""
         return self._unmet(change.requires, row) is None
+
+    def _not_for_here(self, row: Row) -> str | None:
+        return (
+            self._switched_off(row)
+            or self._env_unmet(row.patch.env)
+            or self._unmet(row.patch.requires, row)
+            or self._no_change_left(row)
+        )
 
     def _switched_off(self, row: Row) -> str | None:
         if row.name in self.settings.disabled:

@@ -74,6 +74,7 @@ class Session:
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
+        self._unmet: dict[str, str] | None = None
         self._holds = Holds(
             selection, self._applier, self._ledger, self.roles, apply_late=self._apply_late
         )
@@ -253,6 +254,8 @@ class Session:
         finally:
             self._entering.discard(visit)
         self._entered.add(role)
+        if self._unmet is not None:
+            self._tell_unmet()
 
     def stop_if_failed(self) -> None:
         """
@@ -275,6 +278,7 @@ class Session:
         """
         self._applier.inspect()
         self._apply_late(self._plan.groups())
+        self._tell_unmet()
 
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
@@ -289,10 +293,21 @@ class Session:
         for role in sorted(roles):
             self.enter(role)
 
+    def _tell_unmet(self) -> None:
+        """Write which rows that wait are not for here, as it is now: the environment may change."""
+        mine = (one for one in self.states.values() if one.is_for(self.roles))
+        waiting = [state.row for state in mine if state.status == ARMED]
+        asked = {row.name: self._selection.unmet_here(row) for row in waiting}
+        unmet = {name: reason for name, reason in asked.items() if reason}
+        if unmet != (self._unmet or {}):
+            self.journal.write("unmet", reasons=unmet)
+        self._unmet = unmet
+
     # -- agree ----------------------------------------------------------------------------------
 
     def stamp(self, config: Any) -> None:
         """Write into an engine's configuration which patches are for each role."""
+        self._tell_unmet()
         sets = {role: self._patch_set(role) for role in Role}
         if agreement.stamp(config, sets):
             self._tell_digest(Role.MAIN, sets[Role.MAIN])
@@ -424,6 +439,7 @@ class Session:
         """Make the child's copy usable, and begin a journal of its own."""
         self._applier.after_fork()
         self._entering.clear()
+        self._unmet = None if self._unmet is None else {}
         self.journal.after_fork()
         self._tell_armed(forked=True)
         for role in sorted(self.roles):
@@ -447,6 +463,8 @@ class Session:
         if due:
             self._ledger.stop_if_failed(self.states[group.row.name] for group in due)
             self._applier.apply(due, modules, scope, from_body=from_body)
+            if self._unmet is None:
+                self._tell_unmet()  # the versions are known now
 
     def _is_wanted(self, group: Group) -> bool:
         """

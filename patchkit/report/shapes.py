@@ -192,7 +192,8 @@ class PatchStatusShape(TypedDict):
 
     `rebound` and `out_of_reach` are copies of what it has changed; `untraced` says by target why
     nobody looked for them; `layers` names by target the patches on it, the innermost first.
-    `unreviewed` says what it changes that is not as it was reviewed, '' where all is.
+    `unreviewed` says what it changes that is not as it was reviewed, '' where all is; `left_out`
+    says by target why a change of it is not for this process.
     """
 
     name: str
@@ -206,6 +207,7 @@ class PatchStatusShape(TypedDict):
     layers: dict[str, list[str]]
     strangers: list[StrangerShape]
     unreviewed: str
+    left_out: dict[str, str]
 
 
 class ParentShape(TypedDict):
@@ -222,7 +224,8 @@ class ProcessShape(TypedDict):
 
     `name` is what its parent calls it, or its title; `alive` is null where that is not known;
     `copy` is a fork in which nothing has happened; `reason` says why it is not `reached`, which it
-    may become while it is `starting`; `digests` are by role, `digest` is of them all.
+    may become while it is `starting`; `digests` are by role, `digest` is of them all; `verified`
+    is how many seconds ago it looked at what it had applied, null where it never has.
     """
 
     host: str
@@ -233,6 +236,7 @@ class ProcessShape(TypedDict):
     patches: list[PatchStatusShape]
     digest: str | None
     digests: dict[str, str]
+    verified: float | None
     parent: ParentShape | None
     name: str
     argv: list[str]

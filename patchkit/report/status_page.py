@@ -103,11 +103,15 @@ def _processes(processes: Sequence[ProcessShape]) -> Table:
     table.add_column("pid", no_wrap=True, justify="right")
     table.add_column("started", no_wrap=True, justify="right")
     table.add_column("state", no_wrap=True)
+    with_looks = any(_is_verified(one) for one in processes)
+    if with_looks:
+        table.add_column("verified", no_wrap=True, justify="right")
     table.add_column("patches", overflow="fold")
     children = _children(processes)
     for root in children[None]:
         for guide, same in _lines(root, children):
-            table.add_row(*_cells(guide, same, root["started"], with_host=len(hosts) > 1))
+            look = [_look(same)] if with_looks else []
+            table.add_row(*_cells(guide, same, root["started"], look, with_host=len(hosts) > 1))
     return table
 
 
@@ -158,7 +162,12 @@ def _kind(one: ProcessShape, children: Children) -> object:
 
 
 def _cells(
-    guide: str, same: Sequence[ProcessShape], began: float, *, with_host: bool
+    guide: str,
+    same: Sequence[ProcessShape],
+    began: float,
+    look: Sequence[Text],
+    *,
+    with_host: bool,
 ) -> Iterator[Text]:
     one = same[0]
     yield Text.assemble((guide, "note"), _label(same))
@@ -167,7 +176,18 @@ def _cells(
     yield Text(str(one["pid"]) if len(same) == 1 else f"{one['pid']} …")
     yield Text(_clock(one["started"]) if not guide else f"+{one['started'] - began:.1f} s", "note")
     yield _state(one["alive"])
+    yield from look
     yield _summary(one)
+
+
+def _is_verified(one: ProcessShape) -> bool:
+    return bool(one["alive"]) and one["verified"] is not None
+
+
+def _look(same: Sequence[ProcessShape]) -> Text:
+    """Say how long ago the processes looked at what they had applied; the longest counts."""
+    seconds = [one["verified"] or 0 for one in same if _is_verified(one)]
+    return Text(f"{max(seconds):.0f} s ago" if seconds else "", style="note")
 
 
 def _label(same: Sequence[ProcessShape]) -> Text:

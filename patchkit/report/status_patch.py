@@ -85,6 +85,8 @@ def _facts(patch: PatchStatusShape) -> Iterator[Fact]:
     """Topics with a number in front, which puts them in order."""
     for target, order in patch["layers"].items():
         yield "1target", target + (f"  {' < '.join(order)}" if len(order) > 1 else ""), ""
+    for target, reason in patch["left_out"].items():
+        yield "1target left out", f"{target}: {reason}", "note"
     for words in patch["rebound"]:
         yield "2repointed", words, "ok"
     for words in patch["out_of_reach"]:

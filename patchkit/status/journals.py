@@ -37,6 +37,7 @@ class PatchStatus:
         parts: what was told of each module that it has changed.
         strangers: what somebody else has put on what it has changed.
         unreviewed: what it changes that is not as it was reviewed, in words; '' where all is.
+        left_out: by target, why a change of it is not for this process.
 
     """
 
@@ -49,6 +50,7 @@ class PatchStatus:
     parts: dict[str, Part] = field(default_factory=dict)
     strangers: list[Stranger] = field(default_factory=list)
     unreviewed: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def rebound(self) -> list[str]:
@@ -129,6 +131,7 @@ class ProcessStatus:
         layers: for each target the patches that lie on it, the innermost first.
         digests: of its patch sets, by role.
         disagreements: what it found different from its engine, by role.
+        verified: when it last looked at what it had applied; seconds since the epoch.
         unmet: by name of a patch, why it is not for this process though its role is.
         children: those that it started.
         is_cut: whether its journal reached its limit.
@@ -156,6 +159,7 @@ class ProcessStatus:
     layers: dict[str, list[str]] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     disagreements: dict[str, str] = field(default_factory=dict)
+    verified: float | None = None
     unmet: dict[str, str] = field(default_factory=dict)
     children: list[Child] = field(default_factory=list)
     is_cut: bool = False
@@ -282,7 +286,7 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
     status, reason = _text(entry.get("status")), _text(entry.get("reason"))
     when = _time(entry)
     found = PatchStatus(name, status, reason, when, before.roles, inherited)
-    found.unreviewed = before.unreviewed
+    found.unreviewed, found.left_out = before.unreviewed, before.left_out
     process.patches[name] = found
     process.is_copy &= inherited
     if status != "applied":
@@ -291,7 +295,8 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
         return
     found.parts, found.strangers = before.parts, before.strangers
     layers = {target: _words(order) for target, order in _pairs(entry.get("layers"))}
-    process.layers.update({target: list(order) for target, order in layers.items()})
+    for target, names in layers.items():
+        process.layers[target] = _merged(process, target, names)
     if module := _text(entry.get("module")):
         found.parts[module] = Part(
             _words(entry.get("rebound")),
@@ -299,6 +304,19 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
             {target: _text(why) for target, why in _pairs(entry.get("untraced"))},
             tuple(layers),
         )
+
+
+def _merged(process: ProcessStatus, target: str, order: tuple[str, ...]) -> list[str]:
+    """Add the patches that told of a target before, where the last one knows only of itself."""
+    others = [name for name in process.layers.get(target, ()) if name not in order]
+    if not others:
+        return list(order)
+    return [name for name in process.patches if name in {*order, *others}]
+
+
+def _note_left_out(process: ProcessStatus, entry: Entry) -> None:
+    if (patch := process.patches.get(_text(entry.get("name")))) is not None:
+        patch.left_out[_text(entry.get("target"))] = _text(entry.get("reason"))
 
 
 def _note_wrapped(process: ProcessStatus, entry: Entry) -> None:
@@ -332,6 +350,10 @@ def _note_disagreement(process: ProcessStatus, entry: Entry) -> None:
     process.disagreements[_text(entry.get("role"))] = _text(entry.get("reason"))
 
 
+def _note_verified(process: ProcessStatus, entry: Entry) -> None:
+    process.verified = _time(entry) or None
+
+
 def _note_unmet(process: ProcessStatus, entry: Entry) -> None:
     process.unmet = {name: _text(reason) for name, reason in _pairs(entry.get("reasons"))}
 
@@ -358,6 +380,8 @@ _READERS: dict[str, Callable[[ProcessStatus, Entry], None]] = {
     "digest": _note_digest,
     "disagreement": _note_disagreement,
     "unmet": _note_unmet,
+    "left-out": _note_left_out,
+    "verified": _note_verified,
     "child": _note_child,
     "full": _note_full,
 }

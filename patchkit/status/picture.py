@@ -57,6 +57,7 @@ class Picture:
         agreement: by role, whether all processes of each engine have the same patches.
         findings: what there is to look at.
         notes: what else a reader should know.
+        now: when it was drawn, by the clock of the nodes; seconds since the epoch.
 
     """
 
@@ -64,6 +65,7 @@ class Picture:
     agreement: dict[str, bool] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    now: float = 0
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Index the processes by their parents; those without one are under None."""
@@ -71,11 +73,6 @@ class Picture:
         for one in self.processes:
             found.setdefault(one.parent, []).append(one)
         return found
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a process of it runs."""
-        return any(one.alive for one in self.processes)
 
 
 def draw(looks: Sequence[Look]) -> Picture:
@@ -94,7 +91,7 @@ def draw(looks: Sequence[Look]) -> Picture:
     processes += _missing(link(processes), running, now)
     processes += _strangers(processes, running)
     differences = disagreements(engines(processes))
-    picture = Picture(_in_order(processes), _agreement(processes, differences))
+    picture = Picture(_in_order(processes), _agreement(processes, differences), now=now)
     picture.findings = [*_findings(picture.processes, differences), *_obstacles(looks)]
     picture.notes = _notes(looks, picture)
     return picture

@@ -34,7 +34,7 @@ def status_facts(looks: Sequence[Mapping[str, Any]]) -> StatusShape:
     if not picture.processes and not findings:
         findings = [_empty(places)]
     return {
-        "processes": [_process(one) for one in picture.processes],
+        "processes": [_process(one, picture.now) for one in picture.processes],
         "agreement": picture.agreement,
         "findings": findings,
         "notes": picture.notes,
@@ -48,7 +48,7 @@ def _empty(places: Sequence[str]) -> FindingShape:
     return {"kind": "empty", "host": None, "pid": None, "message": message}
 
 
-def _process(one: ProcessStatus) -> ProcessShape:
+def _process(one: ProcessStatus, now: float) -> ProcessShape:
     return {
         "host": one.host,
         "pid": one.pid,
@@ -58,6 +58,7 @@ def _process(one: ProcessStatus) -> ProcessShape:
         "patches": [_patch(one, patch) for patch in one.patches.values()],
         "digest": one.digest,
         "digests": one.digests,
+        "verified": None if one.verified is None else round(max(0, now - one.verified), 1),
         "parent": _parent(one.parent),
         "name": one.name,
         "argv": one.argv,
@@ -93,6 +94,7 @@ def _patch(one: ProcessStatus, patch: PatchStatus) -> PatchStatusShape:
             for other in patch.strangers
         ],
         "unreviewed": patch.unreviewed,
+        "left_out": patch.left_out,
     }
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import packages
@@ -95,6 +97,52 @@ def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method
     assert workers[0]["digest"] == workers[1]["digest"]
     assert data["agreement"] == {"main": True, "engine-core": True, "worker": True}
     assert data["findings"] == []
+
+
+def test_what_is_not_for_a_process_is_skipped(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another role, a distribution that is not there, a range, a variable: never `armed`."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    replace = "Replace('up.mod:function', by='function')"
+    later = "Replace('up.never:function', by='function')"
+    world.pack(
+        row("one", "patch_one", replace),
+        row("absent", "patch_one", later, requires="('nowhere>=1',)"),
+        row("other-role", "patch_one", later, roles="{Role.WORKER}"),
+        row("variable", "patch_one", later, env="'WANTED=1'"),
+        row("waits", "patch_one", later),
+        patch_one="def function(): return 'new'\n",
+    )
+    (world.folder / "script.py").write_text("import patchkit.auto, up.mod\n")
+    assert world.run("script.py").returncode == 0
+    (process,) = answered(capsys, str(world.journal))["processes"]
+    stand = {one["name"]: (one["status"], one["reason"]) for one in process["patches"]}
+    expected = {
+        "one": ("applied", None),
+        "absent": ("skipped", "nowhere is not installed"),
+        "other-role": ("skipped", "for worker"),
+        "variable": ("skipped", "WANTED is not set"),
+        "waits": ("armed", "its target has not been imported"),
+    }
+    assert {name: stand[name] for name in expected} == expected
+
+
+def test_edits_are_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two patches that edit one function, and one that adds a field: the targets are told."""
+    world.module("up.mod", "def function():\n    a = 1\n    b = 2\n    return a + b\n")
+    world.pack(
+        row("one", "patch_one", "Edit('up.mod:function', old='a = 1', new='a = 10')"),
+        row("two", "patch_one", "Edit('up.mod:function', old='b = 2', new='b = 20')"),
+        patch_one="",
+    )
+    code = "import patchkit.auto\nfrom up.mod import function\nassert function() == 30\n"
+    (world.folder / "script.py").write_text(code)
+    done = world.run("script.py")
+    assert done.returncode == 0, done.stderr
+    (process,) = answered(capsys, str(world.journal))["processes"]
+    layers = {one["name"]: one["layers"] for one in process["patches"]}
+    assert layers["one"] == layers["two"] == {"up.mod:function": ["one", "two"]}
 
 
 def test_the_keys_of_the_contract(
@@ -339,6 +387,44 @@ def test_where_nothing_was_repointed_there_is_no_column(
     """What nobody has is not shown."""
     main(["status", str(written(journal(7, role("main"), patch("one", "applied"))))])
     assert "copies" not in capsys.readouterr().out
+
+
+def test_the_last_look_of_a_process(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How long ago it looked at what it had applied; nothing where it never has."""
+    now = time.time()
+    host, pid = os.uname().nodename, os.getppid()
+    looked = line("verified", time=now - 40)
+    running = journal(pid, role("main"), looked, host=host, began=None)
+    place = str(written(running, journal(8, role("main"))))
+    looks = {one["pid"]: one["verified"] for one in answered(capsys, place)["processes"]}
+    assert looks[8] is None
+    assert 40 <= looks[pid] < 100
+    main(["status", place])
+    assert re.search(r"running +4\d s ago", capsys.readouterr().out)
+
+
+def test_a_change_that_was_left_out(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--patch` says which target, and why."""
+    left = line("left-out", name="one", target="m:g", reason="no such kernel here")
+    place = str(written(journal(7, role("main"), left, *COPIES)))
+    assert main(["status", place, "--patch", "one"]) == 0
+    assert "m:g: no such kernel here" in capsys.readouterr().out
+
+
+def test_a_patch_that_failed_or_was_skipped(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--patch` names the processes with the cause of each."""
+    failed = journal(7, role("main"), patch("one", "failed", "ValueError: no"))
+    skipped = journal(8, role("worker"), patch("one", "skipped", "ray is not installed"))
+    assert main(["status", str(written(failed, skipped)), "--patch", "one"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"main +7 +failed +ValueError: no", out)
+    assert re.search(r"worker +8 +skipped +ray is not installed", out)
 
 
 def test_a_patch_that_nobody_knows(

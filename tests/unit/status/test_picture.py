@@ -90,7 +90,6 @@ def test_who_runs(processes: dict[int, Any] | None, alive: bool | None) -> None:
     """A process with the number of another is not that one."""
     (one,) = draw([look(journal(7), processes=processes)]).processes
     assert one.alive is alive
-    assert draw([look(journal(7), processes=processes)]).is_running is bool(alive)
 
 
 def test_of_another_host_nothing_is_known() -> None:
