@@ -221,7 +221,8 @@ def _modules(names: Sequence[str]) -> str:
 def _state_of_fault(fault: Fault) -> State:
     if fault.breaks:
         return State.BROKEN
-    return State.UNREVIEWED if fault.code is codes.UNDECIDABLE else State.OK
+    is_open = fault.code in (codes.UNDECIDABLE, codes.NOT_COMPARED)
+    return State.UNDECIDED if is_open else State.OK
 
 
 def _state_of_review(finding: Finding) -> State:

@@ -18,6 +18,7 @@ class State(str, enum.Enum):
     OUT_OF_RANGE = "out-of-range"
     OK = "ok"
     UNREVIEWED = "unreviewed"
+    UNDECIDED = "undecided"
     DRIFT = "drift"
     BROKEN = "broken"
 

@@ -38,6 +38,7 @@ _CLASS = str(Kind.CLASS)
 _UNWRAPPABLE = frozenset(
     map(str, [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE])
 )
+_HARMLESS = (codes.UNDECIDABLE, codes.NOT_COMPARED, codes.MERGED_UPSTREAM)
 _UNEDITABLE = _UNWRAPPABLE | {str(Kind.GENERATED), str(Kind.OUTSIDE)}
 
 
@@ -62,7 +63,7 @@ class Fault(NamedTuple):
     def breaks(self) -> bool:
         """Whether the change fails at run time; an Edit does that is upstream by now."""
         is_edit = self.code is codes.MERGED_UPSTREAM and not self.by
-        return is_edit or self.code not in (codes.UNDECIDABLE, codes.MERGED_UPSTREAM)
+        return is_edit or self.code not in _HARMLESS
 
 
 def needed(change: Change) -> list[Target]:
@@ -267,15 +268,23 @@ _RETIRE = "end the range before this release; the row can go once no other relea
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-    if not (facts.is_sure and facts.signature and ours.is_sure and ours.signature):
+    theirs, mine = (one.signature if one.is_sure else None for one in (facts, ours))
+    if theirs is None or mine is None:
+        if facts.kind in _FUNCTIONS or ours.kind in _FUNCTIONS:
+            yield _not_compared(change.by, ours if theirs else facts)
         return
-    theirs, mine = facts.signature, ours.signature
     if facts.kind in _BOUND:
         theirs, mine = theirs.bound(), mine.bound()
     fault = refused_call(theirs, mine)
     if fault:
         message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
         yield Fault(codes.SIGNATURE_CHANGED, message, _REWRITE, change.by)
+
+
+def _not_compared(by: str, unknown: Facts) -> Fault:
+    reason = unknown.reason or f"the source does not tell how {unknown.qualname} is called"
+    message = f"{by} may not take what callers pass: {reason}"
+    return Fault(codes.NOT_COMPARED, message, "compare the parameters by hand, or test it", by)
 
 
 def _kind(facts: Facts, expected: str) -> Fault:

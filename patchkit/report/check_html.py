@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Diffs = Mapping[tuple[str, str], str]
 
-_MARKS = {"ok": "✓", "unreviewed": "?", "drift": "~", "broken": "✗", "out-of-range": "–"}  # noqa: RUF001
+_MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
 """With more columns there is a mark in each, and no word."""
 _PAGE = """<!doctype html>

@@ -18,6 +18,7 @@ _LARGEST = 60_000
 _MARKS = {
     "ok": "✅ ok",
     "unreviewed": "❔ unreviewed",
+    "undecided": "❔ undecided",
     "drift": "⚠️ drift",
     "broken": "❌ **broken**",
     "out-of-range": "–",  # noqa: RUF001 - the sign for nothing

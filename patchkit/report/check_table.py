@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Grid, Group, Run
 
-_STYLES = {"ok": "ok", "unreviewed": "note", "drift": "warn", "broken": "bad"}
+_STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _SEVERITIES = {"error": "bad", "warning": "warn", "info": "note", "": "ok"}
-_MARKS = {"ok": "✓", "unreviewed": "?", "drift": "~", "broken": "✗", "out-of-range": "·"}
-_ASCII = {"ok": "+", "unreviewed": "?", "drift": "~", "broken": "X", "out-of-range": "."}
+_MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
+_ASCII = dict(zip(view.WORDS, "+?%~X.", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
 _GAP = 2

@@ -21,6 +21,7 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 WORDS = {
     "ok": "as reviewed, or nothing against it",
     "unreviewed": "holds, but nobody has reviewed it",
+    "undecided": "the source does not tell all that matters",
     "drift": "upstream has changed it since the review",
     "broken": "the patch does not hold",
     "out-of-range": "not for this release",

@@ -76,9 +76,29 @@ def test_each_change_has_its_needs(
     report = checked([subject("1.0", mod=mod)])
     assert codes(report) == expected
     soft = {"PK104", "PK503"} | ({"PK122"} if change == REPLACE else set())
-    state = "unreviewed" if expected == ["PK104"] else "ok"
+    state = "undecided" if expected == ["PK104"] else "ok"
     wanted = state if set(expected) <= soft else "broken"
     assert report.grid["p"]["up 1.0"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "@out.side\ndef f(x): ...", ["PK105"]),
+        (REPLACE, "def f(x): ...\nf = out.side(f)", ["PK105"]),
+        ("Replace('up.mod:f', by='unknown')", "def f(x): ...", ["PK105"]),
+        ("Replace('up.mod:f', by='g', unrelated=True)", "@out.side\ndef f(x): ...", []),
+        ("Replace('up.mod:N', by='N')", "N = out.side()", []),
+    ],
+)
+def test_nothing_is_ok_that_was_not_compared(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """Where a signature is not told the grid says undecided, and a note why; nothing fails."""
+    world.pack(row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n")
+    report = checked([subject("1.0", mod=mod)])
+    assert [one.code.code for one in report.findings if one.code.code < "PK3"] == expected
+    assert report.grid["p"]["up 1.0"] == ("undecided" if expected else "ok")
 
 
 def test_later_edits_see_the_earlier(world: World) -> None:

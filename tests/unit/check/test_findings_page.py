@@ -109,6 +109,11 @@ EXAMPLES = {
         (one("Wrap('vllm.ops:norm', by='around')"),),
         released("vllm/ops.py", "for name in kernels():\n    globals()[name] = make(name)\n"),
     ),
+    "PK105": Example(
+        (one("Replace('vllm.ops:norm', by='norm')"),),
+        released("vllm/ops.py", "import apex\n\n@apex.traced\ndef norm(x, eps): ...\n"),
+        {"patch_a": "def norm(x): ..."},
+    ),
     "PK111": edited(
         "zmq.Context(io_threads=2)",
         "zmq.Context(io_threads=1)",

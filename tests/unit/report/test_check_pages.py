@@ -66,7 +66,8 @@ def test_each_state_is_shown_once_for_each_column_that_it_fills() -> None:
         line.split("  ", 1)[1].strip() for line in lines if line.startswith("patch-number-7 ")
     )
     row = large().grid["patch-number-7"].values()
-    wanted = {"ok": "✓", "unreviewed": "?", "drift": "~", "broken": "✗", "out-of-range": "·"}
+    states = ("ok", "unreviewed", "undecided", "drift", "broken", "out-of-range")
+    wanted = dict(zip(states, "✓?¿~✗·", strict=True))
     assert marks.replace(" ", "") == "".join(wanted[state] for state in row)
 
 
