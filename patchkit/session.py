@@ -136,7 +136,7 @@ class Session:
             if getattr(location.owner, "__module__", target.module) != target.module:
                 return  # only a name for another module's class
             context = Context(module, module, self._applier.sites, rank=(-1, 0))
-            ready = wrapped_at(location, by, context, str(target))
+            ready = wrapped_at([location], by, context, str(target))
         except TargetError:
             return
         self._own_undos.append(ready.undo)

@@ -1,4 +1,4 @@
-"""A change that is one layer on one site."""
+"""A change that is a layer on each of one or several sites."""
 
 from __future__ import annotations
 
@@ -6,32 +6,47 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from patchkit.changes.sites import Layer, Site
 
 
 @dataclass
-class PreparedLayer:
+class PreparedLayers:
     """
-    A layer that was built once to see that it can be.
+    Layers that come and go together, built once to see that they can be.
 
     Args:
-        site: where it goes.
-        layer: what goes there.
+        parts: where each goes, and what goes there, in the order in which they go on and come off:
+            what is generated is generated from what lies there by then.
 
     """
 
-    site: Site
-    layer: Layer
+    parts: Sequence[tuple[Site, Layer]]
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """The one site."""
-        return (self.site,)
+        """The sites of all parts."""
+        return tuple(site for site, _ in self.parts)
 
     def apply(self) -> None:
-        """Put the layer on."""
-        self.site.put(self.layer)
+        """Put all layers on."""
+        for site, layer in self.parts:
+            site.put(layer)
 
     def undo(self) -> None:
-        """Take the layer off."""
-        self.site.take(self.layer)
+        """
+        Take all layers off.
+
+        Raises:
+            UndoError: somebody else has overwritten one of them; the others are off.
+
+        """
+        errors: list[Exception] = []
+        for site, layer in self.parts:
+            try:
+                site.take(layer)
+            except Exception as error:  # noqa: BLE001 - raised once all are off
+                errors.append(error)
+        if errors:
+            raise errors[0]

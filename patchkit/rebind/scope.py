@@ -99,7 +99,7 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
     return [
         f"{sub.__module__}:{sub.__qualname__} (derives from it)"
         for sub in subclasses
-        if not issubclass(replacement, sub)
+        if sub not in replacement.__mro__
     ]
 
 

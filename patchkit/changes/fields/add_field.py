@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
 from patchkit.changes.fields.dataclass_fields import (
-    Parts,
     generated_sites,
     heirs,
     inserted,
     parts_of,
 )
 from patchkit.changes.fields.defaults import LateDefault, is_shared, options
-from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.marks import FIELDS, is_pydantic
 from patchkit.changes.resolve import MISSING, Location, locate
 from patchkit.errors import TargetError
@@ -48,7 +47,7 @@ class PreparedField:
 
     cls: type
     name: str
-    parts: Parts
+    parts: PreparedLayers
     sites: tuple[Site, ...] = ()
 
     @property
@@ -88,7 +87,8 @@ def prepare(change: AddField, context: Context) -> PreparedField:
         annotation = _type(change.type, cls, context)
     except TargetError as error:
         raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
-    return PreparedField(cls, change.name, Parts(list(_layers(cls, change, annotation, context))))
+    layers = list(_layers(cls, change, annotation, context))
+    return PreparedField(cls, change.name, PreparedLayers(layers))
 
 
 # -- what is refused ----------------------------------------------------------------------------
@@ -188,13 +188,11 @@ def _evaluated(text: str, cls: type, context: Context) -> Any:
 
 def _layers(
     cls: type, change: AddField, annotation: Any, context: Context
-) -> Iterator[PreparedLayer]:
+) -> Iterator[tuple[Site, Layer]]:
     sites, name = context.sites, change.name
     yield _annotation(cls, name, annotation, context)
-    yield PreparedLayer(
-        sites.at(Location(cls, name, MISSING, own=False)),
-        context.layer(lambda _: _on_class(cls, change), base=True),
-    )
+    on_class = sites.at(Location(cls, name, MISSING, own=False))
+    yield on_class, context.layer(lambda _: _on_class(cls, change), base=True)
     if FIELDS in vars(cls):
         yield from _dataclass_layers(cls, name, annotation, change.default, context)
     else:
@@ -208,20 +206,18 @@ def _on_class(cls: type, change: AddField) -> Any:
     return LateDefault(change.name, change.default)
 
 
-def _annotation(cls: type, name: str, annotation: Any, context: Context) -> PreparedLayer:
+def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tuple[Site, Layer]:
     table = cls.__annotations__  # the class's own; Python makes one where there is none
     if sys.version_info >= (3, 14):  # where to replace it is to lose what it is made from
         location = Location(table, Item(name), MISSING, own=False)
-        return PreparedLayer(
-            context.sites.at(location), context.layer(lambda _: annotation, base=True)
-        )
+        return context.sites.at(location), context.layer(lambda _: annotation, base=True)
     layer = context.layer(lambda below: {**below, name: annotation}, base=True)
-    return PreparedLayer(context.sites.at(Location(cls, _ANNOTATIONS, table, own=True)), layer)
+    return context.sites.at(Location(cls, _ANNOTATIONS, table, own=True)), layer
 
 
 def _dataclass_layers(
     cls: type, name: str, annotation: Any, default: Any, context: Context
-) -> Iterator[PreparedLayer]:
+) -> Iterator[tuple[Site, Layer]]:
     given = dataclasses.field(**options(default), kw_only=True)
     # The decorator fills in what it needs to know of a field; this one has been through it.
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
@@ -229,12 +225,12 @@ def _dataclass_layers(
     for one in (cls, *heirs(cls, FIELDS)):
         if name not in vars(one)[FIELDS]:
             change = inserted(one, FIELDS, name, field)
-            yield from parts_of(one, change, context.sites, _like(context)).layers
+            yield from parts_of(one, change, context.sites, _like(context)).parts
 
 
 def _model_layers(
     cls: type, name: str, annotation: Any, default: Any, context: Context
-) -> Iterator[PreparedLayer]:
+) -> Iterator[tuple[Site, Layer]]:
     from patchkit.changes.fields.pydantic_classes import (  # noqa: PLC0415 - only where it is one
         MODEL_FIELDS,
         model_field,
@@ -245,9 +241,7 @@ def _model_layers(
         if name not in table:
             field = model_field(annotation, options(default))
             layer = context.layer(inserted(one, MODEL_FIELDS, name, field), base=True)
-            yield PreparedLayer(
-                context.sites.at(Location(one, MODEL_FIELDS, table, own=True)), layer
-            )
+            yield context.sites.at(Location(one, MODEL_FIELDS, table, own=True)), layer
 
 
 def _like(context: Context) -> Layer:

@@ -14,7 +14,7 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.marks import FIELDS
 from patchkit.changes.resolve import Location
 from patchkit.changes.sites import Layer
@@ -31,43 +31,6 @@ _GENERATED = (
     *("__hash__", "__setattr__", "__delattr__", "__doc__"),
 )
 """What the decorator makes of the fields. `__match_args__` holds no keyword-only ones."""
-
-
-@dataclass
-class Parts:
-    """
-    Several layers that are one change.
-
-    Args:
-        layers: in the order in which they go on, and come off.
-
-    """
-
-    layers: list[PreparedLayer] = field(default_factory=list)
-
-    def apply(self) -> None:
-        """Put all on."""
-        for part in self.layers:
-            part.apply()
-
-    def undo(self) -> None:
-        """
-        Take all off.
-
-        In the order of putting: what is generated is generated from the fields as they then are.
-
-        Raises:
-            UndoError: somebody else has overwritten one of them; the others are off.
-
-        """
-        errors: list[Exception] = []
-        for part in self.layers:
-            try:
-                part.undo()
-            except Exception as error:  # noqa: BLE001 - raised once all are off
-                errors.append(error)
-        if errors:
-            raise errors[0]
 
 
 def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
@@ -95,7 +58,9 @@ def fields_site(cls: type, sites: Sites) -> Site:
     return sites.at(Location(cls, FIELDS, vars(cls)[FIELDS], own=True))
 
 
-def parts_of(cls: type, change: Callable[[Fields], Fields], sites: Sites, like: Layer) -> Parts:
+def parts_of(
+    cls: type, change: Callable[[Fields], Fields], sites: Sites, like: Layer
+) -> PreparedLayers:
     """
     Prepare a change of a dataclass's fields and of all that was generated from them.
 
@@ -106,16 +71,14 @@ def parts_of(cls: type, change: Callable[[Fields], Fields], sites: Sites, like: 
         like: has the rank and the patch.
 
     """
-    table = PreparedLayer(fields_site(cls, sites), dataclasses.replace(like, make=change))
+    table = (fields_site(cls, sites), dataclasses.replace(like, make=change))
     generator = _Generator(cls, _calls_post_init(cls, sites))
     # Below any Replace of the same method, wherever its row stands.
     layers = [
-        PreparedLayer(
-            site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), like.patch)
-        )
+        (site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), like.patch))
         for site in generated_sites(cls, sites)
     ]
-    return Parts([table, *layers])
+    return PreparedLayers([table, *layers])
 
 
 def generated_sites(cls: type, sites: Sites) -> list[Site]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.fields.dataclass_fields import Parts, heirs, parts_of
+from patchkit.changes.fields.dataclass_fields import heirs, parts_of
 from patchkit.changes.fields.defaults import options
 from patchkit.changes.marks import FIELDS
 from patchkit.changes.sites import Layer
@@ -13,10 +13,11 @@ from patchkit.changes.sites import Layer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from patchkit.changes.layered import PreparedLayers
     from patchkit.changes.sites import Site, Sites
 
 
-def default_parts(site: Site, sites: Sites) -> Iterator[Parts]:
+def default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
     """
     Prepare what makes a class and its subclasses use the replaced default.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.fields.dataclass_fields import Parts
+    from patchkit.changes.layered import PreparedLayers
     from patchkit.changes.sites import Site, Sites
 
 
@@ -37,7 +37,7 @@ class Rebuild:
         self._members = list(members)
         self._sites = sites
         self._built: list[type] = []
-        self._defaults: list[Parts] = []
+        self._defaults: list[PreparedLayers] = []
 
     def apply(self) -> None:
         """

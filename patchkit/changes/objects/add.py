@@ -1,14 +1,18 @@
-"""Add: a new attribute, a new item of a mapping, a new member of an enum, a new kernel."""
+"""Add: a new attribute, a new item of a mapping, a new kernel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayer
-from patchkit.changes.objects import enums, torch_ops
-from patchkit.changes.objects.facades import shared
+from patchkit.changes.layered import PreparedLayers
+from patchkit.changes.objects import torch_ops
 from patchkit.changes.objects.signature import refused_call
-from patchkit.changes.objects.substitutes import body_object, refuse_fixed, substitute
+from patchkit.changes.objects.substitutes import (
+    body_object,
+    refuse_fixed,
+    refuse_member,
+    substitute,
+)
 from patchkit.changes.resolve import MISSING, Location, locate_free
 from patchkit.errors import TargetError
 from patchkit.target import Item
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from patchkit.declaration import Add
 
 
-def prepare(change: Add, context: Context) -> PreparedLayer:
+def prepare(change: Add, context: Context) -> PreparedLayers:
     """
     Resolve the owner, and see that upstream has nothing there.
 
@@ -33,23 +37,13 @@ def prepare(change: Add, context: Context) -> PreparedLayer:
     if op := torch_ops.op_at(location, context.sites):
         return _kernel(words, op, new, context)
     _refuse_present(words, location, context)
-    if enums.becomes_member(location, new):
-        return _member(words, location, new, context)
+    refuse_member(location, new, words)
     _refuse_no_mapping(words, location)
     refuse_fixed(location, words)
     return _layer(location, substitute(location, new), context)
 
 
-def _member(words: str, location: Location, new: Any, context: Context) -> PreparedLayer:
-    name = location.name.key if isinstance(location.name, Item) else location.name
-    try:
-        member = enums.new_member(location.owner, str(name), new)
-    except TargetError as error:
-        raise TargetError(f"{words}: {error}") from error
-    return _layer(shared(context.sites, enums.Members(location.owner)).at(name), member, context)
-
-
-def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> PreparedLayer:
+def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> PreparedLayers:
     for place in op.places:
         _refuse_present(words, place, context)
     if not callable(new):
@@ -59,9 +53,9 @@ def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> Prepare
     return _layer(op.places[0], op.seal(new), context)
 
 
-def _layer(location: Location, value: Any, context: Context) -> PreparedLayer:
+def _layer(location: Location, value: Any, context: Context) -> PreparedLayers:
     layer = context.layer(lambda _: value, base=True)
-    return PreparedLayer(context.sites.at(location), layer)
+    return PreparedLayers([(context.sites.at(location), layer)])
 
 
 def _refuse_present(words: str, location: Location, context: Context) -> None:

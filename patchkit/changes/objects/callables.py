@@ -13,14 +13,10 @@ import sys
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.objects.facades import Facade, shared
 from patchkit.changes.objects.shapes import around_function, around_method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from patchkit.changes.objects.shapes import By
-    from patchkit.changes.sites import Site, Sites
 
 _CACHED = type(functools.lru_cache(int))
 _KEPT: dict[type, tuple[str, ...]] = {
@@ -80,48 +76,3 @@ def is_dispatcher(value: Any) -> bool:
     """Whether this is what `functools.singledispatch` returned, or a wrapper of it."""
     registry = getattr(value, "registry", None) if isinstance(value, FunctionType) else None
     return isinstance(registry, MappingProxyType) and hasattr(value, "dispatch")
-
-
-class Implementations(Facade):
-    """
-    The implementations of a dispatcher by the class that they are for.
-
-    Args:
-        dispatcher: the function that `functools.singledispatch` returned.
-
-    """
-
-    def __init__(self, dispatcher: Any) -> None:
-        super().__init__(dispatcher.registry, f"{dispatcher.__name__}.registry")
-        self._register = dispatcher.register
-
-    def __getitem__(self, kind: type) -> Any:
-        return self.thing[kind]
-
-    def __setitem__(self, kind: type, function: Any) -> None:
-        self._register(kind, function)
-
-
-def implementations(sites: Sites, dispatcher: Any) -> Implementations:
-    """Return a dispatcher's implementations as changes share them."""
-    return shared(sites, Implementations(dispatcher))
-
-
-def follow_registrations(site: Site, sites: Sites) -> None:
-    """Have dispatchers of the function's own module that it is registered with go with a site."""
-    if not isinstance(site.original, FunctionType):
-        return
-    for dispatcher in _dispatchers(site.original):
-        facade = implementations(sites, dispatcher)
-        for kind, function in dispatcher.registry.items():
-            place = facade.at(kind)
-            known = any(owner is facade and step == place.name for owner, step in site.aliases)
-            if function is site.original and not known:
-                site.aliases.append((facade, place.name))
-
-
-def _dispatchers(function: FunctionType) -> Iterator[Any]:
-    # A dict of the module, which other threads may be filling: copied in one go.
-    for value in list(function.__globals__.values()):
-        if is_dispatcher(value):
-            yield value

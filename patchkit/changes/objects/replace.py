@@ -1,8 +1,8 @@
 """
 Replace: the target becomes the body's object.
 
-Most targets are one attribute or item. Where upstream reads something else (an enum's tables, a
-kernel's launcher, torch's dispatcher), that is where the object goes.
+Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
+torch's dispatcher), that is where the object goes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.marks import is_decorated
-from patchkit.changes.objects import callables, enums, kernels, torch_ops
-from patchkit.changes.objects.facades import shared
+from patchkit.changes.objects import callables, kernels, torch_ops
+from patchkit.changes.objects.registered import refuse_registered
 from patchkit.changes.objects.signature import refused_call
-from patchkit.changes.objects.substitutes import body_object, refuse_fixed, substitute
+from patchkit.changes.objects.substitutes import (
+    body_object,
+    refuse_fixed,
+    refuse_member,
+    substitute,
+)
 from patchkit.changes.resolve import MISSING, Location, locate, locate_free
-from patchkit.changes.together import PreparedTogether
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -50,51 +54,32 @@ def prepare(change: Replace, context: Context) -> Prepared:
 
 def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
     words = f"Replace({change.target!r})"
+    refuse_member(location, new, words)
+    refuse_registered(location.value, words)
     if not change.unrelated:
         _refuse_unrelated(words, location.value, new)
+        _refuse_dispatcher(words, location.value, new)
     value = substitute(location, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(change, location.value, value)
     refuse_fixed(location, words)
-    part = _layer(location, value, context)
-    callables.follow_registrations(part.site, context.sites)
-    captured = torch_ops.kernels_of(location, context.sites)
-    if not captured:
-        return part
-    return PreparedTogether([part, *(_layer(place, new, context) for place in captured)])
+    return _layers([location], value, context)
 
 
 def _special(change: Replace, location: Location, new: Any, context: Context) -> Prepared | None:
-    if enums.member_name(location) is not None and location.value is not MISSING:
-        return _member(change, location, new, context)
     if (op := torch_ops.op_at(location, context.sites)) and not _is_of_kind(location.value, new):
         return _op(change, op, new, context)
     if change.unrelated or not isinstance(new, FunctionType):
         return None
     if kernels.is_kernel(location.value):
         run = kernels.launched(location.value, new)
-        return _layer(kernels.launch(location.value), run, context)
-    dispatcher = getattr(location.value, "dispatcher", location.value)
-    if callables.is_dispatcher(dispatcher) and not callables.is_dispatcher(new):
-        _refuse_call(change, dispatcher, new)
-        place = callables.implementations(context.sites, dispatcher).at(object)
-        return _layer(place, new, context)
+        return _layers([kernels.launch(location.value)], run, context)
     return None
 
 
 def _is_of_kind(old: Any, new: Any) -> bool:
     """Whether one operator takes the place of another, under the name alone."""
     return old is not MISSING and isinstance(new, type(old))
-
-
-def _member(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
-    name = enums.member_name(location)
-    assert name is not None
-    try:
-        facade, value = enums.changed_member(location.owner, name, new, anew=change.unrelated)
-    except TargetError as error:
-        raise TargetError(f"Replace({change.target!r}): {error}") from error
-    return _layer(shared(context.sites, facade).at(name), value, context)
 
 
 def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepared:
@@ -109,12 +94,9 @@ def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepar
 
 
 def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
-    return PreparedTogether([_layer(place, value, context) for place in places])
-
-
-def _layer(place: Location, value: Any, context: Context) -> PreparedLayer:
-    layer = context.layer(lambda _: value, base=True)
-    return PreparedLayer(context.sites.at(place), layer)
+    return PreparedLayers(
+        [(context.sites.at(one), context.layer(lambda _: value, base=True)) for one in places]
+    )
 
 
 def _refuse_call(change: Replace, old: Any, new: Any) -> None:
@@ -125,7 +107,8 @@ def _refuse_call(change: Replace, old: Any, new: Any) -> None:
 
 
 def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
-    if isinstance(old, type) and not (isinstance(new, type) and issubclass(new, old)):
+    # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
+    if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
         raise TargetError(
             f"{words}: found {new!r}, expected a class that derives from "
             f"{old.__module__}.{old.__qualname__} (unrelated=True allows another)"
@@ -134,6 +117,17 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
         raise TargetError(
             f"{words}: found {new!r}, expected something to call in place of {old!r} "
             "(unrelated=True allows another)"
+        )
+
+
+def _refuse_dispatcher(words: str, old: Any, new: Any) -> None:
+    old = getattr(old, "dispatcher", old)  # of a singledispatchmethod
+    if not isinstance(new, FunctionType) or callables.is_dispatcher(new):
+        return
+    if callables.is_dispatcher(old):
+        raise TargetError(
+            f"{words}: found a dispatcher (functools.singledispatch), whose registrations would be "
+            f"lost; let an AfterImport call {old.__name__}.register (unrelated=True allows another)"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import enum
 import functools
 from inspect import isasyncgenfunction, isgeneratorfunction
 from types import FunctionType, MethodType, ModuleType
@@ -52,6 +53,32 @@ def refuse_fixed(location: Location, words: str) -> None:
     """
     if fault := _item_fault(location) if isinstance(location.name, Item) else _fault(location):
         raise TargetError(f"{words}: {fault}")
+
+
+def refuse_member(location: Location, new: Any, words: str) -> None:
+    """
+    Refuse a member of an enum: Python keeps it in several tables, and everybody shares it.
+
+    Args:
+        location: the place.
+        new: what is to be put there.
+        words: for the message, the change and its target.
+
+    Raises:
+        TargetError: there is one, or the object would have to become one.
+
+    """
+    owner, name = location.owner, location.name
+    if not isinstance(owner, enum.EnumMeta):
+        return
+    is_other = isinstance(name, str) and name not in owner._member_map_
+    becomes_none = str(name).startswith("_") or hasattr(type(new), "__get__")
+    if is_other and (becomes_none or location.value is not MISSING):
+        return
+    raise TargetError(
+        f"{words}: found the enum {owner.__qualname__}, whose members are not changed one by one; "
+        "let an AfterImport do it and return what takes it back (docs/targets.md shows how)"
+    )
 
 
 def _item_fault(location: Location) -> str:

@@ -11,15 +11,13 @@ torch is never imported here: a target that is one of its operators has imported
 from __future__ import annotations
 
 import functools
-import gc
 import inspect
 import sys
 import warnings
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.objects.facades import Facade, shared
-from patchkit.changes.resolve import Location
+from patchkit.changes.resolve import MISSING, Location
 from patchkit.errors import TargetError
 from patchkit.target import Item
 
@@ -81,27 +79,36 @@ def op_at(location: Location, sites: Sites) -> Op | None:
     return None
 
 
-def kernels_of(location: Location, sites: Sites) -> tuple[Location, ...]:
+def operator_of(function: Any) -> str | None:
     """
-    Return the kernels of the operator that was registered with the very function at a location.
+    Name the operator that was made of a function, as far as that can be told.
 
-    torch does not tell which function a kernel is. It is taken for one where an operator that was
-    made in Python has its name and its arguments, and something that is no Python object holds it.
-
-    Raises:
-        TargetError: more than one operator may have been made of it.
-
+    torch does not tell which function a kernel is. It is taken for one where an operator with a
+    kernel from Python has its name and its arguments, and it does not call that operator itself.
     """
     torch = _torch()
-    if torch is None or not isinstance(location.value, FunctionType):
-        return ()
-    found = _ops_like(torch, location.value)
-    if not found or not _is_held_outside(location):
-        return ()
-    if len(found) > 1:
-        names = ", ".join(f"torch.ops.{one}" for one in found)
-        raise TargetError(f"{location.name}: the code of one of {names}; name the operator")
-    return _of_op(torch, found[0], sites).places
+    if torch is None or not isinstance(function, FunctionType):
+        return None
+    plain = function.__name__.strip("_")
+    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{plain.removesuffix('_impl')}\n")
+    every = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
+    text = "\n".join((*every, ""))
+    if not any(end in text for end in ends):  # most are not: this takes some microseconds
+        return None
+    named = sorted(name for name in every if f"{name}\n".endswith(ends))
+    found = (op for op in (_look_up(torch, name) for name in named) if _runs(torch, op, function))
+    return next((f"torch.ops.{op}".removesuffix(".default") for op in found), None)
+
+
+def _runs(torch: Any, overload: Any, function: FunctionType) -> bool:
+    known = torch.library._impls  # noqa: SLF001 - the kernels that came from Python
+    calls = {overload.namespace, overload.name().partition("::")[2]}
+    if calls <= {*function.__code__.co_names} or not any(
+        _note(overload, key) in known for key in _KEYS
+    ):
+        return False
+    arguments = tuple(inspect.signature(function).parameters)
+    return arguments == tuple(one.name for one in overload._schema.arguments)  # noqa: SLF001
 
 
 def _torch() -> Any:
@@ -118,7 +125,7 @@ def _one_kernel(torch: Any, location: Location, sites: Sites) -> Op | None:
     overload = _overload(owner)
     if not hasattr(torch._C.DispatchKey, str(key.key)):  # noqa: SLF001 - torch has no other way
         raise TargetError(f"{overload}: {key.key!r} is none of torch's dispatch keys")
-    place = _kernels(torch, overload, sites).at(key.key)
+    place = _kernels(torch, overload, sites).at(str(key.key))
     return Op((place,), _like(overload), _as_it_is, _closed(torch))
 
 
@@ -189,9 +196,9 @@ def _uncompiled(torch: Any, function: Any) -> Any:
 # -- the dispatcher's kernels ---------------------------------------------------------------------
 
 
-class Kernels(Facade):
+class Kernels:
     """
-    An operator's kernels by dispatch key.
+    An operator's kernels by dispatch key: items that a site can read, set and delete.
 
     Args:
         torch: the module.
@@ -200,11 +207,18 @@ class Kernels(Facade):
     """
 
     def __init__(self, torch: Any, overload: Any) -> None:
-        super().__init__(overload, f"torch.ops.{overload}")
+        self.thing = overload
+        self.__name__ = f"torch.ops.{overload}"
+        self.__module__ = overload.__module__
         self._torch = torch
         self._originals: dict[str, Any] = {}
         self._held: dict[str, tuple[Any, Any]] = {}
         self._noted: dict[str, bool] = {}
+
+    def at(self, key: str) -> Location:
+        """Return the location of a kernel, which may be missing."""
+        has = key in self._held or self.has(key)
+        return Location(self, Item(key), self[key] if has else MISSING, has)
 
     def has(self, key: str) -> bool:
         """Whether there is a kernel for this very key."""
@@ -245,12 +259,18 @@ class Kernels(Facade):
             self._torch.library._impls.discard(_note(self.thing, key))  # noqa: SLF001
 
 
+class _Known(dict[Any, Kernels]):
+    """The kernels of each operator that was changed."""
+
+
 def _keys(torch: Any) -> Any:
     return torch._C.DispatchKey.__members__  # noqa: SLF001
 
 
 def _kernels(torch: Any, overload: Any, sites: Sites) -> Kernels:
-    return shared(sites, Kernels(torch, overload))
+    """Return the one that earlier changes of this operator have used, or the first."""
+    known = sites.extra(_Known, _Known)  # noqa: S610 - no database here
+    return known.setdefault(overload, Kernels(torch, overload))
 
 
 def _note(overload: Any, key: str) -> str:
@@ -324,30 +344,3 @@ def _like(overload: Any) -> Any:
     ]
     like.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return like
-
-
-# -- functions that an operator was made of -------------------------------------------------------
-
-
-def _ops_like(torch: Any, function: FunctionType) -> list[Any]:
-    """Return the operators made in Python that have a function's name and arguments."""
-    plain = function.__name__.strip("_")
-    ends = {f"::{plain}", f"::_{plain}", f"::{plain.removesuffix('_impl')}"}
-    every = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    named = sorted(name for name in every if name[name.find("::") :] in ends)
-    ours = [_look_up(torch, name) for name in named]
-    arguments = tuple(inspect.signature(function).parameters)
-    return [op for op in ours if arguments == tuple(one.name for one in op._schema.arguments)]  # noqa: SLF001
-
-
-def _is_held_outside(location: Location) -> bool:
-    """Whether there are more references to a function than Python's collector can see."""
-    alike = Location(None, "", lambda: None, own=True)
-    holders = gc.get_referrers(location.value, alike.value)  # one pass for both, as it takes 50 ms
-    return _unseen(location, holders) > _unseen(alike, holders)
-
-
-def _unseen(location: Location, holders: list[Any]) -> int:
-    value = location.value
-    seen = sum(one is value for holder in holders for one in gc.get_referents(holder))
-    return sys.getrefcount(value) - seen

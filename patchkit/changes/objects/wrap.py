@@ -13,18 +13,18 @@ import functools
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayer
+from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.marks import is_decorated
 from patchkit.changes.objects import callables, kernels, torch_ops
+from patchkit.changes.objects.registered import refuse_registered
 from patchkit.changes.objects.shapes import around_bound, around_function, around_method
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import is_method, refuse_fixed
 from patchkit.changes.resolve import MISSING, Location, locate, locate_free
-from patchkit.changes.together import PreparedTogether
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from patchkit.changes.context import Context, Prepared
     from patchkit.changes.sites import Site
@@ -58,16 +58,12 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 
 
 def _plain(change: Wrap, location: Location, by: Any, context: Context) -> Prepared:
+    words = f"Wrap({change.target!r})"
+    refuse_registered(location.value, words)
     if kernels.is_kernel(location.value):
         location = kernels.launch(location.value)
-    refuse_fixed(location, f"Wrap({change.target!r})")
-    part = wrapped_at(location, by, context, change.target)
-    callables.follow_registrations(part.site, context.sites)
-    captured = torch_ops.kernels_of(location, context.sites)
-    if not captured:
-        return part
-    around = [wrapped_at(place, by, context, change.target) for place in captured]
-    return PreparedTogether([part, *around])
+    refuse_fixed(location, words)
+    return wrapped_at([location], by, context, words)
 
 
 def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
@@ -76,41 +72,50 @@ def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
         raise TargetError(f"{words}: {op.closed}")
     if any(place.value is MISSING for place in op.places):
         raise TargetError(f"{words}: there is no such kernel")
-    parts = [wrapped_at(place, by, context, change.target, op.seal) for place in op.places]
-    return PreparedTogether(parts)
+    return wrapped_at(op.places, by, context, words, op.seal)
 
 
 def wrapped_at(
-    location: Location,
+    places: Iterable[Location],
     by: Any,
     context: Context,
-    target: str,
+    words: str,
     seal: Callable[[Any], Any] | None = None,
-) -> PreparedLayer:
+) -> PreparedLayers:
     """
-    Prepare a wrapper around what one location holds.
+    Prepare a wrapper around what each of some locations holds.
 
     Args:
-        location: the place.
+        places: the locations.
         by: the wrapper.
         context: where the change works.
-        target: for the error message.
+        words: for the error message, the change and its target.
         seal: what the result goes through in the end.
 
     Raises:
         TargetError: there is nothing that can be wrapped.
 
     """
-    site = context.sites.at(location)
-    make = functools.partial(_wrapper, by=by, location=location)
+    parts = []
+    for location in places:
+        site = context.sites.at(location)
+        make = _maker(site, location, by)
+        try:
+            make(location.value)
+        except TypeError as error:
+            raise TargetError(f"{words}: {error}") from error
+        parts.append((site, context.layer(make if seal is None else _sealed(make, seal))))
+    return PreparedLayers(parts)
+
+
+def _maker(site: Site, location: Location, by: Any) -> Callable[[Any], Any]:
     if not isinstance(location.owner, (type, ModuleType)) and not site.own:
-        make = functools.partial(_instance_wrapper, by=by, site=site)
-    try:
-        make(location.value)
-    except TypeError as error:
-        raise TargetError(f"Wrap({target!r}): {error}") from error
-    whole = make if seal is None else lambda value: seal(make(value))
-    return PreparedLayer(site, context.layer(whole))
+        return functools.partial(_instance_wrapper, by=by, site=site)
+    return functools.partial(_wrapper, by=by, location=location)
+
+
+def _sealed(make: Callable[[Any], Any], seal: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: seal(make(value))
 
 
 def _wrapper(value: Any, *, by: Any, location: Location) -> Any:

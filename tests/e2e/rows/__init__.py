@@ -115,7 +115,7 @@ IN_CORE = (
     row(
         "enum-member",
         {CORE},
-        Add(f"{REQUEST}:RequestStatus.WAITING_FOR_A_ROW", by="NUMBER"),
+        AfterImport(REQUEST, call="add_member"),
         Wrap(f"{REQUEST}:RequestStatus.get_finished_reason", by="finished_reason"),
         body="patch_status",
     ),

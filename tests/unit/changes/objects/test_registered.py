@@ -1,0 +1,96 @@
+"""What Replace, Wrap and Add refuse since others hold it too, and what does it instead."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from changes.kinds import WATCHED, Bench
+from patchkit import Add, AfterImport, Replace, Wrap
+from patchkit.errors import TargetError
+
+if TYPE_CHECKING:
+    from patchkit.declaration import Change
+
+PAGE = Path(__file__).parents[4] / "docs" / "targets.md"
+UPSTREAM = """
+import enum, functools
+class Color(enum.Enum):
+    RED = 'red'
+    def shout(self): return self.value.upper()
+@functools.singledispatch
+def show(x): return ('any', x)
+@show.register
+def show_int(x: int): return ('int', x)
+"""
+BODY = (
+    WATCHED
+    + """
+purple = 'purple'
+def helper(self): return ('helped', self.name)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Add("upstream:Color.PURPLE", by="purple"),
+        Add("upstream:Color['PURPLE']", by="purple"),
+        Replace("upstream:Color.RED", by="purple"),
+        Replace("upstream:Color.RED", by="purple", unrelated=True),
+        Replace("upstream:Color['RED']", by="purple"),
+    ],
+)
+def test_a_member_of_an_enum_is_refused(change: Change) -> None:
+    """The error names what does it instead, and the enum is as it was."""
+    bench = Bench(UPSTREAM, BODY)
+    with pytest.raises(TargetError, match=r"the enum Color, whose members .* let an AfterImport"):
+        bench.apply(change)
+    assert [color.value for color in bench.upstream.Color] == ["red"]
+
+
+def test_methods_of_an_enum_as_usual() -> None:
+    """An enum is a class like any other for what is no member."""
+    bench = Bench(UPSTREAM, BODY)
+    red = bench.upstream.Color.RED
+    undos = [
+        bench.apply(Wrap("upstream:Color.shout", by="by")),
+        bench.apply(Add("upstream:Color.helped", by="helper")),
+        bench.apply(Add("upstream:Color._private", by="purple")),
+    ]
+    assert (red.shout(), red.helped(), red._private) == ("RED", ("helped", "RED"), "purple")
+    for undo in undos:
+        undo()
+    assert not hasattr(red, "helped")
+    assert red.shout() == "RED"
+    assert len(bench.body.calls) == 1
+
+
+def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They put a member in an enum and a function in a dispatcher, and take both out again."""
+    (example,) = (
+        text
+        for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        if "def add_purple" in text
+    )
+    bench = Bench(UPSTREAM, example)
+    monkeypatch.setitem(__import__("sys").modules, "upstream", bench.upstream)
+    color, show = bench.upstream.Color, bench.upstream.show
+    before = {name: repr(value) for name, value in vars(color).items()}
+    undos = [
+        bench.apply(AfterImport("upstream", call=call)) for call in ("add_purple", "show_numbers")
+    ]
+    purple = color("purple")
+    assert purple is color.PURPLE is color["PURPLE"] is pickle.loads(pickle.dumps(purple))
+    assert (list(color), purple.shout()) == ([color.RED, purple], "PURPLE")
+    assert (show(7), show("a")) == ("number 7", ("any", "a"))
+    for undo in undos:
+        undo()
+    assert {name: repr(value) for name, value in vars(color).items()} == before
+    assert list(color) == [color.RED]
+    assert show(7) == ("int", 7)
