@@ -33,6 +33,7 @@ _FORMAT, _OLD_FORMAT = "format 2", "format 1"
 _WRITTEN = "written"
 _MARK = re.compile(r"[0-9a-f]{16}")
 _IN_LINE = 5
+_SHOWN = 80
 _SPAN = re.compile(
     r"(?P<mark>[0-9a-f]{16})  (?P<project>[^ ]+) (?P<first>\d[^ ]*)( - (?P<last>\d[^ ]*))?"
 )
@@ -244,4 +245,6 @@ class _Parser:
         self._spans.append(span._replace(wordings=(*span.wordings, *marks)))
 
     def _refused(self, number: int, found: str, expected: str) -> LockError:
-        return LockError(f"{self._file}:{number}: found {found.strip()!r}, expected {expected}")
+        found = found.strip()
+        shown = repr(found[:_SHOWN]) + ("…" if found[_SHOWN:] else "")
+        return LockError(f"{self._file}:{number}: found {shown}, expected {expected}")

@@ -121,6 +121,9 @@ def row_of(pack: str, patch: Patch) -> Row:
 
 
 def _import_pack(name: str) -> ModuleType:
+    if not all(map(str.isidentifier, name.split("."))):
+        expected = "the dotted name of a package, such as my_pack, not a path"
+        raise DeclarationError(name, None, "name", repr(name), expected)
     try:
         return importlib.import_module(name)
     except PatchkitError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from patchkit.errors import RequirementError, VersionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from packaging.requirements import Requirement
     from packaging.specifiers import Specifier, SpecifierSet
@@ -264,6 +264,32 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
     ends = [Found("", version, "") for version in (first, last)]
     found = [_holds_between(clause, *ends) for clause in clauses]
     return False if False in found else None if None in found else True
+
+
+def allows_any(texts: Iterable[str]) -> bool:
+    """
+    Whether there can be a version that all of some requirements on one distribution allow.
+
+    A range that is not empty holds a bound, what follows closely upon one, or the first of all.
+    """
+    clauses = [one for text in texts for one in parse_requirement(text).specifier]
+    if any(one.operator == "===" for one in clauses):
+        return True  # it compares texts
+    versions = ["0", *(near for one in clauses for near in _close_to(one.version))]
+    return any(is_within(Found("", version, ""), clauses) for version in versions)
+
+
+def _close_to(bound: str) -> Iterator[str]:
+    """List a bound, and versions shortly after it and after all that begin with it."""
+    from packaging.version import Version  # noqa: PLC0415 - late, see above
+
+    version = Version(bound.removesuffix(".*"))
+    epoch = f"{version.epoch}!" if version.epoch else ""
+    release = ".".join(map(str, version.release))
+    *most, last = version.release
+    following = ".".join(map(str, (*most, last + 1)))
+    yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
+    yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
 
 
 def _holds_between(clause: Specifier, first: Found, last: Found) -> bool | None:

@@ -76,7 +76,7 @@ class Check:
         findings += self._order()
         findings += self._importers()
         names = [one.name for one in whole.subjects]
-        return Report(names, findings, self._states)
+        return Report(names, findings, self._states, unreadable=faults.keys())
 
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         place = self._packs[row.pack].place(row)

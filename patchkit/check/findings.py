@@ -70,6 +70,7 @@ class Report:
         findings: in order of patch, target and release.
         grid: for each patch its state in each release; a release that cannot be read, or that a
             patch has nothing to do with, is left out.
+        unreadable: the releases that cannot be read.
         accepted: findings that a person has looked at, or whose code they ignore; none counts.
 
     """
@@ -78,6 +79,7 @@ class Report:
     findings: Sequence[Finding] = ()
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
     accepted: Sequence[Finding] = ()
+    unreadable: Collection[str] = ()
 
     def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:
         """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
@@ -90,6 +92,16 @@ class Report:
         accepted = [one for one in self.findings if is_accepted(one)]
         rest = [one for one in self.findings if not is_accepted(one)]
         return replace(self, findings=rest, accepted=[*self.accepted, *accepted])
+
+    @property
+    def patches(self) -> int:
+        """How many patches have to do with any of the releases."""
+        return sum(map(bool, self.grid.values()))
+
+    @property
+    def read(self) -> int:
+        """How many releases were looked at."""
+        return len(self.releases) - len(self.unreadable)
 
     @property
     def is_fine(self) -> bool:

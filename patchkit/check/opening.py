@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
-from patchkit.requirements import Found, canonical
+from patchkit.requirements import Found, canonical, parse_version
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
@@ -33,6 +33,8 @@ def on_index(spec: str, library: Library) -> list[Subject]:
         UpstreamError: no place knows the project, or it has no such release.
 
     """
+    if spec[:1].isdigit() and parse_version(spec):
+        raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
     kept = Kept(library.cache)
     found = [of_release(one, kept) for one in find_releases(spec, library)]
     if not found:
@@ -71,6 +73,8 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
         VersionError: it does not say which release it is.
 
     """
+    if not directory.is_dir():
+        raise UpstreamError(f"found no folder {str(directory)!r}, expected a source tree")
     found, faults = [], []
     option = f"--path {shlex.quote(str(directory))}"
     for package in packages:

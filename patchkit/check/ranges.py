@@ -48,6 +48,11 @@ def names_project(texts: Iterable[str], project: str) -> bool:
     return any(canonical(_parsed(text).name) == project for text in texts)
 
 
+def projects_of(texts: Iterable[str]) -> list[str]:
+    """Name the distributions that requirements are about, each once."""
+    return list(dict.fromkeys(canonical(_parsed(text).name) for text in texts))
+
+
 def open_requirements(row: Row) -> Sequence[str]:
     """List the requirements on what a row changes that have no upper bound."""
     projects = {"vllm", *map(canonical, packages_of([row]))}

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding
-from patchkit.check.ranges import allows, is_for, names_project, open_requirements, packages_of
-from patchkit.requirements import canonical
+from patchkit.check.ranges import (
+    allows,
+    is_for,
+    names_project,
+    open_requirements,
+    packages_of,
+    projects_of,
+)
+from patchkit.requirements import allows_any, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from patchkit.registry import Row
 
 Place = tuple[str, int | None]
+_CORRECT = "correct the range, or delete the row"
 
 
 def of_ranges(
@@ -48,20 +56,27 @@ def _comma(text: str) -> str:
 
 
 def _unmatched(row: Row, known: Mapping[str, Sequence[str]], place: Place) -> Iterator[Finding]:
-    for project, versions in known.items():
-        if not names_project(row.patch.requires, project):
-            continue
-        fix = "correct the range, or delete the row"
-        if not any(allows(row.patch.requires, project, one) for one in versions):
-            message = f"no release of {project} is in {', '.join(row.patch.requires)}"
-            yield Finding(codes.NO_RELEASE, message, fix, row.name, "", "", *place)
+    texts = list(row.patch.requires)
+    narrower = (text for change in row.patch.changes for text in change.requires)
+    for project in projects_of([*texts, *narrower]):
+        if words := _none_in(texts, project, known):
+            yield Finding(codes.NO_RELEASE, words, _CORRECT, row.name, "", "", *place)
             continue
         for change in row.patch.changes:
-            texts = [*row.patch.requires, *change.requires]
-            if not any(allows(texts, project, one) for one in versions):
-                message = f"no release of {project} is in {', '.join(texts)}"
+            if words := _none_in([*texts, *change.requires], project, known):
                 target = str(change.place)
-                yield Finding(codes.NO_RELEASE, message, fix, row.name, target, "", *place)
+                yield Finding(codes.NO_RELEASE, words, _CORRECT, row.name, target, "", *place)
+
+
+def _none_in(texts: Sequence[str], project: str, known: Mapping[str, Sequence[str]]) -> str:
+    """Say that a range is empty, or that no release that there is lies in it; '' where one may."""
+    about = [one for one in texts if names_project([one], project)]
+    if not allows_any(about):
+        return f"no version of {project} can be in {', '.join(about)}"
+    versions = known.get(project)
+    if not about or not versions or any(allows(about, project, one) for one in versions):
+        return ""
+    return f"no release of {project} is in {', '.join(about)}"
 
 
 def _alternatives(row: Row) -> list[list[Change]]:

@@ -140,8 +140,10 @@ class Subject:
         content = self.source.read(found.path) if found.path else None
         if content is None or found.lines is None:
             return ""
-        lines = content.decode(errors="replace").splitlines(keepends=True)
-        return "".join(lines[found.lines[0] - 1 : found.lines[1]])
+        # The lines of Python, which are fewer than those of str.splitlines.
+        text = content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.removeprefix("\ufeff").split("\n")[found.lines[0] - 1 : found.lines[1]]
+        return "".join(f"{line}\n" for line in lines)
 
     def has(self, target: Target) -> bool:
         """Whether a target is there; False where the release cannot be read."""

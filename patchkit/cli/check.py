@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,6 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.differences import differences  # noqa: PLC0415
-    from patchkit.check.findings import Report  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
@@ -81,12 +81,11 @@ def command(
     rows, faults = look.rows_of(packs, names)
     reviewed = look.locks_of(lock).of_all(rows)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = look.open_releases(wanted, rows, library)
+        subjects = look.open_releases(wanted, rows, library) if rows else []
         known = look.all_versions(subjects, library)
         found = Check(rows, subjects, reviewed, known).run(told)
         _refuse_what_no_row_is_about(found, rows)
-        report = Report(found.releases, [*faults, *found.findings], found.grid)
-        report = report.accepting(ignore, accept)
+        report = replace(found, findings=[*faults, *found.findings]).accepting(ignore, accept)
         diffs = differences(rows, subjects, reviewed) if form == "html" else {}
     if form == "table":
         from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed

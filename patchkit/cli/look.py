@@ -15,7 +15,7 @@ from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.environment import Settings
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, UpstreamError
 from patchkit.locks import NAME, Locks, is_installed
 from patchkit.project import Project
 from patchkit.upstream.reading.releases import find_releases
@@ -81,11 +81,14 @@ def rows_of(
         The rows that are named; else those of the packs that are named; else all.
 
     Raises:
-        UsageError: no row has such a name.
+        UsageError: no row has such a name, or there is nothing to look at.
 
     """
     rows, findings = read_packs(Settings.read(), packs)
     chosen = [row for row in choose(rows, names) if names or not packs or row.pack in packs]
+    if not chosen and not findings:
+        where = f"in {', '.join(packs)}" if packs else "here; --patches MODULE names a pack"
+        raise click.UsageError(f"expected one patch at least, found none {where}")
     return chosen, [one for one in findings if not names or one.patch in names]
 
 
@@ -116,6 +119,12 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
     if wanted.wheel:
         return archive(Path(wanted.wheel), versions)
     found, missing = installed(packages, versions)
+    if not found:
+        names = ", ".join(missing) or "no package"
+        raise UpstreamError(
+            f"found no release to look at: {names} is not installed, expected one at least; "
+            "or name some by --releases, --path or --wheel"
+        )
     if missing:
         say(f"not installed, so not looked at: {', '.join(missing)}")
     return found

@@ -177,7 +177,7 @@ class _Body:
 
     def _article(self, group: Group) -> str:
         one = group.finding
-        tag = f'<span class="tag {one.severity}">{one.code.code} {one.severity}</span>'
+        tag = f'<span class="tag {one.severity}">{one.code.code} {view.label(one.severity)}</span>'
         places = [_text(view.spans(group.releases, self._report)), _code(view.where(one))]
         lines = [
             f"<h3>{tag}{_text(one.code.title)}</h3>",

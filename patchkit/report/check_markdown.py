@@ -86,7 +86,10 @@ def _item(group: Group, report: Report) -> str:
     one = group.finding
     target = f" {_code(one.target)}" if one.target else ""
     first, *rest = view.printable(one.message).strip("\n").split("\n")
-    lines = [f"- **{one.code.code} {one.code.title}** ({one.severity}){target}", _text(first)]
+    lines = [
+        f"- **{one.code.code} {one.code.title}** ({view.label(one.severity)}){target}",
+        _text(first),
+    ]
     lines += [_block("\n".join(rest))] if rest else []
     lines += [f"Fix: {_text(one.fix)}"] if one.fix else []
     places = [_text(view.spans(group.releases, report)), one.file and _code(view.where(one))]

@@ -165,7 +165,7 @@ def _findings(patch: str, found: Sequence[Group], report: Report) -> Table:
     for group in found:
         one = group.finding
         style = _SEVERITIES[one.severity]
-        label = Text(f"  {one.code.code}\n  {'note' if style == 'note' else one.severity}", style)
+        label = Text(f"  {one.code.code}\n  {view.label(one.severity)}", style)
         table.add_row(label, _said(group, report))
     return table
 

@@ -165,14 +165,20 @@ def tally(report: Report) -> str:
     counted: Counter[str] = Counter(
         one.finding.severity for some in groups(report).values() for one in some
     )
-    words = {"error": "error", "warning": "warning", "info": "note"}
-    parts = [count(counted[name], word) for name, word in words.items() if counted[name]]
-    return ", ".join(parts) or "nothing found"
+    parts = [count(counted[name], label(name)) for name in _ORDER if counted[name]]
+    return ", ".join(parts) or "no findings"
+
+
+def label(severity: str) -> str:
+    """Name a severity as people are told it."""
+    return "note" if severity == "info" else str(severity)
 
 
 def looked_at(report: Report) -> str:
     """Count what was looked at."""
-    parts = [count(len(report.grid), "patch"), count(len(report.releases), "release")]
+    parts = [count(report.patches, "patch"), count(report.read, "release")]
+    if report.unreadable:
+        parts.append(f"{len(report.unreadable)} more cannot be read")
     if report.accepted:
         parts.append(f"{count(len(report.accepted), 'finding')} accepted")
     return ", ".join(parts)

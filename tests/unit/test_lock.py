@@ -99,3 +99,10 @@ def test_fingerprints_of_a_target() -> None:
     """What has been reviewed of it, wherever."""
     assert LOCK.fingerprints("b", "m:g") == {"0123456789abcdef"}
     assert LOCK.fingerprints("b", "m:other") == LOCK.fingerprints("c", "m:g") == frozenset()
+
+
+def test_what_a_line_holds_is_not_repeated_whole() -> None:
+    """A lock that is one line of megabytes is one short error."""
+    with pytest.raises(LockError) as caught:
+        parse_lock("x" * 3_000_000)
+    assert len(str(caught.value)) < 300

@@ -19,6 +19,7 @@ from strategies import Drawn, bounds, versions
 from patchkit.errors import RequirementError, VersionError
 from patchkit.requirements import (
     Found,
+    allows_any,
     check_requirement,
     counts_as,
     holds_between,
@@ -291,3 +292,33 @@ def test_what_holds_between_two_releases_holds_for_each(
 def test_what_holds_from_0_11_to_0_13(bounds: str, expected: bool | None) -> None:
     """Decided where it is the same for all that may lie in between."""
     assert holds_between(f"vllm{bounds}", "0.11.0", "0.13.0") is expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["up"], True),
+        (["up>=1,<2"], True),
+        (["up>=2,<1"], False),
+        (["up>=2", "up<2"], False),
+        (["up>1,<1.0.1"], True),
+        (["up==1.*,!=1.0"], True),
+        (["up==1.*", "up>=2"], False),
+        (["up>=1,<1.1,!=1.0.*"], False),
+        (["up~=1.2,>1.2"], True),
+        (["up~=1.2,>=2"], False),
+        (["up>1!2,<1!3"], True),
+        (["up===x,<1"], True),
+        (["up>1.0,<1.0.post2"], True),
+    ],
+)
+def test_whether_a_range_is_empty(texts: list[str], expected: bool) -> None:
+    """Whichever releases there are: could one be in it?"""
+    assert allows_any(texts) is expected
+
+
+@given(versions(local=False), st.lists(strategies.clauses(), max_size=4))
+def test_a_range_with_a_version_in_it_is_not_empty(version: Drawn, texts: list[str]) -> None:
+    """No range is called empty that a version is in."""
+    holding = [f"up{one}" for one in texts if satisfies(version.text, one)]
+    assert allows_any(holding)

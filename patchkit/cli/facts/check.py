@@ -24,8 +24,9 @@ def check_facts(report: Report) -> ReportShape:
             for patch, row in report.grid.items()
         },
         "summary": {
-            "patches": len(report.grid),
-            "releases": len(report.releases),
+            "patches": report.patches,
+            "releases": report.read,
+            "unreadable": len(report.unreadable),
             "errors": counts["error"],
             "warnings": counts["warning"],
             "infos": counts["info"],

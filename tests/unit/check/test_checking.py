@@ -17,6 +17,15 @@ WRAP = "Wrap('up.mod:f', by='w')"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\f", "\n# \u2028\n"])
+def test_lines_end_as_python_has_it(world: World, end: str) -> None:
+    """Old line ends are line ends to an Edit too; a form feed, or a sign in a comment, is none."""
+    lines = ["import os", "def g(): ...", "def f():", "    x = 1", "    return x", ""]
+    edits = edit("x = 1", "x = 2"), edit("return x", "return [x]")
+    world.pack(row("p", "patch_a", *edits), patch_a="")
+    assert codes(checked([subject("1.0", mod=end.join(lines))])) == []
+
+
 def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
     return f"Edit({target!r}, old={old!r}, new={new!r}, count={count})"
 
@@ -284,3 +293,16 @@ def test_importers_of_what_stays_the_same_object_are_not(
     release = subject("1.0", mod="def f(a): return a", one="from .mod import f")
     release.is_local = True
     assert ("PK402" in [one.code.code for one in checked([release]).findings]) is found
+
+
+def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
+    """Bounds that contradict each other are told where only what is installed is looked at."""
+    narrow = "Replace('up.mod:f', by='g', requires=('up<1',))"
+    rows = row("p", "patch_a", REPLACE, requires="('up>=2,<1',)"), row("q", "patch_a", narrow)
+    world.pack(*rows, patch_a=BODY)
+    found = [one for one in checked([]).findings if one.code.code == "PK301"]
+    assert [one.message.partition(" can ")[2] for one in found] == [
+        "be in up>=2,<1",
+        "be in up>=1, up<1",
+    ]
+    assert [one.target for one in found] == ["", "up.mod:f"]

@@ -34,6 +34,8 @@ def _shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
     wrap = "Wrap('up.mod:f', by='w')"
     world.pack(row("p", "patch_a", wrap, requires="('up>=1,<4',)", **texts), patch_a=BODY)
+    world.pack(name="empty", patch_a="")
+    (tmp_path / "empty" / "patch_a.py").unlink()
     write_wheels(tmp_path / "wheels", RELEASES)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -60,6 +62,7 @@ def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["summary"] == {
         "patches": 1,
         "releases": 3,
+        "unreadable": 0,
         "errors": 1,
         "warnings": 0,
         "infos": 0,
@@ -94,8 +97,15 @@ def test_check_of_a_tree_and_of_a_wheel(
     ("words", "said"),
     [
         (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
-        (["check", "--path", "none"], "found no up"),
-        (["lock", "--path", "none"], "found no up"),
+        (["check", "--path", "none"], "found no folder 'none', expected a source tree"),
+        (["lock", "--path", "none"], "found no folder 'none', expected a source tree"),
+        (["check", "--path", "wheels"], "found no up"),
+        (["check", "--releases", "1.0"], "expected a name as well, such as 'vllm==1.0'"),
+        (["check", "--patches", "./pack"], "found './pack', expected the dotted name of a package"),
+        (["check"], "found no release to look at: up is not installed, expected one at least"),
+        (["lock"], "found no release to look at: up is not installed, expected one at least"),
+        (["check", "--patches", "empty"], "expected one patch at least, found none in empty"),
+        (["lock", "--patches", "empty"], "expected one patch at least, found none in empty"),
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
@@ -251,7 +261,7 @@ def test_a_tree_without_any_of_the_packages_names_them_all(
         row("q", "patch_p", "Wrap('more.mod:f', by='w')", requires="('more',)"),
         patch_p=BODY,
     )
-    assert main(["check", "--path", str(tmp_path / "none")]) == 2
+    assert main(["check", "--path", str(tmp_path / "wheels")]) == 2
     assert "found none of up, more, expected one at least" in capsys.readouterr().err
 
 
