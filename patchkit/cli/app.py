@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = (
-    *("list", "show", "check", "lock", "diff", "history", "matrix"),
+    *("list", "show", "check", "explain", "lock", "diff", "history", "matrix"),
     *("new", "run", "status", "doctor", "bootstrap"),
 )
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""

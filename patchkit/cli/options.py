@@ -89,12 +89,16 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
     return [row for row in rows if not names or row.name in names]
 
 
+def near(word: str, words: Iterable[str]) -> str:
+    """Ask whether a like word was meant; '' where there is none."""
+    found = difflib.get_close_matches(word, list(words), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
 def _unknown(name: str, rows: Registry) -> str:
     names = [row.name for row in rows]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
-        return f"no patch is named {name!r}; did you mean {' or '.join(near)}?"
-    return f"no patch is named {name!r}; 'patchkit list --all' names the {len(names)} that are"
+    hint = near(name, names) or f"; 'patchkit list --all' names the {len(names)} that are"
+    return f"no patch is named {name!r}{hint}"
 
 
 def selection_of(settings: Settings) -> Selection:

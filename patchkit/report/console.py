@@ -22,6 +22,8 @@ _THEME = Theme(
         "name": "bold",
         "heading": "bold cyan",
         "table.header": "dim",
+        "markdown.code": "bold",
+        "markdown.code_block": "",
     }
 )
 

@@ -316,6 +316,15 @@ class CheckFindingShape(TypedDict):
     accepted: bool
 
 
+class ExplainShape(TypedDict):
+    """One finding of `patchkit explain`; `text` is Markdown."""
+
+    code: str
+    title: str
+    severity: str
+    text: str
+
+
 class ReportShape(TypedDict):
     """What `patchkit check` answers; a release that a patch has nothing to do with is not in it."""
 

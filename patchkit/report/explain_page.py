@@ -1,0 +1,36 @@
+"""`patchkit explain` for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from patchkit.report.console import console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from patchkit.report.shapes import ExplainShape
+
+_STYLES = {"error": "bad", "warning": "warn", "info": "note"}
+
+
+def print_explain(one: ExplainShape) -> None:
+    """Print a section: laid out on a terminal, as it is written elsewhere."""
+    out = console()
+    out.print(Text(f"{one['code']} {one['title']}", style="heading"))
+    out.print()
+    out.print(Markdown(one["text"], code_theme="ansi_dark") if out.is_terminal else one["text"])
+
+
+def print_codes(several: Iterable[ExplainShape]) -> None:
+    """Print a line for each code."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for one in several:
+        severity = "note" if one["severity"] == "info" else one["severity"]
+        style = _STYLES[one["severity"]]
+        table.add_row(Text(one["code"], "name"), Text(severity, style), Text(one["title"]))
+    console().print(table)

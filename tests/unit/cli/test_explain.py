@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from packages import REPOSITORY
+
+from patchkit.check.codes import CODES
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it means, an example and the fix; in the case that somebody happens to type."""
+    assert main(["explain", code.lower()]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{code} {CODES[code].title}\n\n")
+    assert "\nExample: " in out
+    assert "\nFix: " in out
+    assert "](" not in out
+
+
+def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each, with severity and title."""
+    assert main(["explain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(CODES)
+    assert re.fullmatch(r"PK304 +note +no upper bound", lines[list(CODES).index("PK304")])
+
+
+def test_explain_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """The section as Markdown, beside code, title and severity."""
+    assert main(["explain", "PK101", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["code"], found["severity"]) == ("PK101", "error")
+    assert found["text"].startswith("Error. The target is not in that release.")
+
+
+def test_an_unknown_code_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says which are like it."""
+    assert main(["explain", "PK10l"]) == 2
+    assert "no finding has the code 'PK10l'; did you mean PK10" in capsys.readouterr().err
+
+
+def test_on_a_terminal_it_is_laid_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No line is wider than the terminal, and no mark of Markdown is left."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["explain", "PK101"]) == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if "`" in line]
+
+
+def test_the_wheel_has_the_page(
+    python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """As it is installed, with the page where pyproject.toml puts it, and no docs beside it."""
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    source, place = re.findall(r'^"(docs/findings.md)" = "([^"]*)"', text, re.MULTILINE)[0]
+    shutil.copytree(REPOSITORY / "patchkit", tmp_path / "patchkit")
+    words = ("-m", "patchkit", "explain", "PK101")
+    assert python(*words, PYTHONPATH=str(tmp_path)).returncode == 2
+    shutil.copy(REPOSITORY / source, tmp_path / place)
+    done = python(*words, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert Path(place).parts[0] == "patchkit"
