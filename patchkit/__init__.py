@@ -52,4 +52,8 @@ def __getattr__(name: str) -> Any:
         from patchkit.block import applied  # noqa: PLC0415
 
         return applied
+    if name == "ray":  # `patchkit.ray.runtime_env()`, without an import of its own
+        from importlib import import_module  # noqa: PLC0415
+
+        return import_module("patchkit.ray")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

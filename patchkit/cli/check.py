@@ -59,7 +59,8 @@ def command(
     Check patches against releases: installed ones, or any others.
 
     Nothing of upstream is imported or installed for that. In pyproject.toml, [tool.patchkit] says
-    which `releases` and `packs` by default, and what to `ignore` and `accept`.
+    which `releases` and `packs` by default, and what to `ignore` and `accept`. What a finding means
+    is told by `patchkit explain CODE`.
 
     \b
     Examples:
@@ -92,6 +93,8 @@ def command(
         from patchkit.report.console import console  # noqa: PLC0415
 
         print_check(report, console())
+        if report.findings:
+            say(f"'patchkit explain {report.findings[0].code.code}' says what a finding means")
     else:
         _write(_text(report, form, diffs), output)
     return 0 if report.is_fine else _FINDINGS

@@ -6,7 +6,17 @@ import pytest
 from samples import patch
 
 import patchkit
-from patchkit import AfterImport, BeforeImport, Replace, Role, Wrap
+from patchkit import (
+    Add,
+    AddField,
+    AfterImport,
+    BeforeImport,
+    Edit,
+    Provide,
+    Replace,
+    Role,
+    Wrap,
+)
 from patchkit.target import Target
 
 
@@ -40,6 +50,10 @@ def test_what_is_no_target_is_refused(text: str) -> None:
     [
         (Replace("m.n:f", by="g"), "Replace", Target("m.n", "f"), "g"),
         (Wrap("m.n:C.f", by="g"), "Wrap", Target("m.n", "C.f"), "g"),
+        (Edit("m.n:f", old="a", new="b"), "Edit", Target("m.n", "f"), ""),
+        (Add("m.n:f", by="g"), "Add", Target("m.n", "f"), "g"),
+        (AddField("m.n:C", "f", "int", 0), "AddField", Target("m.n", "C"), ""),
+        (Provide("m.n", by="g"), "Provide", Target("m.n"), "g"),
         (BeforeImport("m.n", call="g"), "BeforeImport", Target("m.n"), "g"),
         (AfterImport("m.n", call="g"), "AfterImport", Target("m.n"), "g"),
     ],
@@ -47,7 +61,7 @@ def test_what_is_no_target_is_refused(text: str) -> None:
 def test_every_kind_says_its_word_its_place_and_its_object(
     change: patchkit.declaration.Change, kind: str, place: Target, body_name: str
 ) -> None:
-    """The four kinds answer the same questions, however their fields are called."""
+    """All kinds answer the same questions, however their fields are called."""
     assert (change.kind, change.place, change.body_name) == (kind, place, body_name)
 
 

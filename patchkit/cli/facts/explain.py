@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NAME = "findings.md"
 _SECTION = re.compile(r"^## (PK\d+) .*\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
-_LINK = re.compile(r"\[([^]]*)]\([^)]*\)")
+_LINK = re.compile(r"\[((?:[^][]|\[[^][]*])*)]\([^)]*\)")
 
 
 def explain_facts(code: str) -> ExplainShape:
