@@ -11,20 +11,35 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving.conditions import dotted
-from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.decorator_source import (
+    SAME,
+    UNKNOWN,
+    WRAPS,
+    WRAPS_ASYNC,
+    DecoratorSource,
+)
 from patchkit.upstream.resolving.values import Kind, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.scope import Scope
 
-SAME = "same"
-WRAPS = "wraps"
-WRAPS_ASYNC = "wraps as a coroutine function"
-UNKNOWN = "unknown"
-
+_MAKERS = ("define", "mutable", "frozen")
+_ATTRS = frozenset(
+    [
+        *("__init__", "__repr__", "__eq__", "__ne__", "__hash__", "__setattr__", "__delattr__"),
+        *("__lt__", "__le__", "__gt__", "__ge__", "__getstate__", "__setstate__", "__slots__"),
+        *("__attrs_attrs__", "__attrs_init__", "__match_args__", "__weakref__"),
+    ]
+)
+_SETTING = {
+    **dict.fromkeys(("attr.s", "attr.attrs", "attr.attributes", "attr.dataclass"), _ATTRS),
+    **{f"{package}.{name}": _ATTRS for package in ("attr", "attrs") for name in _MAKERS},
+    "huggingface_hub.dataclasses.strict": frozenset(
+        ["__init__", "__setattr__", "validate", "__validators__", "__class_validators__"]
+    ),
+}
+"""Decorators of classes that return what they were given, with what they set on it."""
 _SAME = frozenset(
     [
         "abc.abstractmethod",
@@ -53,6 +68,9 @@ _SAME = frozenset(
         "functools.total_ordering",
         "dataclasses.dataclass",
         "pydantic.dataclasses.dataclass",
+        "typing.deprecated",
+        "warnings.deprecated",
+        *_SETTING,
         "fastapi.APIRouter.get",
         "fastapi.APIRouter.post",
         "fastapi.APIRouter.put",
@@ -88,7 +106,7 @@ _DESCRIPTORS = {
     "functools.lru_cache": Kind.CACHED_FUNCTION,
     "functools.cache": Kind.CACHED_FUNCTION,
 }
-_DATACLASS = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
+DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
 _AFTER = frozenset({Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.PROPERTY, Kind.CACHED_PROPERTY})
 
 
@@ -173,9 +191,9 @@ def _effect(
     node = value.nodes[0] if value.nodes else None
     if value.state != "present" or not isinstance(node, ast.FunctionDef) or value.tree is None:
         return Effect(UNKNOWN, is_open=True)
-    reader = _Reader(lookup, value)
+    reader = DecoratorSource(lookup, value)
     touched, is_open = reader.touched(node)
-    flavour = reader.flavour(node) if _is_transform(node) else ""
+    flavour = reader.dataclass_of(node, DATACLASSES) if reader.is_transform(node) else ""
     what = SAME if flavour else reader.outcome(node, is_call=is_call)
     is_open = is_open or what == UNKNOWN
     bases = reader.bases(node) if "__bases__" in touched else ()
@@ -188,257 +206,13 @@ def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
     if name in _DESCRIPTORS:
         return Effect(SAME, _DESCRIPTORS[name])
     if name in _SAME:
-        return Effect(SAME, dataclass=_DATACLASS.get(name, ""), options=options)
+        touched = _SETTING.get(name, frozenset())
+        return Effect(SAME, None, touched, dataclass=DATACLASSES.get(name, ""), options=options)
     if name in _WRAPS:
         return Effect(WRAPS)
     return Effect(UNKNOWN, is_open=True)
 
 
-def _is_transform(node: ast.FunctionDef) -> bool:
-    called = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
-    return any(dotted(one).endswith("dataclass_transform") for one in called)
-
-
-class _Reader:
-    """
-    Reads a decorator that upstream defines.
-
-    Args:
-        lookup: for what it calls.
-        value: the decorator.
-
-    """
-
-    def __init__(self, lookup: Lookup, value: Value) -> None:
-        assert value.tree is not None
-        self._lookup = lookup
-        self._tree = value.tree
-        self._bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
-
-    def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
-        """Tell what comes out: of `@node`, or of `@node(…)`."""
-        if depth > 3 or any(_yields(node)):
-            return UNKNOWN
-        names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-        if self._bound and depth == 0:
-            names = names[1:]
-        first = names[0] if names else None
-        given = None if is_call else first
-        outcomes = {
-            self._returned(node, one, first, is_call=is_call, depth=depth)
-            for one in _returns(node.body, first, given=given is not None)
-        }
-        return outcomes.pop() if len(outcomes) == 1 else UNKNOWN
-
-    def _returned(
-        self,
-        node: ast.FunctionDef,
-        returned: ast.expr | None,
-        first: str | None,
-        *,
-        is_call: bool,
-        depth: int,
-    ) -> str:
-        inner = {one.name: one for one in node.body if isinstance(one, _DEFS)}
-        inner |= {one.name: one for one in _nested(node.body) if one.name not in inner}
-        if is_call:
-            if isinstance(returned, ast.Name) and isinstance(
-                inner.get(returned.id), ast.FunctionDef
-            ):
-                target = inner[returned.id]
-                assert isinstance(target, ast.FunctionDef)
-                return self.outcome(target, is_call=False, depth=depth + 1)
-            return UNKNOWN
-        return self._of_given(node, returned, first, inner, depth)
-
-    def _of_given(
-        self,
-        node: ast.FunctionDef,
-        returned: ast.expr | None,
-        first: str | None,
-        inner: dict[str, ast.FunctionDef | ast.AsyncFunctionDef],
-        depth: int,
-    ) -> str:
-        if first is None:
-            return UNKNOWN
-        if isinstance(returned, ast.Name):
-            if returned.id == first and not _rebinds(node, first):
-                return SAME
-            if returned.id in inner and returned.id != first:
-                return _wrapped(inner[returned.id], first)
-        if isinstance(returned, ast.Call):
-            return self._of_call(returned, first, inner, depth)
-        return UNKNOWN
-
-    def _of_call(
-        self,
-        call: ast.Call,
-        first: str,
-        inner: dict[str, ast.FunctionDef | ast.AsyncFunctionDef],
-        depth: int,
-    ) -> str:
-        passes = bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == first
-        if not passes or not isinstance(call.func, ast.Name):
-            return UNKNOWN
-        target = inner.get(call.func.id) or self._function(call.func.id)
-        if isinstance(target, ast.FunctionDef):
-            return self.outcome(target, is_call=False, depth=depth + 1)
-        return UNKNOWN
-
-    def flavour(self, node: ast.FunctionDef) -> str:
-        """Tell which dataclass a decorator of dataclasses makes."""
-        scope = Scope(self._tree)
-        found = {
-            _DATACLASS.get(value.dotted, "")
-            for one in ast.walk(node)
-            if isinstance(one, ast.Call) and isinstance(one.func, (ast.Name, ast.Attribute))
-            if "dataclass" in dotted(one.func)
-            for value in self._lookup.evaluate(one.func, scope)
-        } - {""}
-        return found.pop() if len(found) == 1 else "unknown"
-
-    def bases(self, node: ast.AST, depth: int = 0) -> tuple[Value, ...]:
-        """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`."""
-        found: tuple[Value, ...] = ()
-        for one in ast.walk(node):
-            if isinstance(one, ast.Assign) and dotted(one.targets[0]).endswith(".__bases__"):
-                added = one.value.right if isinstance(one.value, ast.BinOp) else None
-                for base in added.elts if isinstance(added, ast.Tuple) else ():
-                    found += self._lookup.evaluate(base, Scope(self._tree))
-            elif isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and depth < 3:
-                function = self._function(one.func.id)
-                if function is not None and function is not node:
-                    found += self.bases(function, depth + 1)
-        return tuple({id(one): one for one in found}.values())
-
-    def touched(self, node: ast.AST, depth: int = 0) -> tuple[frozenset[str], bool]:
-        """List the attributes that a function sets on what it is given; are there more?"""
-        names: set[str] = set()
-        is_open = False
-        for one in ast.walk(node):
-            if isinstance(one, ast.Attribute) and isinstance(one.ctx, (ast.Store, ast.Del)):
-                names.add(one.attr)
-            elif isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
-                more, opened = self._touched_by_call(one, node, depth)
-                names |= more
-                is_open |= opened
-        return frozenset(names), is_open
-
-    def _touched_by_call(
-        self, call: ast.Call, node: ast.AST, depth: int
-    ) -> tuple[frozenset[str], bool]:
-        assert isinstance(call.func, ast.Name)
-        if call.func.id in ("setattr", "delattr"):
-            if len(call.args) < 2:
-                return frozenset(), True
-            text = self._lookup.literals.text(call.args[1], self._tree)
-            return (frozenset([text]), False) if text is not None else (frozenset(), True)
-        function = self._function(call.func.id)
-        if function is None or function is node or depth >= 3:
-            return frozenset(), False
-        return self.touched(function, depth + 1)
-
-    def _function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        found = [one.binding for one in self._lookup.cases(self._tree, name) if one.binding]
-        node = found[-1].node if found else None
-        return node if isinstance(node, _DEFS) else None
-
-
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
 def touched_by(lookup: Lookup, value: Value) -> tuple[frozenset[str], bool]:
     """List the attributes that a function of the release sets; whether there may be more."""
-    return _Reader(lookup, value).touched(value.nodes[0])
-
-
-def _wrapped(inner: ast.FunctionDef | ast.AsyncFunctionDef, first: str) -> str:
-    decorator = inner.decorator_list[0] if len(inner.decorator_list) == 1 else None
-    if not isinstance(decorator, ast.Call) or not decorator.args:
-        return UNKNOWN
-    if dotted(decorator.func).split(".")[-1] != "wraps" or dotted(decorator.args[0]) != first:
-        return UNKNOWN
-    return WRAPS_ASYNC if isinstance(inner, ast.AsyncFunctionDef) else WRAPS
-
-
-def _nested(
-    body: list[ast.stmt],
-) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for one in body:
-        if isinstance(one, _DEFS):
-            yield one
-        elif not isinstance(one, ast.ClassDef):
-            for name in ("body", "orelse", "handlers", "finalbody"):
-                yield from _nested(
-                    [inner for inner in getattr(one, name, ()) if isinstance(inner, ast.stmt)]
-                )
-
-
-def _returns(body: list[ast.stmt], first: str | None, *, given: bool) -> list[ast.expr | None]:
-    """List what is returned, on the ways that are open when the parameter was given or not."""
-    found: list[ast.expr | None] = []
-    if _follow(body, first, found, given=given):
-        found.append(None)
-    return found
-
-
-def _follow(
-    body: Sequence[ast.stmt], first: str | None, found: list[ast.expr | None], *, given: bool
-) -> bool:
-    """Note what statements return; tell whether they may run through."""
-    for one in body:
-        if isinstance(one, ast.Return):
-            found.append(one.value)
-            return False
-        if isinstance(one, ast.Raise):
-            return False
-        if isinstance(one, ast.If):
-            truth = _about(one.test, first, given=given)
-            ways = [
-                way
-                for way, open_ in ((one.body, truth), (one.orelse, _not(truth)))
-                if open_ is not False
-            ]
-            through = [_follow(way, first, found, given=given) for way in ways]
-            if not any(through):
-                return False
-        elif isinstance(one, (ast.For, ast.While, ast.With, ast.Try)):
-            bodies = [one.body, *(each.body for each in getattr(one, "handlers", []))]
-            through = [_follow(each, first, found, given=given) for each in bodies]
-            _follow(getattr(one, "orelse", []), first, found, given=given)
-            if not any(through) and isinstance(one, (ast.With, ast.Try)):
-                return False
-    return True
-
-
-def _not(truth: bool | None) -> bool | None:
-    return None if truth is None else not truth
-
-
-def _about(test: ast.expr, first: str | None, *, given: bool) -> bool | None:
-    if first is None:
-        return None
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _not(_about(test.operand, first, given=given))
-    if isinstance(test, ast.Name) and test.id == first:
-        return given
-    if isinstance(test, ast.Call) and dotted(test.func) == "callable" and test.args:
-        return given if dotted(test.args[0]) == first else None
-    if isinstance(test, ast.Compare) and dotted(test.left) == first and len(test.ops) == 1:
-        other = test.comparators[0]
-        if isinstance(other, ast.Constant) and other.value is None:
-            return given is isinstance(test.ops[0], ast.IsNot)
-    return None
-
-
-def _rebinds(node: ast.FunctionDef, name: str) -> bool:
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
-        for one in ast.walk(node)
-    )
-
-
-def _yields(node: ast.FunctionDef) -> Iterator[bool]:
-    for one in node.body:
-        if isinstance(one, ast.Expr) and isinstance(one.value, (ast.Yield, ast.YieldFrom)):
-            yield True
+    return DecoratorSource(lookup, value).touched(value.nodes[0])

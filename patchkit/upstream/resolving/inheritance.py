@@ -16,6 +16,7 @@ from patchkit.upstream.resolving import decorators, factories, fields
 from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
 from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.later import calls_below, set_later
 from patchkit.upstream.resolving.outside import has_member
 from patchkit.upstream.resolving.scope import Scope
@@ -62,7 +63,7 @@ def class_value(lookup: Lookup, value: Value, scope: Scope) -> Value:
     node = value.classes[-1]
     for decorator in node.decorator_list:
         effect = decorators.effect_of(lookup, decorator, scope)
-        if effect.what == decorators.UNKNOWN:
+        if effect.what == UNKNOWN:
             reason = f"nothing is known about the decorator @{ast.unparse(decorator)}"
             return replace(value, kind=Kind.DECORATED).unsure(reason)
     return replace(value, kind=Kind.CLASS)
@@ -341,7 +342,7 @@ def _made(lookup: Lookup, value: Value) -> Made:
         effect = decorators.effect_of(lookup, decorator, scope)
         text = f"the decorator @{ast.unparse(decorator)}"
         touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
-        unknown = effect.what == decorators.UNKNOWN
+        unknown = effect.what == UNKNOWN
         work = Made(
             effect.dataclass or work.flavour,
             effect.options or work.options,
