@@ -102,10 +102,20 @@ def _of_value(value: Value, wrapped: Sequence[ast.AST]) -> list[str]:
     in_class = value.kind is Kind.FIELD
     annotated = any(map(makes_operator, wrapped))
     for node in value.nodes if value.kind is not Kind.OUTSIDE else ():
-        parts += canonical(node, in_class=in_class, annotated=annotated)
+        defined = _without_methods(node) if value.kind is Kind.GENERATED else node
+        parts += canonical(defined, in_class=in_class, annotated=annotated)
     for node in wrapped:
         parts += canonical(node)
     return parts
+
+
+def _without_methods(node: ast.AST) -> ast.AST:
+    """Leave of a class what a method that is written for it is made of."""
+    if not isinstance(node, ast.ClassDef):
+        return node
+    kept = [one for one in node.body if not isinstance(one, (*_DEFS, ast.ClassDef))]
+    fields = {name: getattr(node, name, None) for name in node._fields}
+    return ast.ClassDef(**{**fields, "body": kept})
 
 
 def _of_condition(words: str, test: ast.expr | None) -> list[str]:

@@ -184,6 +184,15 @@ def test_what_is_only_used_does_not_count(source: str) -> None:
     assert of(source.format(1)) == of(source.format(2))
 
 
+def test_a_written_constructor_is_made_of_the_fields() -> None:
+    """That of a dataclass has no other source when a method of its class changes."""
+    source = "from dataclasses import dataclass\n@dataclass\nclass C:\n a: int = 1\n def f(self): return 1"
+    edits = (("return 1", "return 2"), ("a: int = 1", "a: int = 2"), ("a: int", "b: int"))
+    texts = (source, *(source.replace(*one) for one in edits))
+    plain, *others = (fingerprint.of_resolution(resolve(one, "C.__init__")) for one in texts)
+    assert [one == plain for one in others] == [True, False, False]
+
+
 def test_all_parts_of_a_property_count() -> None:
     """The setter is part of the property."""
     source = "class C:\n @property\n def p(self): ...\n @p.setter\n def p(self, v): self.v = v"
