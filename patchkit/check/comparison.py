@@ -23,7 +23,7 @@ class Side:
         release: its name.
         place: where the target is there, which may be somewhere else.
         facts: what is said of that place.
-        text: its source.
+        text: its source, with the code that a call in it wraps.
 
     """
 
@@ -83,7 +83,7 @@ def _side(target: Target, subject: Subject, other: Subject) -> Side:
     if facts.state == "absent" and other.facts(target).is_present:
         place = _moved(target, subject, other) or target
         facts = subject.facts(place)
-    return Side(subject.name, place, facts, subject.text(facts))
+    return Side(subject.name, place, facts, subject.whole_text(facts))
 
 
 def _moved(target: Target, subject: Subject, other: Subject) -> Target | None:

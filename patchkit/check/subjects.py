@@ -137,12 +137,24 @@ class Subject:
             UpstreamError: the release cannot be read.
 
         """
-        content = self.source.read(found.path) if found.path else None
-        if content is None or found.lines is None:
-            return ""
+        return self._quoted(found.path, *found.lines) if found.path and found.lines else ""
+
+    def whole_text(self, found: Facts) -> str:
+        """
+        Quote a target's definition, and the code that a call in it wraps.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        parts = [self.text(found), *(self._quoted(*place) for place in found.wrapped)]
+        return "\n\n".join(filter(None, parts))
+
+    def _quoted(self, path: str, first: int, last: int) -> str:
+        content = self.source.read(path) or b""
         # The lines of Python, which are fewer than those of str.splitlines.
         text = content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-        lines = text.removeprefix("\ufeff").split("\n")[found.lines[0] - 1 : found.lines[1]]
+        lines = text.removeprefix("\ufeff").split("\n")[first - 1 : last]
         return "".join(f"{line}\n" for line in lines)
 
     def has(self, target: Target) -> bool:

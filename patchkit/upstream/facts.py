@@ -15,6 +15,8 @@ from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
@@ -40,6 +42,7 @@ class Facts:
         fingerprint: hash of its source.
         shape: of a function, the hash of its source whatever its name.
         wording: how its definition is written, a hash; None where that takes a parser to find.
+        wrapped: where the code that a call wraps stands: file, first and last line.
 
     """
 
@@ -56,6 +59,7 @@ class Facts:
     fingerprint: str | None = None
     shape: str | None = None
     wording: str | None = None
+    wrapped: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def is_present(self) -> bool:
@@ -69,7 +73,7 @@ class Facts:
             plain["signature"] = [
                 (one.name, one.kind, one.default) for one in self.signature.parameters
             ]
-        return {name: value for name, value in plain.items() if value not in (None, "", False)}
+        return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> Facts:
@@ -80,6 +84,10 @@ class Facts:
         if "lines" in fields:
             first, last = fields["lines"]
             fields["lines"] = (first, last)
+        if "wrapped" in fields:
+            fields["wrapped"] = tuple(
+                (path, first, last) for path, first, last in fields["wrapped"]
+            )
         return cls(**fields)
 
 
@@ -111,7 +119,15 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         fingerprint=of_resolution(found),
         shape=_shape(found),
         wording=_wording(resolver, target, found),
+        wrapped=tuple(_places(found)),
     )
+
+
+def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:
+    for one in dict.fromkeys(one for variant in found.wrapped for one in variant):
+        lines = lines_of([one.node])
+        if lines:
+            yield (one.tree.path, *lines)
 
 
 def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:

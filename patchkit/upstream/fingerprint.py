@@ -11,6 +11,7 @@ dataclasses and their kin read them, and of operators, kernels and routes.
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.resolve import Resolution
     from patchkit.upstream.resolving.values import Value
+    from patchkit.upstream.resolving.wrapped import Wrapped
 
 LENGTH = 16
 _SKIPPED = frozenset(
@@ -95,17 +97,17 @@ def canonical(
     yield from writer.words(node)
 
 
-def _of_value(value: Value, wrapped: Sequence[ast.AST]) -> list[str]:
+def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
     parts = [word for one in value.conditions for word in _of_condition(one.words, one.test)]
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     in_class = value.kind is Kind.FIELD
-    annotated = any(map(makes_operator, wrapped))
+    annotated = any(makes_operator(one.node) for one in wrapped)
     for node in value.nodes if value.kind is not Kind.OUTSIDE else ():
         defined = _without_methods(node) if value.kind is Kind.GENERATED else node
         parts += canonical(defined, in_class=in_class, annotated=annotated)
-    for node in wrapped:
-        parts += canonical(node)
+    for one in wrapped:
+        parts += canonical(one.node)
     return parts
 
 
@@ -113,9 +115,9 @@ def _without_methods(node: ast.AST) -> ast.AST:
     """Leave of a class what a method that is written for it is made of."""
     if not isinstance(node, ast.ClassDef):
         return node
-    kept = [one for one in node.body if not isinstance(one, (*_DEFS, ast.ClassDef))]
-    fields = {name: getattr(node, name, None) for name in node._fields}
-    return ast.ClassDef(**{**fields, "body": kept})
+    rest = copy.copy(node)
+    rest.body = [one for one in node.body if not isinstance(one, (*_DEFS, ast.ClassDef))]
+    return rest
 
 
 def _of_condition(words: str, test: ast.expr | None) -> list[str]:

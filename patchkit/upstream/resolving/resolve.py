@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.source import Source
     from patchkit.upstream.resolving.lookup import Values
     from patchkit.upstream.resolving.signature import Signature
+    from patchkit.upstream.resolving.wrapped import Wrapped
 
 
 class Resolution:
@@ -124,7 +125,7 @@ class Resolution:
         return self._first.nodes
 
     @cached_property
-    def wrapped(self) -> tuple[tuple[ast.AST, ...], ...]:
+    def wrapped(self) -> tuple[tuple[Wrapped, ...], ...]:
         """For each variant what defines the code that it runs beside its own."""
         return tuple(tuple(wrapped_by(self._lookup, one)) for one in self.variants)
 

@@ -8,7 +8,7 @@ Code of the release that a target runs and that stands elsewhere, at import boun
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
@@ -17,17 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Value
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEPTH = 4
 
 
-def wrapped_by(lookup: Lookup, value: Value) -> list[ast.AST]:
+class Wrapped(NamedTuple):
+    """A definition or a statement, and the module that it stands in."""
+
+    node: ast.AST
+    tree: ModuleTree
+
+
+def wrapped_by(lookup: Lookup, value: Value) -> list[Wrapped]:
     """List what defines the code that a value runs, beside its own definition."""
-    found = {id(node): node for node in _nodes(lookup, value, _DEPTH)}
+    found = {id(one.node): one for one in _nodes(lookup, value, _DEPTH)}
     own = set(map(id, value.nodes))
-    return [node for key, node in found.items() if key not in own]
+    return [one for key, one in found.items() if key not in own]
 
 
 def makes_operator(node: ast.AST) -> bool:
@@ -36,7 +44,7 @@ def makes_operator(node: ast.AST) -> bool:
     return isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op")
 
 
-def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[ast.AST]:
+def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped]:
     if value.scope is None or value.tree is None:
         return
     if isinstance(value.expression, ast.Call):
@@ -46,13 +54,13 @@ def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[ast.AST]:
         for statement in _additions(value.scope, definition):
             if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
                 continue
-            yield statement
+            yield Wrapped(statement, value.tree)
             if isinstance(statement, ast.Assign):
                 inside = Scope(value.tree, (), statement)
                 yield from _given(lookup, statement.value, inside, depth)
 
 
-def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[ast.AST]:
+def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[Wrapped]:
     """Follow what a call is given, and what it calls where that makes functions."""
     if isinstance(node, ast.Call):
         yield from _factory(lookup, node.func, scope, depth)
@@ -60,19 +68,21 @@ def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator
             yield from _given(lookup, each, scope, depth)
     elif isinstance(node, (ast.Name, ast.Attribute)) and depth:
         for value in lookup.evaluate(node, scope):
-            if value.tree is not None and value.nodes and isinstance(value.nodes[0], _DEFS):
-                yield from value.nodes
+            yield from _definition(value)
             yield from _nodes(lookup, value, depth - 1)
 
 
-def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[ast.AST]:
+def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[Wrapped]:
     if isinstance(node, ast.Call):
         yield from _given(lookup, node, scope, depth)
         return
     for value in lookup.evaluate(node, scope):
-        first = value.nodes[0] if value.tree is not None and value.nodes else None
-        if isinstance(first, _DEFS) and _makes_functions(first):
-            yield from value.nodes
+        yield from (one for one in _definition(value) if _makes_functions(one.node))
+
+
+def _definition(value: Value) -> Iterator[Wrapped]:
+    if value.tree is not None and value.nodes and isinstance(value.nodes[0], _DEFS):
+        yield from (Wrapped(node, value.tree) for node in value.nodes)
 
 
 def _makes_functions(function: ast.AST) -> bool:

@@ -186,7 +186,8 @@ def test_what_is_only_used_does_not_count(source: str) -> None:
 
 def test_a_written_constructor_is_made_of_the_fields() -> None:
     """That of a dataclass has no other source when a method of its class changes."""
-    source = "from dataclasses import dataclass\n@dataclass\nclass C:\n a: int = 1\n def f(self): return 1"
+    head = "from dataclasses import dataclass\n@dataclass\n"
+    source = f"{head}class C:\n a: int = 1\n def f(self): return 1"
     edits = (("return 1", "return 2"), ("a: int = 1", "a: int = 2"), ("a: int", "b: int"))
     texts = (source, *(source.replace(*one) for one in edits))
     plain, *others = (fingerprint.of_resolution(resolve(one, "C.__init__")) for one in texts)
