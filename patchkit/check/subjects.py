@@ -148,7 +148,7 @@ class Subject:
 
         """
         parts = [self.text(found), *(self._quoted(*place) for place in found.wrapped)]
-        return "\n\n".join(filter(None, parts))
+        return "\n".join(filter(None, parts))
 
     def _quoted(self, path: str, first: int, last: int) -> str:
         content = self.source.read(path) or b""
