@@ -32,7 +32,8 @@ class Locks:
 
     Args:
         named: the lock for all rows, as somebody has named it; None for the packs' own.
-        here: a directory whose lock comes first for the patches that it names; None for none.
+        here: a directory whose lock comes first for the patches that it names, of packs that an
+            installer has put where they are; None for none.
 
     """
 
@@ -66,9 +67,10 @@ class Locks:
                 raise LockError(f"found no file {str(self._named)!r}, expected a lock")
             return self._named
         here = self._here if self._here and self._here.exists() else None
-        if here and row.name in self._lock(here).entries:
+        is_elsewhere = self.home(row.pack) is None
+        if here and is_elsewhere and row.name in self._lock(here).entries:
             return here
-        return self.own(row.pack) or here
+        return self.own(row.pack) or (here if is_elsewhere else None)
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
         """
@@ -91,6 +93,12 @@ class Locks:
             self._own[pack] = next((file for file in files if file.is_file()), None)
         return self._own[pack]
 
+    @staticmethod
+    def home(pack: str) -> Path | None:
+        """Return where a pack's lock belongs: its folder; None where an installer has put that."""
+        folder = next(_folders(pack), None)
+        return None if folder is None or is_installed(folder) else folder / NAME
+
     def _lock(self, file: Path) -> Lock:
         if file not in self._read:
             from patchkit.lock import read_lock  # noqa: PLC0415 - most processes have none
@@ -106,7 +114,9 @@ def is_installed(file: Path) -> bool:
 
 def _folders(pack: str) -> Iterator[Path]:
     module = sys.modules.get(pack)
-    places = [*getattr(module, "__path__", ())]
+    places, file = [*getattr(module, "__path__", ())], getattr(module, "__file__", None)
+    if not places and file and not is_installed(Path(file)):
+        yield Path(file).parent  # a module by itself
     if not places:
         return
     folder = Path(places[0])

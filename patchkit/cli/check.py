@@ -31,7 +31,7 @@ _FINDINGS = 1
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
 @click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
-@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what packs bring.")
+@click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
 @patches_option

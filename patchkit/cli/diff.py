@@ -15,7 +15,7 @@ from patchkit.cli.options import format_option, offline_option, patches_option
 @click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
-@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what the pack brings.")
+@click.option("--lock", metavar="FILE", help="Else the project's, else the pack's own.")
 @click.option("--side-by-side", is_flag=True, help="In two columns, on a wide terminal.")
 @offline_option
 @patches_option

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from patchkit.cli.app import say
 from patchkit.cli.options import format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from patchkit.errors import UpstreamError
+    from patchkit.lock import Lock
 
 _FINDINGS = 1
 
@@ -19,7 +27,7 @@ _FINDINGS = 1
 @click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
 @click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
-@click.option("--lock", metavar="FILE", help="Else the one of your pack, or ./patchkit.lock.")
+@click.option("--lock", metavar="FILE", help="Else the project's, else each pack's own.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
 @patches_option
@@ -46,6 +54,7 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check    say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.pack_source import shown  # noqa: PLC0415
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
@@ -55,15 +64,21 @@ def command(
 
     wanted = look.Wanted(releases, path, wheel, here).or_of_project()
     rows = look.ours(look.rows_of(packs, names)[0], names)
-    file = look.lock_to_write(lock, rows)
-    old = read_lock(file)
+    files = look.locks_to_write(lock, rows)
+    found: dict[Path, tuple[Lock, Lock]] = {}
+    faults: dict[str, UpstreamError] = {}
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        new, faults = accept(old, rows, look.open_releases(wanted, rows, library), told)
+        subjects = look.open_releases(wanted, rows, library)
+        for file, some in files.items():
+            old = read_lock(file)
+            new, unread = accept(old, some, subjects, told)
+            found[file] = (old, new)
+            faults.update(unread)
     for text in told_causes(faults):
         say(f"not looked at: {text}")
-    written = old != new and not dry
-    data = lock_facts(file, old, new, written=written)
-    if written:
+    changed = {file: new for file, (old, new) in found.items() if old != new}
+    data = lock_facts(found, written=bool(changed) and not dry)
+    for file, new in changed.items() if not dry else ():
         write_lock(file, new)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
@@ -74,8 +89,10 @@ def command(
         from patchkit.report.diff_lines import print_lines  # noqa: PLC0415
 
         print_lines(data["diff"], console())
-    say(f"{file}: {_said(old != new, dry=dry)}")
-    return _FINDINGS if faults or (dry and old != new) else 0
+    for file, some in files.items():
+        hint = "" if dry else look.unread(file, some)
+        say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")
+    return _FINDINGS if faults or (dry and changed) else 0
 
 
 def _said(is_changed: bool, *, dry: bool) -> str:

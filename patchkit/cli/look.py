@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,13 +11,15 @@ import click
 
 from patchkit.check.codes import CODES
 from patchkit.check.opening import archive, installed, on_index, tree
+from patchkit.check.pack_source import shown
 from patchkit.check.packs import read_packs
 from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.environment import Settings
 from patchkit.errors import SettingsError, UpstreamError
-from patchkit.locks import NAME, Locks, is_installed
+from patchkit.locks import NAME, Locks
+from patchkit.packs import OWN_PACKS
 from patchkit.project import Project
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.versions import Versions
@@ -160,30 +163,48 @@ def ours(rows: Sequence[Row], names: Collection[str]) -> list[Row]:
     """
     Choose the rows that whoever works in this directory looks after: those that are named.
 
-    Where none is, those whose pack brings no lock of its own from elsewhere, which its authors
-    keep; all of them where that leaves none.
+    Where none is, those whose pack no installer has put where it is, which its authors keep;
+    patchkit's own only below this directory. All of them where that leaves none.
     """
-    own = [row for row in rows if names or _is_ours(Locks().own(row.pack))]
+    own = [row for row in rows if names or _is_ours(row.pack)]
     return own or list(rows)
 
 
-def lock_to_write(file: str | None, rows: Iterable[Row]) -> Path:
+def _is_ours(pack: str) -> bool:
+    home = Locks.home(pack)
+    return home is not None and (
+        pack not in OWN_PACKS or Path().resolve() in home.resolve().parents
+    )
+
+
+def locks_to_write(file: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
     """
     Choose where reviews are recorded.
 
     Returns:
-        The file that is named; that of the rows' packs, where they share one that lies below this
-        directory; or the one here.
+        The file that is named, for all rows; else for the rows of each pack the lock that it has,
+        or one in its folder, so that processes read it. An installer's folder is left alone, and
+        what is reviewed of such packs is recorded here.
 
     """
-    if named := lock_named(file):
-        return Path(named)
-    files = {found for row in rows if (found := Locks().own(row.pack)) and _is_ours(found)}
-    return files.pop() if len(files) == 1 else Path(NAME)
+    named = lock_named(file)
+    found: dict[Path, list[Row]] = {}
+    for row in rows:
+        home = Locks.home(row.pack)
+        place = (Locks().own(row.pack) or home) if home else NAME
+        found.setdefault(Path(named or place), []).append(row)
+    return found
 
 
-def _is_ours(file: Path | None) -> bool:
-    return file is None or (not is_installed(file) and Path().resolve() in file.resolve().parents)
+def unread(file: Path, rows: Iterable[Row]) -> str:
+    """Say what a lock needs for processes to read it, wherever they run; '' where nothing."""
+    row = next(iter(rows))
+    read, home = Locks(Settings.read().lock).file(row), Locks.home(row.pack)
+    if read is None or read.resolve() != file.resolve():
+        return f"; processes read it where PATCHKIT_LOCK={shlex.quote(str(file.resolve()))} is set"
+    if home and not file.resolve().is_relative_to(home.parents[row.pack.count(".")].resolve()):
+        return f"; a wheel does not carry it there: move it to {shown(home)}"
+    return ""
 
 
 def accepted_codes() -> tuple[Collection[str], Collection[str]]:

@@ -10,7 +10,7 @@ from patchkit.cli.options import choose, format_option, patches_option, rows_and
 @click.command("show")
 @click.argument("name")
 @click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
-@click.option("--lock", metavar="FILE", help="Else ./patchkit.lock, and what packs bring.")
+@click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
 @patches_option
 @format_option
 def command(

@@ -346,9 +346,10 @@ class SpanShape(TypedDict):
 
 
 class LockShape(TypedDict):
-    """What `patchkit lock` answers: the whole lock, and how it differs from the one before."""
+    """What `patchkit lock` answers: each lock in whole, and how it differs from the one before."""
 
     file: str
+    files: list[str]
     changed: bool
     written: bool
     spans: list[SpanShape]

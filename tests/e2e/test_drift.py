@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from packs import NAME, Pack
+from packs import Pack
 from simnpu_lab import processes, scenario
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ def command(python: Path, pack: Pack, *words: str) -> dict[str, Any]:
 
 def review(python: Path, pack: Pack, *words: str) -> list[str]:
     """Review the targets of the pack's rows; the lock lies in the pack."""
-    file = str(pack.directory / NAME / "patchkit.lock")
     rows = ("main-seen", "helper-seen", "core-seen", "worker-seen")
-    found = command(python, pack, "lock", *rows, "--lock", file, *words)
+    found = command(python, pack, "lock", *rows, *words)
     return [span["patch"] for span in found["spans"]]
 
 

@@ -60,11 +60,16 @@ def test_one_that_is_named_speaks_for_all(world: World, one: Row) -> None:
         Locks(str(world.folder / "none")).of(one)
 
 
-def test_the_one_here_comes_first_for_what_it_names(world: World, one: Row) -> None:
+def test_the_one_here_comes_first_for_installed_packs(
+    world: World, one: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For other patches, that of their pack; where there is none, they are not reviewed."""
     own = lock(world.folder / "outer" / "patchkit.lock", "1")
     (here := world.folder / "here").mkdir()
     lock(here / "patchkit.lock", "4")
+    assert marks(Locks(here=here), one) == {"1"}  # what processes read
+    monkeypatch.setattr("patchkit.locks.is_installed", lambda _: True)
+    assert Locks.home("outer.pack") is None
     assert marks(Locks(here=here), one) == {"4"}
     lock(here / "patchkit.lock", "4", patch="other")
     assert marks(Locks(here=here), one) == {"1"}

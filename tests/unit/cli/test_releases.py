@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from check.released import no_own_packs, write_wheels
-from packages import row, world
+from packages import REPOSITORY, row, world
 
 from patchkit.cli import main
-from patchkit.lock import Lock, write_lock
+from patchkit.lock import Lock, read_lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +162,7 @@ def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[
 
 def test_a_malformed_lock_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It names file and line, for every command that reads it."""
-    (tmp_path / "patchkit.lock").write_text("format 2\nwhat is this\n")
+    (tmp_path / "pack" / "patchkit.lock").write_text("format 2\nwhat is this\n")
     for words in (["check", "--releases", "up"], ["lock", "--releases", "up"], ["diff", "p"]):
         assert main(words) == 2
         assert "patchkit.lock:2: found 'what is this'" in capsys.readouterr().err
@@ -171,22 +174,74 @@ def test_packs_that_are_kept_elsewhere_are_their_authors(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`lock` and `matrix` leave them out unless they are named; a lock below here is one's own."""
+    """`lock` and `matrix` leave installed packs out; one that is named is reviewed beside them."""
     theirs = "Wrap('up.mod:f', by='w')"
-    world.pack(row("q", "patch_b", theirs, requires="('up>=1,<3',)"), name="their", patch_b=BODY)
-    (tmp_path / "work").mkdir()
-    write_lock(tmp_path / "their" / "patchkit.lock", Lock({"q": {}}))
+    text = row("q", "patch_b", theirs, requires="('up>=1,<3',)")
+    (tmp_path / "site-packages" / "their").mkdir(parents=True)
+    world.pack(text, name="site-packages/their")
+    (tmp_path / "site-packages" / "their" / "patch_b.py").write_text(BODY)
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    write_lock(tmp_path / "site-packages" / "their" / "patchkit.lock", Lock({"q": {}}))
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack,their")
-    monkeypatch.chdir(tmp_path / "work")
-    spans = answer(capsys, "lock", "--releases", "up<3", code=0)["spans"]
-    assert {span["patch"] for span in spans} == {"p"}
+    for _ in range(2):
+        data = answer(capsys, "lock", "--releases", "up<3", code=0)
+        assert data["files"] == ["pack/patchkit.lock"]
+        assert {span["patch"] for span in data["spans"]} == {"p"}
     shown = answer(capsys, "matrix", "--releases", "up", code=0)
     assert "of q" not in json.dumps(shown)
-    named = answer(capsys, "lock", "q", "--releases", "up<3", code=0)
-    assert {span["patch"] for span in named["spans"]} == {"p", "q"}
-    monkeypatch.chdir(tmp_path)
-    named = answer(capsys, "lock", "q", "--releases", "up<2", code=0)
-    assert named["file"].endswith("their/patchkit.lock")
+    assert main(["lock", "q", "--releases", "up<3"]) == 0
+    assert f"PATCHKIT_LOCK={tmp_path / 'patchkit.lock'}" in capsys.readouterr().err
+    grid = answer(capsys, "check", "--releases", "up<3", code=1)["grid"]  # q has no `why`
+    assert set(grid["q"].values()) == set(grid["p"].values()) == {"ok"}
+
+
+def test_each_pack_has_its_own_lock(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is reviewed of several packs goes where processes look for it: into their folders."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("q", "patch_b", wrap, requires="('up>=1,<3',)"), name="other", patch_b=BODY)
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack,other")
+    assert main(["lock", "--releases", "up<3"]) == 0
+    assert capsys.readouterr().err.count("written") == 2
+    for name, patch in (("pack", "p"), ("other", "q")):
+        assert list(read_lock(world.folder / name / "patchkit.lock").entries) == [patch]
+    data = answer(capsys, "lock", "--releases", "up<3", code=0)
+    assert (data["changed"], len(data["files"])) == (False, 2)
+
+
+@pytest.mark.parametrize("layout", ["flat", "src", "flat, without pyproject.toml"])
+def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) -> None:
+    """As the tutorial has it: drift of the lock that was just written stops a process."""
+    project = tmp_path / "project"
+    folder = project / "src" if layout == "src" else project
+    (folder / "my_pack").mkdir(parents=True)
+    if "without" not in layout:
+        (project / "pyproject.toml").write_text("[project]\nname = 'my-pack'\n")
+    head = "from patchkit import Patch, Role, Wrap\nPATCHES = ("
+    text = row("p", "patch_a", "Wrap('up.mod:f', by='w')", required="True")
+    (folder / "my_pack" / "__init__.py").write_text(f"{head}{text},)\n")
+    (folder / "my_pack" / "patch_a.py").write_text(BODY)
+    (tmp_path / "lib" / "up").mkdir(parents=True)
+    (tmp_path / "lib" / "up" / "__init__.py").touch()
+    (tmp_path / "lib" / "up" / "mod.py").write_text(OLD)
+    env = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PATCHKIT")},
+        "PYTHONPATH": os.pathsep.join(map(str, (folder, tmp_path / "lib", REPOSITORY))),
+        "PATCHKIT_VERSIONS": "up=1.0",
+        "PATCHKIT_PATCHES": "my_pack",
+    }
+
+    def python(*words: str, **more: str) -> int:
+        command = [sys.executable, *words]
+        return subprocess.run(command, cwd=project, env={**env, **more}, check=False).returncode
+
+    assert python("-m", "patchkit", "lock", "p") == 0
+    assert (folder / "my_pack" / "patchkit.lock").is_file()
+    enter = "import patchkit.auto, up.mod"
+    assert python("-c", enter, PATCHKIT_ON_DRIFT="stop") == 0
+    (tmp_path / "lib" / "up" / "mod.py").write_text(NEW)
+    assert python("-c", enter, PATCHKIT_ON_DRIFT="stop") != 0
 
 
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
