@@ -14,6 +14,8 @@ from benchmarks.aliases import import_engine
 from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
+from patchkit.changes.marks import is_pydantic
+from patchkit.changes.objects.torch_ops import operator_of
 from patchkit.declaration import Role
 from patchkit.environment import Settings
 from patchkit.journal import Journal
@@ -111,6 +113,7 @@ def _methods(count: int) -> list[Place]:
         for name, module in _modules()
         for cls in list(vars(module).values())
         if isinstance(cls, type) and cls.__module__ == name and cls.__name__ in vars(module)
+        if not is_pydantic(cls)  # which refuses a validator with any arguments
         for key, value in vars(cls).items()
         if _is_written_in(module, value) and value.__qualname__ == f"{cls.__qualname__}.{key}"
     ]
@@ -118,8 +121,10 @@ def _methods(count: int) -> list[Place]:
 
 
 def _is_written_in(module: Any, value: Any) -> bool:
-    """Not what dataclasses and others generate."""
-    return isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
+    """Not what dataclasses and others generate, and no kernel of an operator, which is refused."""
+    if not isinstance(value, FunctionType) or value.__code__.co_filename != module.__file__:
+        return False
+    return operator_of(value) is None
 
 
 def _modules() -> Iterator[tuple[str, Any]]:

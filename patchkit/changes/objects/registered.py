@@ -38,7 +38,8 @@ def refuse_registered(value: Any, words: str) -> None:
 
 def _dispatcher_of(function: FunctionType) -> str | None:
     # A dict of the module, which other threads may be filling: copied in one go.
-    for name, value in list(function.__globals__.items()):
+    values = list(function.__globals__.values())
+    for value in [one for one in values if type(one) is FunctionType and hasattr(one, "registry")]:
         if is_dispatcher(value) and any(one is function for one in value.registry.values()):
-            return name
+            return str(value.__name__)
     return None
