@@ -21,13 +21,24 @@ def write(owner: Any, step: Step, value: Any) -> None:
         setattr(owner, step, value)
 
 
-def remove(owner: Any, step: Step) -> None:
-    """Remove what the owner itself holds, if it does."""
+def restore(owner: Any, step: Step, original: Any) -> None:
+    """
+    Take out what was put on an owner that had none of its own; what is there is the original then.
+
+    Args:
+        owner: the owner.
+        step: the attribute or item.
+        original: what the owner inherits, or keeps elsewhere than in its dict; MISSING for none.
+
+    """
     if isinstance(step, Item):
         if read(owner, step) is not MISSING:
             del owner[step.key]
     elif has_own(owner, step):
         delattr(owner, step)
+    elif read(owner, step) is not original:
+        # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.
+        delattr(owner, step) if original is MISSING else write(owner, step, original)
 
 
 def words(owner: Any, step: Step) -> str:

@@ -7,12 +7,13 @@ layers that are left, and the very original once none is left.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from patchkit.changes.places import read, remove, words, write
+from patchkit.changes.places import read, restore, words, write
 from patchkit.changes.strangers import described
-from patchkit.errors import UndoError
+from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ class Site:
         current: what it holds.
         aliases: copies that go with it, by their owners and names.
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
-        replacements: what it held before that is a body's own.
+        replacements: what it held before that is a body's own. Both without what nobody holds.
         rebind: packages and containers in which copies are repointed, as the changes declare it.
 
     """
@@ -87,7 +88,13 @@ class Site:
         return list(dict.fromkeys(layer.patch for layer in self.layers if layer.patch))
 
     def put(self, layer: Layer) -> None:
-        """Put a layer on; it finds its place by its rank."""
+        """
+        Put a layer on; it finds its place by its rank.
+
+        Raises:
+            TargetError: the place does not keep what is put there; it is as it was.
+
+        """
         self._set(sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank)))
 
     def take(self, layer: Layer) -> None:
@@ -132,27 +139,55 @@ class Site:
         value = self.original
         for layer in layers:
             value = layer.make(value)
+        former = self.layers, self.current
         self._outdate()
         # Noted first: what is torn off in the middle can be taken back.
         self.layers, self.current = layers, value
         if copies_only:
             pass
         elif not (layers or self.own):
-            remove(self.owner, self.name)
+            restore(self.owner, self.name, self.original)
         elif not self.is_intact():
             write(self.owner, self.name, value)
+            if not self.is_intact():
+                self._give_up(*former)
         self._repoint()
+
+    def _give_up(self, layers: list[Layer], current: Any) -> None:
+        """Refuse a place behind code that gives out something else, as C keeps what it is given."""
+        kept = read(self.owner, self.name)
+        self.layers, self.current = layers, current
+        if layers or self.own:
+            write(self.owner, self.name, current)
+        else:
+            restore(self.owner, self.name, self.original)
+        raise TargetError(
+            f"{self.words} is kept elsewhere than in an attribute: it holds {described(kept)} "
+            "after it was set, expected the very object; let an AfterImport set it and return "
+            "what takes that back"
+        )
 
     def _outdate(self) -> None:
         if self.layers:
             replaced = all(layer.base for layer in self.layers)
-            (self.replacements if replaced else self.wrappers).append(self.current)
+            former = self.replacements if replaced else self.wrappers
+            if all(one is not self.current for one in former):
+                former.append(self.current)
+        for former in (self.wrappers, self.replacements):
+            former[:] = _held_elsewhere(former)
 
     def _repoint(self) -> None:
         for owner, name in self.aliases:
             value = read(owner, name)
             if value is not self.current and self.knows(value):
                 write(owner, name, self.current)
+
+
+def _held_elsewhere(values: list[Any]) -> list[Any]:
+    """Leave out what only this list holds: nobody can come with it any more."""
+    alone = [object()]
+    (least,) = (sys.getrefcount(value) for value in alone)
+    return [value for value in values if sys.getrefcount(value) > least]
 
 
 class Sites:

@@ -13,7 +13,7 @@ from patchkit.changes.objects.substitutes import (
     refuse_member,
     substitute,
 )
-from patchkit.changes.resolve import MISSING, Location, locate_free
+from patchkit.changes.resolve import MISSING, Location, locate_free, stored
 from patchkit.errors import TargetError
 from patchkit.target import Item
 
@@ -32,7 +32,7 @@ def prepare(change: Add, context: Context) -> PreparedLayers:
     """
     assert context.module is not None
     words = f"Add({change.target!r})"
-    location = locate_free(context.module, change.place.qualname)
+    location = _past_metaclass(locate_free(context.module, change.place.qualname))
     new = body_object(context, change.by)
     if op := torch_ops.op_at(location, context.sites):
         return _kernel(words, op, new, context)
@@ -41,6 +41,18 @@ def prepare(change: Add, context: Context) -> PreparedLayers:
     _refuse_no_mapping(words, location)
     refuse_fixed(location, words)
     return _layer(location, substitute(location, new), context)
+
+
+def _past_metaclass(location: Location) -> Location:
+    """What only the metaclass has (`type.__call__`, `ABCMeta.register`), the class may get."""
+    owner, name = location.owner, location.name
+    if not isinstance(owner, type) or isinstance(name, Item):
+        return location
+    found = stored(type(owner), name)[0]
+    takes_it = hasattr(type(found), "__set__")  # instead of the class
+    if found is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
+        return location
+    return Location(owner, name, MISSING, own=False)
 
 
 def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> PreparedLayers:

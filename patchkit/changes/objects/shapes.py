@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
+class _NOBODY:
+    """Stands for a first argument that was not given."""
+
+
 def around_function(function: Callable[..., Any], by: By) -> FunctionType:
     """Return a function that calls `by(function, None, args, kwargs)`."""
 
@@ -32,7 +36,8 @@ def around_method(function: Any, by: By) -> FunctionType:
     """
     Return a function that calls `by(bound, instance, args, kwargs)`.
 
-    The first argument, the instance or the class, is bound and handed over apart.
+    The first argument, the instance or the class, is bound and handed over apart. What is called
+    through its class like a plain function, with no first argument or with None, gets no instance.
 
     Args:
         function: a function, or another descriptor that binds to something to call.
@@ -42,7 +47,9 @@ def around_method(function: Any, by: By) -> FunctionType:
     # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
     bind = function.__get__
 
-    def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def plain(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
+        if self is None or self is _NOBODY:
+            return by(function, None, args if self is _NOBODY else (None, *args), kwargs)
         return by(bind(self), self, args, kwargs)
 
     return _in_shape(function, plain)

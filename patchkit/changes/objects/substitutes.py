@@ -94,19 +94,28 @@ def _item_fault(location: Location) -> str:
 def _fault(location: Location) -> str:
     owner = location.owner
     if isinstance(owner, type):
-        flags = owner.__flags__
-        if flags & _HEAP and not flags & _IMMUTABLE:
-            return ""
-        return (
-            f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "
-            "callers use for it"
-        )
+        return _class_fault(owner, location)
     if isinstance(owner, ModuleType) or location.own:
         return ""
     if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):
         return (
             f"found {location.value!r} of {type(owner)!r}, which an instance cannot have for "
             "itself; name the class"
+        )
+    return ""
+
+
+def _class_fault(owner: type, location: Location) -> str:
+    flags = owner.__flags__
+    if not flags & _HEAP or flags & _IMMUTABLE:
+        return (
+            f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "
+            "callers use for it"
+        )
+    if location.name == "__new__" and location.value is object.__new__:
+        return (
+            f"found no __new__ of {owner.__qualname__}; once it has had one, Python lets nobody "
+            "call it with arguments, also after undo. Change its __init__, or Replace the class"
         )
     return ""
 

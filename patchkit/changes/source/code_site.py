@@ -18,6 +18,7 @@ from patchkit.changes.source.source_text import Source
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import FunctionType
 
     from patchkit.changes.source.function_text import FunctionText
@@ -72,6 +73,7 @@ class CodeSite:
 
     def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
         self.function = function
+        self._caches: dict[int, Any] = {}
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []
@@ -79,6 +81,10 @@ class CodeSite:
         self._built = Built()
         self._original: dict[str, Any] = {"__code__": function.__code__}
         self._known: dict[str, list[Any]] = {"__code__": []}
+
+    def forget_in(self, caches: Iterable[Any]) -> None:
+        """Have caches of the function's answers cleared whenever its code becomes another."""
+        self._caches.update((id(cache), cache) for cache in caches)
 
     def prepare(self, edit: CodeEdit) -> Built:
         """
@@ -194,6 +200,8 @@ class CodeSite:
             value = built.values.get(name, original)
             if getattr(self.function, name) is not value:
                 setattr(self.function, name, value)
+        for cache in self._caches.values():
+            cache.cache_clear()
 
 
 class CodeSites:

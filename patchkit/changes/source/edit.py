@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
-from patchkit.changes.source.functions import function_at
+from patchkit.changes.source.functions import caches_at, function_at
 from patchkit.changes.source.rewriting import Wanted
 from patchkit.errors import TargetError
 
@@ -58,6 +58,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
         function = function_at(context.module, change.place.qualname, context.sites)
         sites = context.sites.extra(CodeSites, CodeSites)  # noqa: S610 - no database here
         code = sites.at(function)
+        code.forget_in(caches_at(context.module, change.place.qualname, context.sites))
     except TargetError as error:
         raise TargetError(f"{words}: {error}") from error
     edit = CodeEdit(words, Wanted(change.old, change.new, change.count), context.rank)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""
+_CACHED: Any = type(functools.lru_cache(int))
 
 
 def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType:
@@ -28,25 +29,37 @@ def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType
 
     """
     locate(module, qualname)  # tells in full where nothing is
-    value: Any = module
-    for step in steps_of(qualname):
-        value = _step(value, step, sites)
-    function = innermost(value)
+    function = innermost(_value_at(module, qualname, sites))
     if not isinstance(function, FunctionType):
         raise TargetError(f"found {function!r}, expected a function or method written in Python")
     return function
 
 
+def caches_at(module: ModuleType, qualname: str, sites: Sites) -> list[Any]:
+    """Find the caches that keep a function's answers: around it, and under names of its module."""
+    *around, function = _layers(_value_at(module, qualname, sites))
+    named = [one for one in list(function.__globals__.values()) if type(one) is _CACHED]
+    around += [one for one in named if innermost(one) is function]
+    return [one for one in around if callable(getattr(one, "cache_clear", None))]
+
+
+def _value_at(module: ModuleType, qualname: str, sites: Sites) -> Any:
+    value: Any = module
+    for step in steps_of(qualname):
+        value = _step(value, step, sites)
+    return value
+
+
 def innermost(value: Any) -> Any:
     """Follow descriptors, partial and cached functions and decorators to what they are around."""
-    seen: set[int] = set()
-    while id(value) not in seen:
-        seen.add(id(value))
-        inner = _inside(value)
-        if inner is None:
-            break
-        value = inner
-    return value
+    return _layers(value)[-1]
+
+
+def _layers(value: Any) -> list[Any]:
+    found = [value]
+    while (inner := _inside(found[-1])) is not None and all(inner is not one for one in found):
+        found.append(inner)
+    return found
 
 
 def _inside(value: Any) -> Any:

@@ -137,6 +137,33 @@ def test_what_every_object_has_may_be_added(bench: Bench) -> None:
     assert "__repr__" not in vars(bench.upstream.Thing)
 
 
+@pytest.mark.parametrize("name", ["__call__", "register", "mro"])
+def test_what_only_the_metaclass_has_may_be_added(name: str) -> None:
+    """`Thing()` is the metaclass's; an instance has no such thing, and the class may get one."""
+    bench = Bench("import abc\nclass Thing(abc.ABC): ...", "def function(self): return 'new'")
+    undo = bench.apply(Add(f"upstream:Thing.{name}", by="function"))
+    assert getattr(bench.upstream.Thing(), name)() == "new"
+    with pytest.raises(TargetError, match="another patch"):
+        bench.apply(Add(f"upstream:Thing.{name}", by="function"))
+    undo()
+    assert name not in vars(bench.upstream.Thing)
+    assert callable(getattr(bench.upstream.Thing, name))
+
+
+def test_a_property_of_the_metaclass_is_refused() -> None:
+    """It would take what is put on the class."""
+    source = """
+class Meta(type):
+    @property
+    def limit(cls): return 1
+    @limit.setter
+    def limit(cls, value): raise AssertionError
+class Thing(metaclass=Meta): ...
+"""
+    with pytest.raises(TargetError, match="upstream has it: found 1"):
+        Bench(source, "value = 2").apply(Add("upstream:Thing.limit", by="value"))
+
+
 def test_another_patch_has_added_it(bench: Bench) -> None:
     """Two patches that add the same are refused, and the message does not blame upstream alone."""
     undo = add(bench, "fresh")

@@ -121,6 +121,34 @@ def test_a_class_must_derive_from_the_original(bench: Bench) -> None:
     assert bench.upstream.Thing is bench.body.Stranger
 
 
+def test_derivation_is_not_asked_of_the_class() -> None:
+    """A Protocol, a class that forbids the question, and one that answers it wrongly."""
+    source = """
+import typing
+class Shape(typing.Protocol):
+    size: int
+    def area(self): ...
+class Meta(type):
+    def __subclasscheck__(cls, other): raise TypeError('not to be asked')
+class Closed(metaclass=Meta): ...
+class Liar:
+    @classmethod
+    def __subclasshook__(cls, other): return True
+"""
+    bench = Bench(source, "class New: ...")
+    for name in ("Shape", "Closed", "Liar"):
+        original = getattr(bench.upstream, name)
+        with pytest.raises(
+            TargetError, match=rf"expected a class that derives from upstream\.{name}"
+        ):
+            bench.apply(Replace(f"upstream:{name}", by="New"))
+        bench.body.Derived = type(original)("Derived", (original,), {})
+        undo = bench.apply(Replace(f"upstream:{name}", by="Derived"))
+        assert getattr(bench.upstream, name) is bench.body.Derived
+        undo()
+        assert getattr(bench.upstream, name) is original
+
+
 def test_a_function_is_not_replaced_by_what_cannot_be_called(bench: Bench) -> None:
     """A constant in place of a function is refused, and allowed when asked for."""
     with pytest.raises(TargetError, match="expected something to call"):

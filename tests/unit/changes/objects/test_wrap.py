@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changes.kinds import WATCHED, Bench
-from patchkit import Wrap
+from patchkit import Add, Replace, Wrap
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -305,3 +305,41 @@ def test_abstract_stays_abstract() -> None:
     )
     wrap(bench, "Abstract.method")
     assert vars(bench.upstream.Abstract)["method"].__isabstractmethod__
+
+
+def test_a_function_that_is_called_through_its_class() -> None:
+    """A class may be a mere namespace: what has no instance is called as it was given."""
+    source = """
+class Ops:
+    def add(a, b): return (a, b)
+    def none(): return 'none'
+    async def later(a=0): return a
+"""
+    bench = Bench(source)
+    for name in ("add", "none", "later"):
+        bench.apply(Wrap(f"upstream:Ops.{name}", by="by"))
+    ops = bench.upstream.Ops
+    assert (ops.add(a=1, b=2), ops.add(None, 2), ops.none()) == ((1, 2), (None, 2), "none")
+    assert bench.body.calls == [(None, (), {"a": 1, "b": 2}), (None, (None, 2), {}), (None, (), {})]
+    for call, result in ((ops.later(), 0), (ops.later(None), None)):
+        with pytest.raises(StopIteration) as caught:
+            call.send(None)
+        assert caught.value.value is result
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'"):
+        ops.add(None)
+
+
+@pytest.mark.parametrize("kind", [Wrap, Replace, Add])
+def test_construction_that_undo_could_not_give_back_is_refused(kind: Any) -> None:
+    """Python calls a class that has had a `__new__` without arguments for ever."""
+    bench = Bench(
+        "class Thing:\n    def __init__(self, x): self.x = x\nclass Own(dict): ...",
+        WATCHED + "def new(cls, *args, **kwargs): return dict.__new__(cls)",
+    )
+    by = "by" if kind is Wrap else "new"
+    with pytest.raises(TargetError, match=r"found no __new__ of Thing; .* Change its __init__"):
+        bench.apply(kind("upstream:Thing.__new__", by=by))
+    assert bench.upstream.Thing(1).x == 1
+    if kind is not Add:
+        bench.apply(kind("upstream:Own.__new__", by=by))()
+    assert bench.upstream.Own(a=1) == {"a": 1}

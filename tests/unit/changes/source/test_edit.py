@@ -4,6 +4,7 @@ import bdb
 import copy
 import inspect
 import linecache
+import operator
 import pickle
 import sys
 import traceback
@@ -186,3 +187,53 @@ def test_what_cannot_be_is_refused(desk: Desk, old: str, new: str, count: int, w
         desk.edit("Thing.method", old, new, count)
     assert str(caught.value).startswith("Edit('upstream:Thing.method'): ")
     assert desk.upstream.Thing.method.__code__ is before
+
+
+CACHED = """
+import functools
+@functools.lru_cache
+def cached(x): return ('old', x)
+class Thing:
+    @staticmethod
+    @functools.cache
+    def size(x): return ('old', x)
+def plain(x): return ('old', x)
+once = functools.lru_cache(maxsize=None)(plain)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "call"), [("cached", "cached"), ("Thing.size", "Thing.size"), ("plain", "once")]
+)
+def test_no_answer_outlives_the_code_that_gave_it(target: str, call: str) -> None:
+    """A cache around the function, or under another name of its module, forgets what it knows."""
+    desk = Desk(CACHED)
+    ask = operator.attrgetter(call)(desk.upstream)
+    assert ask(1) == ("old", 1)
+    first = desk.edit(target, "'old'", "'new'")
+    assert ask(1) == ("new", 1)
+    second = desk.edit(target, ", x)", ", -x)")
+    assert ask(1) == ("new", -1)
+    first.undo()
+    assert ask(1) == ("old", -1)
+    second.undo()
+    assert ask(1) == ("old", 1)
+
+
+@pytest.mark.parametrize("new", ["x + 1", "  x + 1\n"])
+def test_an_edit_that_changes_nothing_is_refused(new: str) -> None:
+    """It would be told as applied and do nothing."""
+    desk = Desk("def f(x): return x + 1")
+    with pytest.raises(TargetError, match="the same as old, expected another text"):
+        desk.edit("f", "x + 1", new)
+
+
+def test_a_later_edit_sees_the_text_that_the_earlier_left() -> None:
+    """The same `old` twice is refused, as it is gone by then; what the first put in is found."""
+    desk = Desk("def f(x): return x + 1")
+    desk.edit("f", "x + 1", "x + 2")
+    with pytest.raises(TargetError, match="not found, expected once"):
+        desk.edit("f", "x + 1", "x + 3")
+    assert desk.upstream.f(0) == 2
+    desk.edit("f", "x + 2", "x + 3")
+    assert desk.upstream.f(0) == 3
