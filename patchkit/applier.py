@@ -169,9 +169,10 @@ class Applier:
             ApplyError: yes, and the patch is required.
 
         """
-        for state in list(self._plan.states.values()):
-            if state.status == APPLIED:
-                self._inspect(state)
+        with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
+            for state in reversed(list(self._plan.states.values())):
+                if state.status == APPLIED:
+                    stack.callback(self._inspect, state)
 
     def after_fork(self) -> None:
         """Forget other threads, which are gone, and what they had half done."""

@@ -51,7 +51,7 @@ def watch_children(session: Session) -> None:
         return data
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        return _begin(session, process) or wrapped(*args, **kwargs)
+        return _begin(session, process) or session.exit_code(wrapped(*args, **kwargs))
 
     hooks = (_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare), (_ASK_HELPER, _ask)
     for target, by in hooks:

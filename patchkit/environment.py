@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ VARIABLES = (
     "PATCHKIT_ON_FAILURE",
     "PATCHKIT_ON_DRIFT",
     "PATCHKIT_LOCK",
+    "PATCHKIT_VERIFY",
     "PATCHKIT_JOURNAL",
     "PATCHKIT_LOG",
     "PATCHKIT_DEVICE_BACKEND",
@@ -44,6 +46,7 @@ class Settings:
         on_failure: `stop` or `warn`.
         on_drift: `warn`, `stop` or `skip`.
         lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
+        verify: seconds between two looks at what is applied; 0 for none.
         versions: distribution name as written -> version text, of `PATCHKIT_VERSIONS`.
         vllm_version: `VLLM_VERSION`, or None.
         journal: directory of `PATCHKIT_JOURNAL`, or None.
@@ -59,6 +62,7 @@ class Settings:
     on_failure: str = "stop"
     on_drift: str = "warn"
     lock: str | None = None
+    verify: float = 30.0
     versions: tuple[tuple[str, str], ...] = ()
     vllm_version: str | None = None
     journal: str | None = None
@@ -84,6 +88,7 @@ class Settings:
             on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
             on_drift=_choice(env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"),
             lock=env.get("PATCHKIT_LOCK") or None,
+            verify=_seconds(env, "PATCHKIT_VERIFY", 30.0),
             versions=_pairs(env, "PATCHKIT_VERSIONS"),
             vllm_version=env.get("VLLM_VERSION") or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,
@@ -101,6 +106,13 @@ def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default
         expected = ", ".join(repr(word) for word in allowed if word)
         raise SettingsError(f"{name}: found {env[name]!r}, expected one of {expected}")
     return value
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name, "").strip()
+    if not re.fullmatch(r"(\d{1,7}(\.\d*)?|\.\d+)?", text):
+        raise SettingsError(f"{name}: found {env[name]!r}, expected seconds, 0 for never")
+    return float(text) if text else default
 
 
 def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from patchkit.ending import EXIT_CODE, Ending
 from patchkit.errors import ApplyError
 from patchkit.log import say
 from patchkit.plan import APPLIED, ARMED, FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from patchkit.declaration import Role
     from patchkit.environment import Settings
@@ -25,13 +26,22 @@ class Ledger:
         states: by name of the patch.
         settings: `on_failure` and how much to say.
         journal: told of every change of status.
+        roles: those that the process has entered, as they are now.
 
     """
 
-    def __init__(self, states: dict[str, State], settings: Settings, journal: Journal) -> None:
+    def __init__(
+        self,
+        states: dict[str, State],
+        settings: Settings,
+        journal: Journal,
+        roles: Collection[Role] = (),
+    ) -> None:
         self.states = states
         self.journal = journal
+        self.ending = Ending(self.reason_to_end)
         self._settings = settings
+        self._roles = roles
 
     def set(self, state: State, status: str, reason: str = "", **facts: Any) -> None:
         """Give a row another status, and tell."""
@@ -78,6 +88,10 @@ class Ledger:
             raise error
         state.error = error
         self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
+        if self.ending.is_ours and self._ends_badly(state):
+            self.ending.prepare()
+            text = f"if the program goes on all the same, it ends with exit code {EXIT_CODE}"
+            self.say("error", f"{_failure(state)}; {text}")
         self.stop_if_failed([state])
         self.say("warning", f"patch {state.row.name} failed: {state.reason}")
 
@@ -99,14 +113,26 @@ class Ledger:
             if here and state.status == FAILED and self._must_stop(state):
                 raise ApplyError(_stop_text(state), state.row.name) from state.error
 
+    def reason_to_end(self) -> str | None:
+        """Say which required patch of a role that was entered has failed; None where none has."""
+        bad = (one for one in self.states.values() if one.status == FAILED)
+        return next((_failure(state) for state in bad if self._ends_badly(state)), None)
+
+    def _ends_badly(self, state: State) -> bool:
+        """Whether a failure counts whoever swallows it; what a block holds is told to the block."""
+        return self._must_stop(state) and not state.forced and state.is_for(self._roles)
+
     def _must_stop(self, state: State) -> bool:
         return state.row.patch.required and self._settings.on_failure == "stop"
 
 
+def _failure(state: State) -> str:
+    return f"required patch {state.row.name} ({state.row.body}) failed: {state.reason}"
+
+
 def _stop_text(state: State) -> str:
-    name = state.row.name
     return (
-        f"required patch {name} ({state.row.body}) failed: {state.reason}. The process stops, as "
-        "it would run half patched. PATCHKIT_ON_FAILURE=warn lets it go on; "
-        f"PATCHKIT_DISABLE={name} leaves the patch out."
+        f"{_failure(state).removesuffix('.')}. The process stops, as it would run half patched. "
+        "PATCHKIT_ON_FAILURE=warn lets it go on; "
+        f"PATCHKIT_DISABLE={state.row.name} leaves the patch out."
     )

@@ -77,6 +77,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
         stop_watching_bodies()
         watch_entries(session)
         watch_children(session)
+        session.take_charge()
         session.arm(initial_roles(os.environ) if roles is None else roles)
     return session
 
@@ -139,7 +140,9 @@ def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
             _here.borrowers += 1
         hears, _here.hears_of_forks = _here.hears_of_forks, True
     if not hears:
-        os.register_at_fork(after_in_child=_after_fork)
+        os.register_at_fork(
+            before=_before_fork, after_in_parent=_after_fork_here, after_in_child=_after_fork
+        )
     return session, is_first
 
 
@@ -164,7 +167,18 @@ def arrive_in_actor(role: str) -> None:
             session.enter(Role(role))
 
 
+def _before_fork() -> None:
+    if _here.session is not None:
+        _here.session.verifier.before_fork()
+
+
+def _after_fork_here() -> None:
+    if _here.session is not None:
+        _here.session.verifier.after_fork(in_child=False)
+
+
 def _after_fork() -> None:
     _here.guard, _here.turn = threading.Lock(), threading.RLock()
     if _here.session is not None:
         _here.session.after_fork()
+        _here.session.verifier.after_fork(in_child=True)

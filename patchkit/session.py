@@ -21,7 +21,7 @@ from patchkit.changes.context import Context
 from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.resolve import locate
 from patchkit.declaration import Role
-from patchkit.errors import AgreementError, TargetError, UndoError, UnknownPatchError
+from patchkit.errors import AgreementError, PatchkitError, TargetError, UndoError, UnknownPatchError
 from patchkit.finder import Finder, is_half_imported
 from patchkit.hold import Holds
 from patchkit.journal import process_facts
@@ -30,6 +30,7 @@ from patchkit.main_copy import MainCopies, unreachable
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
+from patchkit.verifier import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -67,13 +68,14 @@ class Session:
         self._entering: set[tuple[Role, int]] = set()
         self._entered: set[Role] = set()
         self._plan = Plan(registry)
-        self._ledger = Ledger(self._plan.states, selection.settings, journal)
+        self._ledger = Ledger(self._plan.states, selection.settings, journal, self.roles)
         self._applier = Applier(self._plan, selection, self._ledger, self._is_whole)
         self._finder = Finder(self, self.provide)
         self._mains = MainCopies()
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
+        self.verifier = Verifier(self._look, 0)
         self._unmet: dict[str, str] | None = None
         self._holds = Holds(
             selection, self._applier, self._ledger, self.roles, apply_late=self._apply_late
@@ -124,6 +126,8 @@ class Session:
     def stand_down(self) -> None:
         """Watch imports no more; what is applied stays."""
         self._finder.uninstall()
+        self._ledger.ending.is_ours = False
+        self.verifier.stop()
 
     def when_imported(self, name: str, hook: Hook) -> None:
         """Call `hook(module)` after each execution of a module; say so before `arm`."""
@@ -279,6 +283,29 @@ class Session:
         self._applier.inspect()
         self._apply_late(self._plan.groups())
         self._tell_unmet()
+
+    def take_charge(self) -> None:
+        """See to the process: look again at what is applied, and to the exit code."""
+        self._ledger.ending.is_ours = True
+        self.verifier = Verifier(self._look, self.settings.verify)
+
+    def exit_code(self, code: Any) -> Any:
+        """Return the exit code of a child that would end with this one."""
+        return self._ledger.ending.code(code)
+
+    def _begin_to_look(self) -> None:
+        if self.roles and any(state.status == APPLIED for state in self.states.values()):
+            self.verifier.start()
+
+    def _look(self) -> None:
+        """Look again; what is found is told, and stops whoever enters a role next."""
+        try:
+            self.look_again()
+        except PatchkitError:
+            pass  # the ledger has told
+        except Exception as error:  # noqa: BLE001 - an attribute of upstream's, read by nobody else
+            self._ledger.say("warning", f"cannot look at what is applied: {error!r}")
+        self.journal.verified()
 
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
@@ -463,6 +490,7 @@ class Session:
         if due:
             self._ledger.stop_if_failed(self.states[group.row.name] for group in due)
             self._applier.apply(due, modules, scope, from_body=from_body)
+            self._begin_to_look()
             if self._unmet is None:
                 self._tell_unmet()  # the versions are known now
 

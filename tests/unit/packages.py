@@ -112,10 +112,10 @@ class World:
             check=False,
         )
 
-    def answer(self, code: str, **environ: str) -> Any:
+    def answer(self, code: str, *, ends: int = 0, **environ: str) -> Any:
         """Run code that prints one line of JSON last, and return what it says."""
         done = self.run("-c", dedent(code), **environ)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == ends, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
     def script(self, code: str, **environ: str) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from packages import World, row
 
 from patchkit import Role
+from patchkit.ending import EXIT_CODE
 from patchkit.errors import ApplyError
 from patchkit.plan import APPLIED, SKIPPED
 
@@ -253,7 +254,7 @@ gate.go.set()
 first.join(10), second.join(10)
 print(json.dumps([*seen, up.mod.function()]))
 """
-    assert world.answer(ARM + code) == ["stopped", "stopped", "old"]
+    assert world.answer(ARM + code, ends=EXIT_CODE) == ["stopped", "stopped", "old"]
 
 
 # -- fork ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 
 from patchkit import Role
+from patchkit.ending import EXIT_CODE
 from patchkit.errors import ApplyError, OverwrittenError
 from patchkit.plan import APPLIED, FAILED
 
@@ -238,6 +239,6 @@ try:
 except Exception as error:
     print(json.dumps([type(error).__name__, str(error)]))
 """
-    name, text = world.answer(code)
+    name, text = world.answer(code, ends=EXIT_CODE)  # the test swallows it
     assert name == "ApplyError"
     assert "up.mod:function was overwritten by" in text

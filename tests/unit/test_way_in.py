@@ -223,7 +223,8 @@ EngineArgs().create_engine_config()
     assert done.stdout.splitlines()[0] == "started"
     assert "engine" not in done.stdout
     assert "ApplyError: required patch p" in done.stderr.splitlines()[-1]
-    warned = done.stderr.startswith(f"{NOT_PATCHED}required patch p")
+    lines = done.stderr.splitlines()
+    warned = any(line.startswith(f"{NOT_PATCHED}required patch p") for line in lines)
     assert warned is (target == "os:gone")
 
 
