@@ -104,11 +104,6 @@ class Answer:
 
     def _compare_present(self) -> None:
         static = self.static
-        if static.kind is Kind.ASSIGNMENT and len(static.variants) == 1:
-            self.undecided.append("value")
-            if self.truth["made_at"] == [static.module, static.qualname]:
-                self.wrong.append("kind")  # a `def` or `class` of that name has made it
-            return
         if not static.is_sure:
             self.undecided.append("kind")
             return
@@ -134,7 +129,7 @@ class Answer:
                 self.places = [[".", _spelled(one.dotted)] for one in static.variants]
         elif static.kind is Kind.MODULE:
             self.places = [[static.module, ""]]
-        else:
+        elif self.truth["made_at"] not in [[one.module, one.qualname] for one in static.variants]:
             self.places = [[one.module, one.qualname] for one in static.variants]
 
     def _signature(self) -> None:

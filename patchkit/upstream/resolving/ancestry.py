@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import made_classes
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
@@ -73,8 +72,6 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     base = next(iter(found.values()))
     if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
-    if (made := made_classes.made_class(lookup, base)) is not None:
-        return made
     return undecidable(f"the base {text}, which cannot be resolved,")
 
 

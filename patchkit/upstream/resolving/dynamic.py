@@ -1,19 +1,20 @@
 """
-Names that no statement binds: a module's `__getattr__`, and namespaces that are built by code.
+Names that no statement binds: lazy modules, and namespaces that are built by code.
 
-A `__getattr__` is followed for the one name that is asked for, with what can be told: tables that
-are spelled out, comparisons with the name. Where that does not settle it, nothing is said.
+Of a `__getattr__` only tests of the name against what is spelled out are followed; what it hands on
+is not told.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.bindings import Form
+from patchkit.upstream.resolving.at_import import expressions, statements
+from patchkit.upstream.resolving.bindings import UNBOUND, Flow
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.literals import NotLiteralError
+from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
@@ -22,35 +23,41 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup, Values
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
+_WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
+_READERS = frozenset(
+    {
+        *("dict", "eval", "filter", "getattr", "get_type_hints", "getmembers", "getmodule"),
+        *("hasattr", "id", "isinstance", "len", "list", "map", "print", "repr", "set", "sorted"),
+        *("str", "tuple", "type", "vars"),
+    }
+)
+"""Functions that do nothing to a namespace that they are given."""
+_SIGNS = (b"globals(", b"vars(", b"locals(", b"sys.modules", b"exec(", b"setattr(", b"__dict__")
+
 
 def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values | None:
     """Ask a module's `__getattr__`; None where it has none."""
-    cases = [case for case in lookup.cases(tree, "__getattr__") if case.binding]
-    if not cases:
+    bindings = [one.binding for one in lookup.cases(tree, "__getattr__") if one.binding]
+    if not bindings:
         return None
-    found: list[Value] = []
-    for case in cases:
-        assert case.binding is not None
-        node = case.binding.node
-        if case.binding.form is not Form.FUNCTION or not isinstance(node, ast.FunctionDef):
-            return (undecidable(f"{tree.name} builds names lazily, by a __getattr__ of another"),)
-        found += _Run(lookup, tree, node, name).values()
-    return tuple(found)
+    node = bindings[0].node
+    if len(bindings) == 1 and isinstance(node, ast.FunctionDef) and node.args.args:
+        return _of_function(lookup, tree, node, name)
+    call = node.value if len(bindings) == 1 and isinstance(node, ast.Assign) else None
+    if isinstance(call, ast.Call) and _is_handed(lookup, tree, call, name):
+        return _typed(lookup, tree, name) or (_lazy(tree, name, node),)
+    return (undecidable(f"{tree.name} builds names lazily, by a __getattr__ of another"),)
 
 
 def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values | None:
     """Tell what a module that puts something else in its place has; None where it does not."""
-    call = tree.noted("replaced", lambda: _replacement(tree.body, tree))
-    if call is None:
+    if not tree.noted("replaced", lambda: any(map(_replaces, statements(tree.body)))):
         return None
-    for argument in getattr(call, "args", ()):
-        table = _table(lookup, tree, argument)
-        for module, names in (table or {}).items():
-            if isinstance(names, (list, tuple)) and name in names:
-                return lookup.attribute(f"{tree.name}.{module}", name)
-            if module == name:
-                return (lookup.module(f"{tree.name}.{module}"),)
-    return (undecidable(f"{tree.name} puts something else in its place in sys.modules"),)
+    if f"{tree.name}.{name}" in lookup.modules:
+        return (lookup.module(f"{tree.name}.{name}"),)
+    reason = f"{tree.name} puts something else in its place in sys.modules"
+    typed = _typed(lookup, tree, name) if tree.noted("or typed", lambda: _is_or(tree)) else ()
+    return tuple(one.unsure(reason) for one in typed) or (undecidable(reason),)
 
 
 def open_namespace(tree: ModuleTree) -> str:
@@ -59,387 +66,247 @@ def open_namespace(tree: ModuleTree) -> str:
     return text
 
 
-def _replacement(body: Sequence[ast.stmt], tree: ModuleTree) -> ast.expr | None:
-    if b"sys.modules[" not in tree.source:
-        return None
-    for one in _at_import(body):
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Subscript):
-            target = one.targets[0]
-            if dotted(target.value) == "sys.modules" and dotted(target.slice) == "__name__":
-                return one.value
-    return None
+# --- lazy names
 
 
-def _table(lookup: Lookup, tree: ModuleTree, argument: ast.expr) -> dict[Any, Any] | None:
-    if not isinstance(argument, ast.Name):
-        return None
-    try:
-        table = lookup.literals.of_name(argument.id, tree)
-    except NotLiteralError:
-        return None
-    return table if isinstance(table, dict) else None
-
-
-def _open(tree: ModuleTree) -> str:
-    for one in _at_import(tree.body):
-        for node in _expressions(one):
-            text = _opens(node)
-            if text:
-                return f"{tree.name} binds names by code at line {one.lineno}: {text}"
-    return ""
-
-
-def _opens(node: ast.AST) -> str:
-    if isinstance(node, ast.Call):
-        name = dotted(node.func)
-        if name in ("exec", "__import__"):
-            return f"{name}(…)"
-        if isinstance(node.func, ast.Attribute) and _is_namespace(node.func.value):
-            return (
-                f"{ast.unparse(node.func)}(…)" if node.func.attr in ("update", "setdefault") else ""
-            )
-        if name == "setattr" and node.args and "sys.modules" in ast.unparse(node.args[0]):
-            return "setattr(sys.modules[…], …)"
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        computed = not isinstance(node.slice, ast.Constant)
-        if computed and _is_namespace(node.value):
-            return f"{ast.unparse(node.value)}[…] = …"
-    return ""
-
-
-def _is_namespace(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func) in ("globals", "vars", "locals")
-
-
-def _at_import(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """List the statements that run when the module is imported."""
-    for one in body:
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        yield one
-        for field in ("body", "orelse", "finalbody"):
-            yield from _at_import(getattr(one, field, ()))
-        for handler in getattr(one, "handlers", ()):
-            yield from _at_import(handler.body)
-
-
-def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, ast.expr):
-            yield from ast.walk(child)
-
-
-class _Unknown:
-    """A value that following the code does not tell."""
-
-
-class _Module(NamedTuple):
-    name: str
-
-
-class _Attribute(NamedTuple):
-    module: str
-    name: str
-
-
-class _Namespace:
-    """What `globals()` returns: it has no name that is looked for here."""
-
-
-_UNKNOWN = _Unknown()
-
-
-class _StopError(Exception):
-    """An expression fails for this name, with an AttributeError or KeyError."""
-
-
-class _Run:
+class _Test(NamedTuple):
     """
-    Follows a module's `__getattr__` for one name.
+    What a condition in a `__getattr__` comes to for one name.
 
     Args:
-        lookup: for tables and for what is imported.
+        truth: None where that cannot be told.
+        known: whether the name is one of those that it is compared with.
+
+    """
+
+    truth: bool | None
+    known: bool = False
+
+
+def _of_function(lookup: Lookup, tree: ModuleTree, node: ast.FunctionDef, name: str) -> Values:
+    where = f"{tree.name}.__getattr__"
+    if placed := _placed(lookup, tree, node, name):
+        return placed
+    ends, through = _Ways(lookup, tree, node.args.args[0].arg, name).ends(node.body)
+    if through or ends - {"absent", "given"} or len(ends) != 1:
+        return (undecidable(f"{where} may give {name}, which cannot be told"),)
+    if ends == {"absent"}:
+        return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
+    return _typed(lookup, tree, name) or (_lazy(tree, name, node),)
+
+
+def _lazy(tree: ModuleTree, name: str, node: ast.stmt) -> Value:
+    reason = f"{tree.name} gives {name} lazily"
+    return Value("present", Kind.ASSIGNMENT, tree.name, name, tree, (node,), reason, sure=False)
+
+
+class _Ways:
+    """
+    Follows a `__getattr__` for one name: on which ways it returns, and what it knew there.
+
+    Args:
+        lookup: for tables.
         tree: the module.
-        function: its `__getattr__`.
+        parameter: what it calls the name.
         name: asked for.
 
     """
 
-    def __init__(
-        self, lookup: Lookup, tree: ModuleTree, function: ast.FunctionDef, name: str
-    ) -> None:
+    def __init__(self, lookup: Lookup, tree: ModuleTree, parameter: str, name: str) -> None:
         self._lookup = lookup
         self._tree = tree
-        self._function = function
+        self._parameter = parameter
         self._name = name
-        self._where = f"{tree.name}.__getattr__"
 
-    def values(self) -> list[Value]:
-        """Tell what it returns or that it raises, on each way that it may go."""
-        if not self._function.args.args:
-            return [undecidable(f"{self._where} is not read")]
-        known: dict[str, Any] = {self._function.args.args[0].arg: self._name}
-        outcomes, through = self._body(self._function.body, known)
-        if through:
-            outcomes.append(
-                Value("present", Kind.CONSTANT, self._tree.name, self._name, self._tree, sure=False)
-            )
-        return outcomes
-
-    def _absent(self) -> Value:
-        return absent(f"{self._tree.name} has no {self._name!r}, and its __getattr__ knows none")
-
-    def _body(self, body: Sequence[ast.stmt], known: dict[str, Any]) -> tuple[list[Value], bool]:
-        """Follow statements; return what came out, and whether they may run through."""
-        outcomes: list[Value] = []
+    def ends(self, body: Sequence[ast.stmt], *, known: bool = False) -> tuple[set[str], bool]:
+        """List how statements end: `given`, `absent` or `open`; may they run through?"""
+        found: set[str] = set()
         for one in body:
-            try:
-                more, through = self._statement(one, known)
-            except _StopError:
-                return [*outcomes, self._absent()], False
-            outcomes += more
-            if not through:
-                return outcomes, False
-        return outcomes, True
+            if isinstance(one, ast.Return):
+                return found | {"given" if known else "open"}, False
+            if isinstance(one, ast.Raise):
+                return found | {_raised(one)}, False
+            if isinstance(one, ast.If):
+                test = self._test(one.test)
+                known = known or test.known
+                ways = [one.body] if test.truth else [one.orelse]
+                ways = [one.body, one.orelse] if test.truth is None else ways
+                after = [self.ends(way, known=known) for way in ways]
+                found = found.union(*(ends for ends, _ in after))
+                if not any(through for _, through in after):
+                    return found, False
+            elif any(isinstance(each, (ast.Return, ast.Raise)) for each in ast.walk(one)):
+                found.add("given" if known else "open")
+        return found, True
 
-    def _statement(self, one: ast.stmt, known: dict[str, Any]) -> tuple[list[Value], bool]:
-        if isinstance(one, ast.Return):
-            return [self._returned(one, known)], False
-        if isinstance(one, ast.Raise):
-            return [self._raised(one)], False
-        if isinstance(one, ast.If):
-            return self._if(one, known)
-        if isinstance(one, (ast.Import, ast.ImportFrom)):
-            self._import(one, known)
-        elif isinstance(one, ast.Assign):
-            self._assign(one, known)
-        elif isinstance(one, (ast.Try, ast.For, ast.While, ast.With, ast.Match)):
-            return [undecidable(f"{self._where} is more than can be followed")], True
-        return [], True
+    def _test(self, node: ast.expr) -> _Test:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self._test(node.operand)
+            return _Test(None if inner.truth is None else not inner.truth, inner.known)
+        if isinstance(node, ast.BoolOp):
+            return self._bool_op(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return self._compare(node, node.ops[0], node.comparators[0])
+        return _Test(None)
 
-    def _raised(self, one: ast.Raise) -> Value:
-        raised = one.exc.func if isinstance(one.exc, ast.Call) else one.exc
-        if raised is not None and dotted(raised) == "AttributeError":
-            return self._absent()
-        return undecidable(f"{self._where} raises {dotted(raised) if raised else 'an error'}")
-
-    def _returned(self, one: ast.Return, known: dict[str, Any]) -> Value:
-        value = self._value(one.value, known) if one.value else None
-        where = f"{self._tree.name}:{self._name}"
-        found: Sequence[Value] = ()
-        if isinstance(value, _Attribute):
-            found = self._lookup.attribute(value.module, value.name)
-        elif isinstance(value, _Module):
-            found = (self._lookup.module(value.name),)
-        if len(found) == 1 and (found[0].state == "present" or found[0].kind is Kind.OUTSIDE):
-            lazy = replace(found[0], state="present") if found[0].kind is Kind.OUTSIDE else found[0]
-            return lazy.via(where)
-        if found and all(each.state == "absent" for each in found):
-            return found[0]
-        reason = f"{self._where} returns {ast.unparse(one.value) if one.value else None}"
-        return Value(
-            "present",
-            Kind.ASSIGNMENT,
-            self._tree.name,
-            self._name,
-            self._tree,
-            (self._function,),
-            reason,
-            sure=False,
-        )
-
-    def _if(self, one: ast.If, known: dict[str, Any]) -> tuple[list[Value], bool]:
-        truth = self._truth(one.test, known)
-        if truth is not None:
-            return self._body(one.body if truth else one.orelse, known)
-        then, through_then = self._body(one.body, dict(known))
-        other, through_other = self._body(one.orelse, dict(known))
-        for key in _assigned_in(one):
-            known[key] = _UNKNOWN
-        return [*then, *other], through_then or through_other
-
-    def _truth(self, test: ast.expr, known: dict[str, Any]) -> bool | None:
-        value = self._value(test, known)
-        if isinstance(value, (_Unknown, _Module, _Attribute, ast.AST)):
-            return None
-        return bool(value)
-
-    def _import(self, one: ast.Import | ast.ImportFrom, known: dict[str, Any]) -> None:
-        for alias in one.names:
-            bound = alias.asname or alias.name.split(".")[0]
-            if isinstance(one, ast.Import):
-                known[bound] = _Module(alias.name if alias.asname else bound)
-                continue
-            module = self._tree.absolute(one.module, one.level)
-            if module is None:
-                known[bound] = _UNKNOWN
-            elif f"{module}.{alias.name}" in self._lookup.modules:
-                known[bound] = _Module(f"{module}.{alias.name}")
-            else:
-                known[bound] = _Attribute(module, alias.name)
-
-    def _assign(self, one: ast.Assign, known: dict[str, Any]) -> None:
-        value = self._value(one.value, known)
-        for target in one.targets:
-            if isinstance(target, ast.Name):
-                known[target.id] = value
-            elif isinstance(target, ast.Tuple):
-                many = value if isinstance(value, (list, tuple)) else [_UNKNOWN] * len(target.elts)
-                if len(many) != len(target.elts):
-                    many = [_UNKNOWN] * len(target.elts)
-                for name, part in zip(target.elts, many, strict=True):
-                    if isinstance(name, ast.Name):
-                        known[name.id] = part
-
-    # --- expressions
-
-    def _value(self, node: ast.expr, known: dict[str, Any]) -> Any:
-        if isinstance(node, ast.Name) and node.id in known:
-            return known[node.id]
-        work = self._WORK.get(type(node))
-        if work is not None:
-            return work(self, node, known)
-        try:
-            return self._lookup.literals.value(node, self._tree)
-        except NotLiteralError:
-            return _UNKNOWN
-
-    def _not(self, node: ast.UnaryOp, known: dict[str, Any]) -> Any:
-        truth = self._truth(node.operand, known) if isinstance(node.op, ast.Not) else None
-        return _UNKNOWN if truth is None else not truth
-
-    def _bool_op(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
+    def _bool_op(self, node: ast.BoolOp) -> _Test:
         ends = isinstance(node.op, ast.Or)
-        truths = [self._truth(one, known) for one in node.values]
-        if ends in truths:
-            return ends
-        return _UNKNOWN if None in truths else not ends
+        parts = [self._test(one) for one in node.values]
+        truths = {one.truth for one in parts}
+        truth = ends if ends in truths else None if None in truths else not ends
+        return _Test(truth, truth is True and any(one.known and one.truth for one in parts))
 
-    def _compare(self, node: ast.Compare, known: dict[str, Any]) -> Any:
-        if len(node.ops) != 1:
-            return _UNKNOWN
-        operator = node.ops[0]
-        left = self._value(node.left, known)
+    def _compare(self, node: ast.Compare, operator: ast.cmpop, other: ast.expr) -> _Test:
+        if dotted(node.left) != self._parameter:
+            return _Test(None)
         if isinstance(operator, (ast.In, ast.NotIn)):
-            inside = self._contains(node.comparators[0], left, known)
-            return _UNKNOWN if inside is None else inside is isinstance(operator, ast.In)
-        right = self._value(node.comparators[0], known)
-        if isinstance(left, _Unknown) or isinstance(right, _Unknown):
-            return _UNKNOWN
-        equal = left is None if right is None else left == right
-        if isinstance(operator, (ast.Eq, ast.Is)):
-            return equal
-        return not equal if isinstance(operator, (ast.NotEq, ast.IsNot)) else _UNKNOWN
+            inside = self._contains(other)
+            truth = None if inside is None else inside is isinstance(operator, ast.In)
+            return _Test(truth, bool(inside))
+        text = self._lookup.literals.text(other, self._tree)
+        if text is None or not isinstance(operator, (ast.Eq, ast.NotEq)):
+            return _Test(None)
+        return _Test((text == self._name) is isinstance(operator, ast.Eq), text == self._name)
 
-    def _contains(self, node: ast.expr, item: Any, known: dict[str, Any]) -> bool | None:
-        table = self._value(node, known)
-        if isinstance(table, _Namespace):
-            return False if item == self._name else None
-        if isinstance(table, (dict, list, tuple, str)) and isinstance(item, str):
-            return item in table
-        if isinstance(node, ast.Name) and node.id not in known:
-            return self._in_global(node.id, item)
-        return None
-
-    def _in_global(self, name: str, item: Any) -> bool | None:
-        cases = self._lookup.cases(self._tree, name)
+    def _contains(self, node: ast.expr) -> bool | None:
+        if isinstance(node, ast.Call) and dotted(node.func) == "globals":
+            return False
+        cases = self._lookup.cases(self._tree, node.id) if isinstance(node, ast.Name) else ()
         if len(cases) == 1 and cases[0].binding is not None:
-            return self._lookup.literals.membership(cases[0].binding, self._tree, item)
-        return None
+            return self._lookup.literals.membership(cases[0].binding, self._tree, self._name)
+        try:
+            return self._name in self._lookup.literals.value(node, self._tree)
+        except (NotLiteralError, TypeError):
+            return None
 
-    def _item(self, node: ast.Subscript, known: dict[str, Any]) -> Any:
-        table, key = self._value(node.value, known), self._value(node.slice, known)
-        if isinstance(table, _Namespace):
-            raise _StopError
-        if isinstance(table, (dict, list, tuple)) and isinstance(key, (str, int)):
-            try:
-                return table[key]  # type: ignore[index]
-            except (LookupError, TypeError) as error:
-                raise _StopError from error
-        return _UNKNOWN
 
-    def _attribute(self, node: ast.Attribute, known: dict[str, Any]) -> Any:
-        base = self._value(node.value, known)
-        if isinstance(base, _Module):
-            return _Attribute(base.name, node.attr)
-        return _UNKNOWN
+def _raised(one: ast.Raise) -> str:
+    raised = one.exc.func if isinstance(one.exc, ast.Call) else one.exc
+    return "absent" if raised is not None and dotted(raised) == "AttributeError" else "open"
 
-    def _joined(self, node: ast.JoinedStr, known: dict[str, Any]) -> Any:
-        parts: list[str] = []
-        for one in node.values:
-            value = self._value(one.value if isinstance(one, ast.FormattedValue) else one, known)
-            if not isinstance(value, str):
-                return _UNKNOWN
-            parts.append(value)
-        return "".join(parts)
 
-    def _add(self, node: ast.BinOp, known: dict[str, Any]) -> Any:
-        left, right = self._value(node.left, known), self._value(node.right, known)
-        if isinstance(left, str) and isinstance(right, str) and isinstance(node.op, ast.Add):
-            return left + right
-        return _UNKNOWN
+def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
+    """Find a lazy name where a table of the module says that it is; () where none does."""
+    for table in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
+        try:
+            spelled = lookup.literals.of_name(table, tree)[name]
+        except (NotLiteralError, LookupError, TypeError):
+            continue
+        for module, attribute in _read(tree, spelled, name):
+            found = lookup.attribute(module, attribute)
+            state = {one.state for one in found}
+            is_there = state == {"present"} or (state == {"absent"} and ":" in str(spelled))
+            if module in lookup.modules and is_there:
+                return tuple(one.via(f"{tree.name}:{name}") for one in found)
+    return ()
 
-    def _call(self, node: ast.Call, known: dict[str, Any]) -> Any:
+
+def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, str]]:
+    """Read `module:name`, `module` and `(package, module)`, absolute or relative."""
+    text = spelled[-1] if isinstance(spelled, (tuple, list)) and spelled else spelled
+    if isinstance(text, str):
+        module, _, attribute = text.partition(":")
+        level = len(module) - len(module.lstrip("."))
+        absolute = tree.absolute(module[level:] or None, level)
+        yield from ((one, attribute or name) for one in (absolute,) if one)
+        yield f"{tree.package}.{module}", attribute or name
+
+
+def _typed(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Find a lazy name where the module says to type checkers that it is; () where it does not."""
+    for one in statements(tree.body):
+        if isinstance(one, ast.If) and dotted(one.test).endswith("TYPE_CHECKING"):
+            cases = Flow(name, tree, lookup).run(one.body) or UNBOUND
+            bindings = [case.binding for case in cases]
+            if len(bindings) == 1 and bindings[0] is not None:
+                found = lookup.bound(bindings[0], Scope(tree))
+                if all(each.state == "present" for each in found):
+                    return found
+    return ()
+
+
+def _is_handed(lookup: Lookup, tree: ModuleTree, call: ast.Call, name: str) -> bool:
+    """Whether a call is given a table that lists a name: `attach(…, {"module": ["name"]})`."""
+    for one in (*call.args, *(keyword.value for keyword in call.keywords)):
+        try:
+            table = lookup.literals.value(one, tree)
+        except NotLiteralError:
+            continue
+        lists = table.values() if isinstance(table, dict) else ()
+        if any(isinstance(each, (list, tuple)) and name in each for each in lists):
+            return True
+    return False
+
+
+def _replaces(statement: ast.stmt) -> bool:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return isinstance(target, ast.Subscript) and _is_own_module(target)
+
+
+def _is_or(tree: ModuleTree) -> bool:
+    """Whether a module replaces itself where type checkers read imports instead."""
+    ifs = (one for one in tree.body if isinstance(one, ast.If))
+    return any(
+        dotted(one.test).endswith("TYPE_CHECKING") and any(map(_replaces, statements(one.orelse)))
+        for one in ifs
+    )
+
+
+# --- open namespaces
+
+
+def _open(tree: ModuleTree) -> str:
+    if not any(sign in tree.source for sign in _SIGNS):
+        return ""
+    at_import = {id(node) for one in statements(tree.body) for node in (one, *expressions(one))}
+    own = tree.name.rpartition(".")[2]
+    for node in ast.walk(tree.tree):
+        if text := _opens(node, own, runs=id(node) in at_import):
+            line = getattr(node, "lineno", 0)
+            return f"{tree.name} binds names by code at line {line}: {text}"
+    return ""
+
+
+def _opens(node: ast.AST, own: str, *, runs: bool) -> str:
+    """Say how an expression may bind names of its module; what a function does counts as well."""
+    if isinstance(node, ast.Call):
         name = dotted(node.func)
-        arguments = [self._value(one, known) for one in node.args]
-        if name == "globals":
-            return _Namespace()
-        if name.split(".")[-1] == "import_module":
-            return self._import_module(arguments)
-        if name == "getattr" and len(arguments) >= 2 and isinstance(arguments[1], str):
-            base = arguments[0]
-            return _Attribute(base.name, arguments[1]) if isinstance(base, _Module) else _UNKNOWN
-        if isinstance(node.func, ast.Attribute) and not node.keywords:
-            return self._method(self._value(node.func.value, known), node.func.attr, arguments)
-        return _UNKNOWN
-
-    def _import_module(self, arguments: list[Any]) -> Any:
-        if not arguments or not isinstance(arguments[0], str):
-            return _UNKNOWN
-        text = arguments[0]
-        level = len(text) - len(text.lstrip("."))
-        module = self._tree.absolute(text[level:] or None, level)
-        return _Module(module) if module else _UNKNOWN
-
-    def _method(self, base: Any, name: str, arguments: list[Any]) -> Any:
-        if isinstance(base, dict) and name == "get" and arguments:
-            default = arguments[1] if len(arguments) > 1 else None
-            return base.get(arguments[0], default) if isinstance(arguments[0], str) else _UNKNOWN
-        plain = all(isinstance(one, (str, int)) for one in arguments)
-        if isinstance(base, str) and plain and name in _TEXT:
-            try:
-                return getattr(base, name)(*arguments)
-            except (TypeError, ValueError):
-                return _UNKNOWN
-        return _UNKNOWN
-
-    _WORK: ClassVar[dict[type, Any]] = {
-        ast.UnaryOp: _not,
-        ast.BoolOp: _bool_op,
-        ast.Compare: _compare,
-        ast.Subscript: _item,
-        ast.Attribute: _attribute,
-        ast.JoinedStr: _joined,
-        ast.BinOp: _add,
-        ast.Call: _call,
-    }
+        given = [*node.args, *(one.value for one in node.keywords)]
+        if name == "setattr" and given and _is_module(given[0], own):
+            return ast.unparse(node)[:60]
+        if name == "exec" and (runs or any(map(_is_namespace, given))):
+            return "exec(…)"
+        if isinstance(node.func, ast.Attribute) and _is_namespace(node.func.value):
+            return f"{ast.unparse(node.func)}(…)" if node.func.attr in _WRITERS else ""
+        if runs and name.split(".")[-1] not in _READERS and any(map(_is_handed_on, given)):
+            return f"{ast.unparse(node.func)[:40]}(…)"
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        if _is_namespace(node.value) and not isinstance(node.slice, ast.Constant):
+            return f"{ast.unparse(node.value)}[…] = …"
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value and runs:
+        return ast.unparse(node) if _is_handed_on(node.value) else ""
+    return ""
 
 
-_TEXT = {
-    *("split", "rsplit", "partition", "rpartition", "startswith", "endswith", "lower", "upper"),
-    *("removeprefix", "removesuffix", "replace", "strip", "lstrip"),
-}
+def _is_namespace(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return _is_own_module(node.value)
+    if not isinstance(node, ast.Call) or dotted(node.func) not in ("globals", "vars", "locals"):
+        return False
+    return all(map(_is_own_module, node.args))
 
 
-def _assigned_in(node: ast.AST) -> set[str]:
-    imported = {
-        alias.asname or alias.name.split(".")[0]
-        for one in ast.walk(node)
-        if isinstance(one, (ast.Import, ast.ImportFrom))
-        for alias in one.names
-    }
-    return imported | {
-        one.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
+def _is_handed_on(node: ast.AST) -> bool:
+    return _is_namespace(node) or _is_own_module(node)
+
+
+def _is_module(node: ast.AST, own: str) -> bool:
+    return _is_own_module(node) or dotted(node) == own
+
+
+def _is_own_module(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and dotted(node.value) in ("sys.modules", "modules")
+        and dotted(node.slice) == "__name__"
+    )

@@ -171,17 +171,6 @@ def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     return replace(value, signature=called, sure=called is not None)
 
 
-def call_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Tell how a class of fields is called; None where that cannot be told."""
-    kind = flavour(lookup, value)
-    if kind not in ("struct", "namedtuple") and (kind != "basemodel" or _is_shaped(lookup, value)):
-        return None
-    if kind == "namedtuple" and not _is_direct(lookup, value):
-        return None
-    called = _signature(lookup, value)
-    return called.bound() if called else None
-
-
 # --- the fields of a class
 
 
@@ -337,23 +326,6 @@ def _listed(lookup: Lookup, entry: Value, name: str) -> Value | None:
 def _is_direct(lookup: Lookup, entry: Value) -> bool:
     order = ancestry.mro(lookup, entry)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
-
-
-def _is_shaped(lookup: Lookup, value: Value) -> bool:
-    """Whether a pydantic model has aliases, takes extra names, or a constructor of its own."""
-    for entry in ancestry.mro(lookup, value):
-        if not entry.classes:
-            continue
-        node = entry.classes[-1]
-        own = inheritance.own_binding(lookup, entry.tree, entry.classes, "__init__")  # type: ignore[arg-type]
-        if own[0].binding is not None:
-            return True
-        for one in node.body:
-            if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
-                text = ast.unparse(one)
-                if "alias" in text or "extra" in text or "Field" in text:
-                    return True
-    return False
 
 
 def _is_known(entry: Value) -> bool:

@@ -17,7 +17,7 @@ from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
-from patchkit.upstream.resolving.later import calls_below, set_later
+from patchkit.upstream.resolving.edits import edits_of
 from patchkit.upstream.resolving.outside import has_member
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.signature import VAR_KEYWORD, VAR_POSITIONAL, Signature
@@ -143,7 +143,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     if not value.classes or not value.sure or metaclass(lookup, value) is not None:
         return None
     if fields.flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
-        return fields.call_signature(lookup, value)
+        return None
     maker, starter = member(lookup, value, "__new__"), member(lookup, value, "__init__")
     if len(maker) != 1 or len(starter) != 1:
         return None
@@ -201,7 +201,6 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     assert entry.tree is not None
     work = made(lookup, entry)
     scope = Scope(entry.tree, entry.classes)
-    later = set_later(lookup, entry, name)
     cases = own_binding(lookup, entry.tree, entry.classes, _written(entry, name))
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
@@ -213,11 +212,9 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     ]
     if field is not None:
         return _as_field(field, rest)
-    if name in work.touched:
-        reason = f"{work.touched[name]} sets {name}"
+    if by := work.touched.get(name) or edits_of(lookup, entry).names.get(name):
+        reason = f"{by} sets {name}"
         return tuple(one.unsure(reason) for one in values) or (undecidable(reason),)
-    if later:
-        return (*later, *(one.unsure("set again below the class") for one in values))
     if not bound:
         generated = fields.generated(lookup, entry, name)
         return (generated,) if generated else None
@@ -374,7 +371,8 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
 def _opened(lookup: Lookup, value: Value) -> str:
     for entry in mro(lookup, value):
         if entry.classes:
-            opened = made(lookup, entry).opened or made(lookup, entry).replaced
+            work = made(lookup, entry)
+            opened = work.opened or work.replaced or edits_of(lookup, entry).opened
             if opened:
                 return opened
             if _dynamic_body(entry):
@@ -383,22 +381,13 @@ def _opened(lookup: Lookup, value: Value) -> str:
 
 
 def _dynamic_body(entry: Value) -> bool:
-    """Whether a class body, or code below the class, sets attributes by computed names."""
+    """Whether a class body sets attributes by computed names."""
     assert entry.tree is not None
-    if any(
+    return any(
         isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
         for one in entry.classes[-1].body
         if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         for node in ast.walk(one)
-    ):
-        return True
-    return any(
-        isinstance(node, ast.Call)
-        and dotted(node.func) == "setattr"
-        and len(node.args) > 1
-        and dotted(node.args[0]) == entry.qualname
-        and not isinstance(node.args[1], ast.Constant)
-        for node in calls_below(entry)
     )
 
 

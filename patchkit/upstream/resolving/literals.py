@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from patchkit.upstream.resolving.bindings import Form
+from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class Literals:
         raise NotLiteralError
 
     def _attribute(self, node: ast.Attribute, tree: ModuleTree) -> Any:
+        if dotted(node) == "__spec__.parent":
+            return tree.package
         for value in self._lookup.evaluate(node, Scope(tree)):
             if value.tree is not None and value.expression is not None and not value.nodes[1:]:
                 return self.value(value.expression, value.tree)

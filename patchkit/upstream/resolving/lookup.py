@@ -89,7 +89,8 @@ class Lookup:
         assert tree is not None
         cases = self.cases(tree, name)
         if all(case.binding is None for case in cases):
-            return False
+            bound_later = name in tree.rebound_in_functions()
+            return None if bound_later or dynamic.open_namespace(tree) else False
         if any(case.binding is None or case.binding.form is Form.OPEN for case in cases):
             return None
         return True
