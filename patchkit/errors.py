@@ -7,6 +7,8 @@ import would swallow it, and the process would go on half patched.
 
 from __future__ import annotations
 
+from patchkit.written import place_of_row
+
 
 class PatchkitError(Exception):
     """The root of them all; also raised by nobody directly."""
@@ -31,13 +33,20 @@ class DeclarationError(PatchkitError):
 
     def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
         where = f"pack {pack}" + (f", patch {patch!r}" if patch else "")
-        super().__init__(f"{where}, {field}: found {found}, expected {expected}")
+        super().__init__(f"{where}, {field}: found {found}, expected {expected}{_at(pack, patch)}")
         self.pack, self.patch, self.field = pack, patch, field
         self.found, self.expected = found, expected
 
     def __reduce__(self) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
         """Survive pickling: an error crosses from a worker to its engine."""
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
+
+
+def _at(pack: str, patch: str | None) -> str:
+    """Say at which line of which file, where that is known."""
+    file, line = place_of_row(pack, patch) or ("", None)
+    place = f"{file}:{line}" if line else file
+    return f" ({place})" if place else ""
 
 
 class CanonicalError(PatchkitError):

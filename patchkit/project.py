@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from patchkit.errors import SettingsError
+from patchkit.near import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,8 @@ def _checked(file: Path, table: object) -> dict[str, Any]:
     known = [one.name for one in fields(Project) if one.name != "file"]
     for key in table:
         if key not in known:
-            _refuse(file, f"found the unknown key {key!r}", f"{_near(key, known)}")
+            hint = near(key, known) or f", expected one of {', '.join(known)}"
+            raise SettingsError(f"{file}, [tool.patchkit] found the unknown key {key!r}{hint}")
     return dict(_values(file, table))
 
 
@@ -132,11 +133,5 @@ def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]
         yield key, tuple(value)
 
 
-def _near(key: str, known: list[str]) -> str:
-    near = get_close_matches(key, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-
-
 def _refuse(file: Path, found: str, expected: str) -> NoReturn:
-    mark = "; " if expected.startswith("did") else ", "
-    raise SettingsError(f"{file}, [tool.patchkit] {found}{mark}{expected}")
+    raise SettingsError(f"{file}, [tool.patchkit] {found}, {expected}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
+from patchkit import declaration
 from patchkit.declaration import Patch, Role
 from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.near import near
 from patchkit.packs import packs_for
 from patchkit.rules import check_pack, check_patch
+from patchkit.written import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from patchkit.environment import Settings
     from patchkit.target import Target
 
+_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
     "worker": frozenset({Role.WORKER}),
@@ -130,7 +135,7 @@ def _import_pack(name: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         found = f"{type(error).__name__}: {error}{_line_of(name, error)}"
-        expected = "a package that can be imported"
+        expected = _meant(error) or "a package that can be imported"
         if isinstance(error, ModuleNotFoundError) and error.name in _and_parents(name):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
@@ -141,6 +146,18 @@ def _and_parents(name: str) -> set[str]:
     return {".".join(parts[: at + 1]) for at in range(len(parts))}
 
 
+def _meant(error: BaseException) -> str:
+    """Say what may stand in the place of a word of a row that patchkit does not know; else ''."""
+    if isinstance(error, AttributeError) and error.obj is Role:
+        return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
+    found = _UNEXPECTED.search(str(error))
+    kind = getattr(declaration, found[1], None) if found else None
+    if found is None or not is_dataclass(kind):
+        return ""
+    names = [one.name for one in fields(kind)]
+    return f"one of {', '.join(names)}{near(found[2], names)}"
+
+
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
     folder, found = f"/{pack.replace('.', '/')}/", ""
@@ -148,7 +165,7 @@ def _line_of(pack: str, error: BaseException) -> str:
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if folder in file:
-            found = f" ({file.rpartition(folder)[2]}, line {trace.tb_lineno})"
+            found = f" ({shown(file)}:{trace.tb_lineno})"
         trace = trace.tb_next
     return found
 

@@ -12,6 +12,7 @@ from patchkit.target import Target
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolver
+from patchkit.written import place_of_row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class PackSource:
     def row_place(self, name: str) -> tuple[str, int | None]:
         """Return the file and line where a row's name is written."""
         if name not in self._places:
-            self._places[name] = (shown(self.file), self._line(name))
+            self._places[name] = place_of_row(self.name, name) or (shown(self.file), None)
         return self._places[name]
 
     def body_file(self, body: str) -> str:
@@ -82,23 +83,3 @@ class PackSource:
     @property
     def _root(self) -> Path:
         return (self._folders[0] if self._folders else self.file).parents[self.name.count(".")]
-
-    def _line(self, name: str) -> int | None:
-        written = re.compile(rf"""["']{re.escape(name)}["']""")
-        lines = (at for at, line in enumerate(self._lines, start=1) if written.search(line))
-        return next(lines, None)
-
-    @functools.cached_property
-    def _lines(self) -> list[str]:
-        try:
-            return self.file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return []
-
-
-def shown(file: Path) -> str:
-    """Write a path as people and GitHub want it: relative to here where it lies below."""
-    try:
-        return file.resolve().relative_to(Path.cwd()).as_posix()
-    except (ValueError, OSError):
-        return str(file)

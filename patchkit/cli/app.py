@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import importlib
-import io
-import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from patchkit import __version__
+from patchkit.cli.streams import Streams
 from patchkit.errors import PatchkitError
+from patchkit.near import near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (
-    *("list", "show", "check", "explain", "lock", "diff", "history", "matrix"),
-    *("new", "run", "status", "doctor", "bootstrap"),
-)
+SECTIONS = {
+    "Write patches": ("new", "list", "show"),
+    "Know whether they hold": ("check", "explain", "diff", "history"),
+    "Keep them reviewed": ("lock", "matrix"),
+    "Run with them": ("run", "status", "doctor", "bootstrap"),
+}
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
+
+COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 WRONG = 2
 _INTERRUPTED = 130
@@ -37,13 +42,35 @@ class _Commands(click.Group):
         command: click.Command = importlib.import_module(f"patchkit.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say which command is like one that there is none of."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {word!r}{near(word, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by what they are for, their first sentences uncut."""
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                commands = ((name, self.get_command(ctx, name)) for name in names)
+                formatter.write_dl([(name, _summary(one)) for name, one in commands if one])
+
+
+def _summary(command: click.Command) -> str:
+    return command.get_short_help_str(limit=1_000)
+
 
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="patchkit", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", prog_name="patchkit", message="%(prog)s %(version)s"
+)
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """
@@ -51,11 +78,11 @@ def group(ctx: click.Context) -> None:
 
     \b
     Examples:
-      patchkit list                      which patches are for the versions here
-      patchkit show NAME                 all about one of them
-      patchkit run -- vllm serve MODEL   run it patched, in every process it starts
-      patchkit status DIR                is it applied in every process?
-      patchkit doctor                    is anything in the way?
+      patchkit list                     which patches are for the versions here
+      patchkit show NAME                all about one of them
+      patchkit run -- vllm serve MODEL  run it patched, in every process it starts
+      patchkit status                   is it applied in every process?
+      patchkit doctor                   is anything in the way?
 
     Exit code: 0 fine, 1 findings, 2 wrong use or broken input.
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
@@ -65,21 +92,23 @@ def group(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error that a user can cause ends as one line on stderr."""
-    _never_choke_on_a_letter()
+    with Streams() as streams:
+        code = _run(argv)
+        streams.flush()
+    if streams.fault:
+        say(f"the output cannot be written: {streams.fault}")
+        return WRONG
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         code = group.main(args=argv, prog_name="patchkit", standalone_mode=False)
     except (PatchkitError, click.ClickException, click.Abort) as error:
         return _told(error)
-    except SystemExit as error:  # so click and rich end where nobody reads any more
+    except SystemExit as error:  # of shell completion
         return 1 if error.code else 0
     return code if isinstance(code, int) else 0
-
-
-def _never_choke_on_a_letter() -> None:
-    """Print what a terminal's encoding lacks as an escape; rows may hold any text."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _told(error: Exception) -> int:
@@ -98,5 +127,6 @@ def _wording(error: click.ClickException) -> str:
 
 
 def say(text: str) -> None:
-    """Talk: one line on stderr."""
-    click.echo("patchkit: " + " ".join(text.split("\n")), err=True)
+    """Talk: one line on stderr; where nobody can hear it the exit code is left."""
+    with suppress(OSError):
+        click.echo("patchkit: " + " ".join(text.split("\n")), err=True)

@@ -15,7 +15,7 @@ from patchkit.cli.options import format_option
 @click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
 def command() -> None:
     """
-    Arm every process of this Python in whose environment PATCHKIT=1 is.
+    Arm every process of this Python that has PATCHKIT=1.
 
     \b
     Examples:

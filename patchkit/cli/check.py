@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import offline_option, patches_option
+from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
 
@@ -24,7 +24,7 @@ _FINDINGS = 1
 
 
 @click.command("check")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @click.option(
     "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
 )
@@ -64,9 +64,9 @@ def command(
 
     \b
     Examples:
-      patchkit check                                   against what is installed
-      patchkit check --releases 'vllm>=0.20,<0.34'     against each of these releases
-      patchkit check --path ../vllm my-patch           against a checkout, one patch
+      patchkit check                                against what is installed
+      patchkit check --releases 'vllm>=0.20,<0.34'  against each of these releases
+      patchkit check --path ../vllm my-patch        against a checkout, one patch
       patchkit check --releases 'vllm==0.33.0' --format github
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

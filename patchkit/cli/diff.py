@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import format_option, offline_option, patches_option
+from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
 
 
 @click.command("diff")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names)
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
 @click.option("--here", is_flag=True, help="To what is installed here, not to a release.")

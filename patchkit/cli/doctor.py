@@ -24,7 +24,7 @@ def command(packs: tuple[str, ...], form: str) -> int:
     \b
     Examples:
       patchkit doctor
-      patchkit run -- patchkit doctor          as a process sees it that `run` has started
+      patchkit run -- patchkit doctor       as a process that `run` starts sees it
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     settings = Settings.read()

@@ -6,7 +6,8 @@ import click
 
 from patchkit.check.codes import CODES
 from patchkit.cli.facts.explain import explain_facts
-from patchkit.cli.options import format_option, near
+from patchkit.cli.options import format_option
+from patchkit.near import near
 
 
 @click.command("explain")
@@ -22,7 +23,7 @@ def command(code: str | None, form: str) -> None:
       patchkit explain PK201      what it means, an example, the fix
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if code is not None and code.upper() not in CODES:
-        hint = near(code.upper(), CODES) or "; 'patchkit explain' lists them"
+        hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"
         raise click.UsageError(f"no finding has the code {code!r}{hint}")
     several = [explain_facts(one) for one in ([code.upper()] if code else CODES)]
     if form == "json":

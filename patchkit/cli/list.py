@@ -25,9 +25,9 @@ def command(
     \b
     Examples:
       patchkit list
-      patchkit list --all --role worker        with the reason why the others are not
-      patchkit list --vllm 0.11.0              as if that vLLM ran here
-      patchkit list --patches mine.patches     with a pack that is not installed
+      patchkit list --all --role worker    with the reason why the others are not
+      patchkit list --vllm 0.11.0          as if that vLLM ran here
+      patchkit list --patches mine.patches  with a pack that is not installed
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows, selection = rows_and_selection(packs, vllm)

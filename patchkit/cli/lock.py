@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import format_option, offline_option, patches_option
+from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _FINDINGS = 1
 
 
 @click.command("lock")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @click.option(
     "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
 )
@@ -45,22 +45,22 @@ def command(
     form: str,
 ) -> int:
     """
-    Record what upstream's targets look like as reviewed, and show what is new of that.
+    Record the targets' sources as reviewed, and show what is new of that.
 
     \b
     Examples:
-      patchkit lock                                    as they are installed here
-      patchkit lock --releases 'vllm>=0.20,<0.34'      in each of these releases
+      patchkit lock                                  as they are installed here
+      patchkit lock --releases 'vllm>=0.20,<0.34'    in each of these releases
       patchkit lock my-patch --releases 'vllm==0.33.0'
-      patchkit lock --releases 'vllm>=0.20' --check    say what is not reviewed yet
+      patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.pack_source import shown  # noqa: PLC0415
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
     from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.written import shown  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel, here).or_of_project()
     rows = look.ours(look.rows_of(packs, names)[0], names)

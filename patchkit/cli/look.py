@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +10,6 @@ import click
 
 from patchkit.check.codes import CODES
 from patchkit.check.opening import archive, installed, on_index, tree
-from patchkit.check.pack_source import shown
 from patchkit.check.packs import read_packs
 from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
@@ -19,10 +17,12 @@ from patchkit.cli.options import choose
 from patchkit.environment import Settings
 from patchkit.errors import SettingsError, UpstreamError
 from patchkit.locks import NAME, Locks
+from patchkit.near import near
 from patchkit.packs import OWN_PACKS
 from patchkit.project import Project
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.versions import Versions
+from patchkit.written import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -218,6 +218,7 @@ def accepted_codes() -> tuple[Collection[str], Collection[str]]:
     project = Project.read()
     for code in (one.partition(" ")[0] for one in (*project.ignore, *project.accept)):
         if code not in CODES:
-            near = " or ".join(get_close_matches(code, CODES))
-            raise SettingsError(f"{project.file}: no finding has the code {code}; near are {near}")
+            raise SettingsError(
+                f"{project.file}: no finding has the code {code}{near(code, CODES)}"
+            )
     return project.ignore, project.accept

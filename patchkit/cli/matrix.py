@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import offline_option, patches_option
+from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.project import Project
 
@@ -13,7 +13,7 @@ _FINDINGS = 1
 
 
 @click.command("matrix")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @click.option(
     "--releases", metavar="SPEC", help="To choose from; else pyproject.toml's first, or vllm."
 )

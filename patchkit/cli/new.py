@@ -65,16 +65,16 @@ def command(
     form: str,
 ) -> None:
     """
-    Start a patch: its row, its body and its test, from what the target is upstream.
+    Start a patch: a row, a body and a test, from what the target is upstream.
 
     Nothing upstream is imported, no file is overwritten, and all is written or nothing.
 
     \b
     Examples:
-      patchkit new my-patch --target vllm.v1.core.sched.scheduler:Scheduler.schedule \\
-          --pack my_pack --role engine-core
-      patchkit new my-patch --target vllm.config:CacheConfig.my_option --kind add-field \\
-          --pack src/my_plugin/platform
+      patchkit new my-patch --pack my_pack --role engine-core \\
+          --target vllm.v1.core.sched.scheduler:Scheduler.schedule
+      patchkit new my-patch --pack src/my_plugin/platform --kind add-field \\
+          --target vllm.config:CacheConfig.my_option
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

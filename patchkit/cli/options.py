@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,8 @@ import click
 from patchkit.cli.facts.module_source import find_module
 from patchkit.drift import Drift
 from patchkit.environment import Settings
+from patchkit.errors import PatchkitError
+from patchkit.near import near
 from patchkit.project import Project
 from patchkit.registry import Registry
 from patchkit.requirements import Found
@@ -75,6 +76,19 @@ def offline_option(command: _Command) -> _Command:
     )(command)
 
 
+def complete_names(
+    ctx: click.Context,
+    param: click.Parameter,  # noqa: ARG001 - click's signature
+    incomplete: str,
+) -> list[str]:
+    """Complete the name of a patch; a pack that cannot be read has none."""
+    try:
+        rows = Registry.collect(Settings.read(), ctx.params.get("packs") or ())
+    except PatchkitError:
+        return []
+    return [row.name for row in rows if row.name.startswith(incomplete)]
+
+
 def choose(rows: Registry, names: Collection[str]) -> list[Row]:
     """
     Return the rows that a command line names; all where it names none.
@@ -89,15 +103,9 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
     return [row for row in rows if not names or row.name in names]
 
 
-def near(word: str, words: Iterable[str]) -> str:
-    """Ask whether a like word was meant; '' where there is none."""
-    found = difflib.get_close_matches(word, list(words), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
 def _unknown(name: str, rows: Registry) -> str:
     names = [row.name for row in rows]
-    hint = near(name, names) or f"; 'patchkit list --all' names the {len(names)} that are"
+    hint = near(name, names, 3) or f"; 'patchkit list --all' names the {len(names)} that are"
     return f"no patch is named {name!r}{hint}"
 
 

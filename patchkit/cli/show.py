@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import click
 
-from patchkit.cli.options import choose, format_option, patches_option, rows_and_selection
+from patchkit.cli.options import (
+    choose,
+    complete_names,
+    format_option,
+    patches_option,
+    rows_and_selection,
+)
 
 
 @click.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names)
 @click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
 @click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
 @patches_option

@@ -50,7 +50,7 @@ def command(
       patchkit status                                    of the newest run
       patchkit status /tmp/journal
       patchkit status --watch
-      patchkit status /tmp/journal --patch core-loop     its targets, copies, neighbours
+      patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

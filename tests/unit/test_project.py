@@ -63,7 +63,7 @@ def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("pack = ['a']", ["unknown key 'pack'", "did you mean 'packs'"]),
+        ("pack = ['a']", ["unknown key 'pack'", "did you mean packs?"]),
         ("zzz = 1", ["unknown key 'zzz'", "packs, releases, lock, ignore, accept"]),
         ("file = 'x'", ["unknown key 'file'"]),
         ("packs = 'mine'", ["packs: found 'mine'", "a list of modules"]),

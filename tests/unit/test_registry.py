@@ -172,7 +172,7 @@ def test_a_pack_that_is_not_there_is_refused() -> None:
         ("def broken(", "SyntaxError"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         (pack_source(row_source(rolls="()")), "unexpected keyword argument 'rolls'"),
-        (f"{VOCABULARY}\n\nROW = Patch(rolls=1)", " (__init__.py, line 4)"),
+        (f"{VOCABULARY}\n\nROW = Patch(rolls=1)", "/broken_pack/__init__.py:4)"),
         (f"{VOCABULARY}PATCHES = (Patch(name='x'),)", "missing"),
         (f"{VOCABULARY}PATCHES = (Replace('m:f'),)", "missing 1 required"),
     ],
@@ -185,7 +185,48 @@ def test_a_pack_that_fails_on_import_is_refused(
     error = refusal("broken_pack")
     assert (error.pack, error.field) == ("broken_pack", "import")
     assert found in error.found
-    assert error.expected == "a package that can be imported"
+    unknown = "unexpected keyword" in error.found
+    assert unknown or error.expected == "a package that can be imported"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("Patch(require=())", "did you mean requires"),
+        ("Patch(zzz=1)", "one of name, body, requires"),
+        ("Wrap('m:f', by='g', rebnd=True)", "did you mean rebind?"),
+        ("Patch(roles={Role.ENGINECORE})", "one of Role.MAIN, Role.ENGINE_CORE, Role.WORKER"),
+    ],
+)
+def test_a_mistyped_word_of_a_row_says_what_may_stand_there(
+    row: str, expected: str, write_pack: Callable[..., Path]
+) -> None:
+    """Fields of Patch and of each kind of change, and the roles."""
+    write_pack("broken_pack", f"{VOCABULARY}PATCHES = ({row},)")
+    error = refusal("broken_pack")
+    assert expected in error.expected
+    assert "/broken_pack/__init__.py:2)" in error.found
+
+
+@pytest.mark.parametrize(
+    "fields", [{"requires": "('vllm>>1',)"}, {"after": "('nobody',)"}, {"name": "'A_B'"}]
+)
+def test_an_error_of_a_row_says_at_which_line(
+    fields: dict[str, str], write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its name is written, as `path:line`, relative to here where it lies below."""
+    first = row_source(name="'first'", after="('a-patch', 'A_B')" if "name" in fields else "()")
+    folder = write_pack("my_pack", pack_source(first, "\n" + row_source(**fields)))
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(DeclarationError, match=r"\(my_pack/__init__\.py:3\)$"):
+        Registry(read_pack("my_pack"))
+
+
+def test_an_error_of_a_pack_names_its_file(write_pack: Callable[..., Path]) -> None:
+    """Where no row is at fault."""
+    folder = write_pack("my_pack", "PATCHES = 3")
+    with pytest.raises(DeclarationError, match=rf"\({folder}/__init__\.py\)$"):
+        read_pack("my_pack")
 
 
 def test_a_pack_that_is_not_there_says_how_it_is_found(write_pack: Callable[..., Path]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from patchkit.cli.facts.ways_in import ways_in
 from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError, VersionError
 from patchkit.lineage import PARENT_VARIABLE
+from patchkit.near import near
 from patchkit.packs import OWN_PACKS, installed_packs, packs_for
 from patchkit.project import Project
 from patchkit.ray import NEXT_VARIABLE
@@ -135,18 +135,13 @@ def _settings(
         yield _check("settings", "note", variable, environ[variable])
     for variable in sorted(environ):
         if variable.startswith("PATCHKIT_") and variable not in known:
-            message = f"no setting of patchkit{_near(variable, known)}"
+            message = f"no setting of patchkit{near(variable, known)}"
             yield _check("settings", "warn", variable, message)
     named = {"PATCHKIT_DISABLE": settings.disabled, "PATCHKIT_ONLY": settings.only or ()}
     for variable, words in named.items():
         for word in (word for word in words if word not in names):
-            message = f"no patch is named {word!r}{_near(word, names)}"
+            message = f"no patch is named {word!r}{near(word, names)}"
             yield _check("settings", "warn", variable, message)
-
-
-def _near(word: str, words: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, sorted(words), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _count(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from patchkit.check.pack_source import shown
+from patchkit.written import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

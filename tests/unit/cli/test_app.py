@@ -13,11 +13,13 @@ from samples import pack_source, row_source
 import patchkit.cli
 from patchkit import __version__
 from patchkit.cli import main
-from patchkit.cli.app import COMMANDS
+from patchkit.cli.app import COMMANDS, SECTIONS
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
+
+    Python = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_every_command_is_a_file_and_has_real_examples(
@@ -49,18 +51,34 @@ def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     places = [out.index(f"\n  {name} ") for name in COMMANDS]
     assert places == sorted(places)
+    headings = [out.index(f"\n{title}:\n") for title in SECTIONS]
+    assert headings == sorted(headings)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--version` is one line on stdout."""
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize("words", [[], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_the_help_fits_a_terminal_and_cuts_no_sentence(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 80 columns; each command's first sentence is there to its end."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+    assert "..." not in out.partition("Write patches")[2]
+
+
+@pytest.mark.parametrize("word", ["-V", "--version"])
+def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is one line on stdout."""
+    assert main([word]) == 0
     assert capsys.readouterr().out == f"patchkit {__version__}\n"
 
 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["lst"], ["No such command 'lst'", "'patchkit --help'"]),
+        (["lst"], ["No such command 'lst'; did you mean list?", "'patchkit --help'"]),
+        (["frobnicate"], ["No such command 'frobnicate'", "'patchkit --help'"]),
         (["list", "--nonsense"], ["--nonsense", "'patchkit list --help'"]),
         (["list", "--role", "driver"], ["'driver'", "engine-core", "'patchkit list --help'"]),
         (["list", "--format", "yaml"], ["'yaml'", "json"]),
@@ -126,10 +144,43 @@ def test_a_reader_that_leaves_early_sees_no_traceback(
     names = [f"'patch-number-{number}'" for number in range(300)]
     write_pack("long_pack", pack_source(*(row_source(name=name) for name in names)))
     words = f"'{sys.executable}' -m patchkit list --all --format {form} --patches long_pack"
-    child = python("-c", f"import os; os.execlp('sh', 'sh', '-c', {f'{words} | head -1'!r})")
+    child = shell(python, f"{words} | head -1")
     assert child.returncode == 0
     assert child.stderr == ""
     assert child.stdout.count("\n") == 1
+    told = shell(python, f"{{ {words}; echo code $? >&2; }} | head -1")
+    assert told.stderr == "code 0\n"
+
+
+def shell(python: Python, line: str) -> subprocess.CompletedProcess[str]:
+    return python("-c", f"import os; os.execlp('sh', 'sh', '-c', {line!r})")
+
+
+@pytest.mark.parametrize("words", ["list", "list --format json", "--help", "explain PK101"])
+def test_a_full_disk_is_one_line_and_2(python: Python, words: str) -> None:
+    """What was asked for was not said: neither an answer nor a traceback."""
+    child = shell(python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err; cat err; ")
+    code = shell(python, f"'{sys.executable}' -m patchkit {words} > /dev/full 2> err").returncode
+    lines = child.stdout.splitlines()
+    assert lines[-1] == "patchkit: the output cannot be written: No space left on device"
+    assert "Traceback" not in child.stdout
+    assert code == 2
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full"])
+def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirection: str) -> None:
+    """Who closes stdout wants no answer; who cannot hear talk gets the answer all the same."""
+    child = shell(python, f"'{sys.executable}' -m patchkit list {redirection}")
+    assert child.returncode == 0
+    assert "Traceback" not in child.stderr
+    assert (child.stdout == "") is (redirection == ">&-")
+
+
+def test_lines_are_drawn_in_ascii_where_a_terminal_has_no_more(python: Python) -> None:
+    """A tree, a cropped name and marks keep their widths."""
+    code = "from patchkit.cli.streams import Streams\nwith Streams(): print('├─ └─ │ na… ✓ ü')"
+    child = python("-c", code, PYTHONIOENCODING="ascii")
+    assert child.stdout == "|- `- | na~ + \\xfc\n"
 
 
 def test_a_letter_that_the_terminal_lacks_is_escaped(
@@ -144,6 +195,24 @@ def test_a_letter_that_the_terminal_lacks_is_escaped(
     assert "caf\\xe9 \\u2013" in child.stdout
     child = python(*words, "--format", "json", PYTHONIOENCODING="ascii")
     assert json.loads(child.stdout)["why"] == "caf\u00e9 \u2013"
+
+
+@pytest.mark.parametrize("words", ["show my", "check my", "diff my", "lock my", "matrix my"])
+def test_the_shell_completes_patch_names(
+    words: str, write_pack: Callable[..., Path], python: Python
+) -> None:
+    """Commands that take a name know those of the packs; a pack that is broken has none."""
+    write_pack("my_pack", pack_source(row_source(name="'my-patch'")))
+    write_pack("broken_pack", "1 / 0")
+    asked = {
+        "_PATCHKIT_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"patchkit {words}",
+        "COMP_CWORD": "2",
+    }
+    code = "from patchkit.cli import main; main([])"
+    assert python("-c", code, PATCHKIT_PATCHES="my_pack", **asked).stdout == "plain,my-patch\n"
+    broken = python("-c", code, PATCHKIT_PATCHES="broken_pack", **asked)
+    assert (broken.stdout.strip(), broken.stderr) == ("", "")
 
 
 _IMPORTED = """
