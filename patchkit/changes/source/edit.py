@@ -49,11 +49,16 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
 
     Raises:
         TargetError: there is no function with a source of its own, it is only inherited or
-            replaced, `old` does not occur `count` times, or the edited text does not compile.
+            replaced, `old` does not occur `count` times or is `new`, or the edited text does not
+            compile.
 
     """
     assert context.module is not None
     words = f"Edit({change.target!r})"
+    if change.old.strip() == change.new.strip():
+        raise TargetError(
+            f"{words}: found new={change.new!r}, the same as old, expected other code"
+        )
     try:
         function = function_at(context.module, change.place.qualname, context.sites)
         sites = context.sites.extra(CodeSites, CodeSites)  # noqa: S610 - no database here
