@@ -10,7 +10,7 @@ from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
     body_object,
     refuse_fixed,
-    refuse_member,
+    refuse_kept,
     substitute,
 )
 from patchkit.changes.resolve import MISSING, Location, locate_free, stored
@@ -37,7 +37,7 @@ def prepare(change: Add, context: Context) -> PreparedLayers:
     if op := torch_ops.op_at(location, context.sites):
         return _kernel(words, op, new, context)
     _refuse_present(words, location, context)
-    refuse_member(location, new, words)
+    refuse_kept(location, new, words)
     _refuse_no_mapping(words, location)
     refuse_fixed(location, words)
     return _layer(location, substitute(location, new), context)

@@ -18,7 +18,7 @@ from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
     body_object,
     refuse_fixed,
-    refuse_member,
+    refuse_kept,
     substitute,
 )
 from patchkit.changes.resolve import MISSING, Location, locate, locate_free
@@ -54,7 +54,7 @@ def prepare(change: Replace, context: Context) -> Prepared:
 
 def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
     words = f"Replace({change.target!r})"
-    refuse_member(location, new, words)
+    refuse_kept(location, new, words)
     refuse_registered(location.value, words)
     if not change.unrelated:
         _refuse_unrelated(words, location.value, new)

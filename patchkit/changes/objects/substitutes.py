@@ -6,8 +6,15 @@ import contextlib
 import copy
 import enum
 import functools
+from collections import namedtuple
 from inspect import isasyncgenfunction, isgeneratorfunction
-from types import FunctionType, MethodType, ModuleType
+from types import (
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.resolve import MISSING, stored
@@ -21,6 +28,9 @@ if TYPE_CHECKING:
     from patchkit.changes.resolve import Location
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+_SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))
+"""What `__slots__`, msgspec and NamedTuple put on a class for each field."""
+_STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 _CACHED: Any = type(functools.lru_cache(int))
 
 
@@ -55,9 +65,9 @@ def refuse_fixed(location: Location, words: str) -> None:
         raise TargetError(f"{words}: {fault}")
 
 
-def refuse_member(location: Location, new: Any, words: str) -> None:
+def refuse_kept(location: Location, new: Any, words: str) -> None:
     """
-    Refuse a member of an enum: Python keeps it in several tables, and everybody shares it.
+    Refuse what is not kept where it is named: a member of an enum, a field that lies in a slot.
 
     Args:
         location: the place.
@@ -65,12 +75,24 @@ def refuse_member(location: Location, new: Any, words: str) -> None:
         words: for the message, the change and its target.
 
     Raises:
-        TargetError: there is one, or the object would have to become one.
+        TargetError: it is one, or the object would have to become one.
 
     """
     owner, name = location.owner, location.name
-    if not isinstance(owner, enum.EnumMeta):
-        return
+    if isinstance(owner, enum.EnumMeta):
+        _refuse_member(location, owner, new, words)
+    is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
+    if is_slot and not hasattr(type(new), "__get__"):
+        raise TargetError(
+            f"{words}: found {owner.__qualname__}.{name}, through which each instance reads a value"
+            " of its own, expected a default that lies on the class; Replace the class by one that "
+            "derives from it with another default"
+        )
+
+
+def _refuse_member(location: Location, owner: enum.EnumMeta, new: Any, words: str) -> None:
+    """Python keeps it in several tables, and everybody shares it."""
+    name = location.name
     is_other = isinstance(name, str) and name not in owner._member_map_
     becomes_none = str(name).startswith("_") or hasattr(type(new), "__get__")
     if is_other and (becomes_none or location.value is not MISSING):
@@ -116,6 +138,12 @@ def _class_fault(owner: type, location: Location) -> str:
         return (
             f"found no __new__ of {owner.__qualname__}; once it has had one, Python lets nobody "
             "call it with arguments, also after undo. Change its __init__, or Replace the class"
+        )
+    if location.name in _STRUCT_HOOKS and hasattr(owner, "__struct_fields__"):
+        return (
+            f"found the msgspec.Struct {owner.__qualname__}, which looks for its {location.name} "
+            "only once, when the class is made; Edit that, or Replace the class by one that derives"
+            " from it"
         )
     return ""
 

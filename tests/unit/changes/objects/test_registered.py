@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,6 +73,37 @@ def test_methods_of_an_enum_as_usual() -> None:
     assert len(bench.body.calls) == 1
 
 
+SLOTS = """
+import dataclasses, typing
+class Pair(typing.NamedTuple):
+    a: int = 1
+@dataclasses.dataclass(slots=True)
+class Data:
+    a: int = 1
+class Plain:
+    __slots__ = ('a',)
+class Sub(Data): ...
+"""
+
+
+@pytest.mark.parametrize("owner", ["Pair", "Data", "Plain", "Sub"])
+def test_the_default_of_a_field_in_a_slot_is_refused(
+    owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the class it would hide the value of every instance, or forbid to make one."""
+    monkeypatch.setitem(sys.modules, "upstream", ModuleType("upstream"))  # dataclasses ask for it
+    bench = Bench(SLOTS, "value = 2\na = property(lambda self: 'read')")
+    with pytest.raises(TargetError, match=rf"found {owner}\.a, through which each instance reads"):
+        bench.apply(Replace(f"upstream:{owner}.a", by="value"))
+    if owner != "Plain":
+        made = getattr(bench.upstream, owner)(a=3)
+        assert made.a == 3
+        undo = bench.apply(Replace(f"upstream:{owner}.a", by="a"))  # it is meant for all of them
+        assert made.a == "read"
+        undo()
+        assert made.a == 3
+
+
 def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """They put a member in an enum and a function in a dispatcher, and take both out again."""
     (example,) = (
@@ -79,7 +112,7 @@ def test_the_functions_that_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> N
         if "def add_purple" in text
     )
     bench = Bench(UPSTREAM, example)
-    monkeypatch.setitem(__import__("sys").modules, "upstream", bench.upstream)
+    monkeypatch.setitem(sys.modules, "upstream", bench.upstream)
     color, show = bench.upstream.Color, bench.upstream.show
     before = {name: repr(value) for name, value in vars(color).items()}
     undos = [
