@@ -9,10 +9,12 @@ loads bodies itself, and the finder goes.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from patchkit.finder import Finder
+from patchkit.lineage import tests_decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +39,7 @@ class BodyFinder(Finder):
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
         """Arm, before the body executes and imports what it patches."""
-        if self.is_resting:
+        if self.is_resting or tests_decide(os.environ):
             return
         self.uninstall()
         importlib.import_module("patchkit.auto")  # by name: the session is a layer above

@@ -1,5 +1,5 @@
 """
-Carry patchkit into the processes that `multiprocessing` starts, with the role of each.
+Carry patchkit into children of `multiprocessing`, and of `multiprocess`, with the role of each.
 
 A spawned child unpickles its preparation data before anything else; patchkit puts in there what
 arms the child. A forked child has inherited the session, and only has to take on its role. vLLM's
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 from patchkit.carrier import Carrier
 from patchkit.declaration import Role
 from patchkit.errors import PatchkitError
-from patchkit.roles import role_of_name, role_of_process
+from patchkit.roles import LIBRARIES, role_of_name, role_of_process
 from patchkit.target import Target
 
 if TYPE_CHECKING:
     from patchkit.session import Session
 
-_START = Target.parse("multiprocessing.process:BaseProcess.start")
-_BOOTSTRAP = Target.parse("multiprocessing.process:BaseProcess._bootstrap")
-_PREPARE = Target.parse("multiprocessing.spawn:get_preparation_data")
+_START = "process:BaseProcess.start"
+_BOOTSTRAP = "process:BaseProcess._bootstrap"
+_PREPARE = "spawn:get_preparation_data"
 _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
 
 
 def watch_children(session: Session) -> None:
-    """Hook `multiprocessing` where it starts a child, and where a child begins."""
+    """Hook what starts a child, and where a child begins."""
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
@@ -53,13 +53,14 @@ def watch_children(session: Session) -> None:
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         return _begin(session, process) or session.exit_code(wrapped(*args, **kwargs))
 
-    hooks = (_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare), (_ASK_HELPER, _ask)
-    for target, by in hooks:
-        session.when_imported(target.module, _hook(session, target, by))
+    for library in LIBRARIES:
+        for place, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
+            _hook(session, Target.parse(f"{library}.{place}"), by)
+    _hook(session, _ASK_HELPER, _ask)
 
 
-def _hook(session: Session, target: Target, by: Any) -> Any:
-    return lambda module: session.hook_call(module, target, by)
+def _hook(session: Session, target: Target, by: Any) -> None:
+    session.when_imported(target.module, lambda module: session.hook_call(module, target, by))
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:

@@ -26,6 +26,7 @@ VARIABLES = (
     "PATCHKIT_JOURNAL",
     "PATCHKIT_LOG",
     "PATCHKIT_DEVICE_BACKEND",
+    "PATCHKIT_TESTS",
 )
 """What a child process must be told, where it does not inherit the environment (Ray)."""
 

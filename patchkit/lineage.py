@@ -1,17 +1,43 @@
-"""Where a process belongs: who asked Ray for it, and which rank of its engine it is."""
+"""Where a process belongs: who asked for it, a test perhaps, and which rank of its engine it is."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.roles import is_ray_worker
+from patchkit.roles import is_ray_worker, is_spawned_child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PARENT_VARIABLE = "PATCHKIT_PARENT"
 """Tells a Ray worker process who asked for it, `host:pid`; its parent is the raylet."""
+
+
+TESTS_VARIABLE = "PATCHKIT_TESTS"
+"""Set while pytest runs with patchkit's plugin: tests say which patches apply."""
+
+# How processes are started that are part of the one that starts them, beside spawned children.
+_PARTS = ("multiprocessing.forkserver", "vllm.model_executor.models.registry")
+
+
+def tests_decide(environ: Mapping[str, str]) -> bool:
+    """
+    Whether tests say which patches apply here, and nothing arms the process that nobody asks to.
+
+    So it is in the process that runs them, in its forks, and in children that carry on its work:
+    those of multiprocessing and Ray. A program that a test starts is on its own, and `PATCHKIT=1`
+    asks to be armed.
+    """
+    if TESTS_VARIABLE not in environ or environ.get("PATCHKIT", "").strip() == "1":
+        return False
+    return (
+        "patchkit.pytest_plugin" in sys.modules
+        or is_spawned_child()
+        or is_ray_worker()
+        or any(part in word for word in sys.orig_argv for part in _PARTS)
+    )
 
 
 def this_process() -> str:

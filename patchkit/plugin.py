@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from patchkit.process import arm
+import os
+
+from patchkit.lineage import tests_decide
+from patchkit.process import arm, current
 
 
 def platform() -> None:
     """
     Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
 
-    vLLM swallows what is raised here; `general` raises it again. Returns None: no platform.
+    vLLM swallows what is raised here; `general` raises it again. Returns None: no platform. Where
+    tests decide what applies, neither arms.
     """
-    arm()
+    if not tests_decide(os.environ):
+        arm()
 
 
 def general() -> None:
@@ -22,6 +27,6 @@ def general() -> None:
         PatchkitError: a setting or a row is malformed, or a required patch failed.
 
     """
-    session = arm()
+    session = current() if tests_decide(os.environ) else arm()
     if session is not None:
         session.stop_if_failed()

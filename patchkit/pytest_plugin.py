@@ -14,6 +14,7 @@ import pytest
 
 from patchkit.block import applied
 from patchkit.errors import PatchkitError
+from patchkit.lineage import TESTS_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()
-_FORMER = pytest.StashKey["str | None"]()
+_FORMER = pytest.StashKey["dict[str, str | None]"]()
 
 _MARKERS = (
     "patched(name, ..., packs=()): apply these patches around the test; none means all for here",
@@ -47,25 +48,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Have tests say which patches apply, before a conftest imports vLLM and its plugins."""
+    _set(early_config, TESTS_VARIABLE, "1")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the markers are, and name the packs for this process and its children."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
     packs = config.getoption("patchkit_patches")
     if packs:
-        former = os.environ.get(_VARIABLE)
-        config.stash[_FORMER] = former
-        os.environ[_VARIABLE] = ",".join([*filter(None, [former]), *packs])
+        _set(config, _VARIABLE, ",".join([*filter(None, [os.environ.get(_VARIABLE)]), *packs]))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave the environment as it was."""
-    if _FORMER in config.stash:
-        former = config.stash[_FORMER]
+    for name, former in config.stash.get(_FORMER, {}).items():
         if former is None:
-            os.environ.pop(_VARIABLE, None)
+            os.environ.pop(name, None)
         else:
-            os.environ[_VARIABLE] = former
+            os.environ[name] = former
+
+
+def _set(config: pytest.Config, name: str, text: str) -> None:
+    config.stash.setdefault(_FORMER, {})[name] = os.environ.get(name)
+    os.environ[name] = text
 
 
 def pytest_report_header() -> str:

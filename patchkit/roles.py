@@ -61,6 +61,9 @@ RAY_ACTORS: Mapping[str, Role] = {
 }
 """Classes that vLLM runs as Ray actors; an actor's class or a base of it is among them."""
 
+LIBRARIES = ("multiprocessing", "multiprocess")
+"""What starts child processes: Python's own, and its namesake with functions of the same names."""
+
 ROLE_VARIABLE = "PATCHKIT_ROLE"
 """Tells a Ray worker process its role before it has loaded anything; consumed on arrival."""
 
@@ -96,19 +99,23 @@ def is_spawned_child() -> bool:
     return "--multiprocessing-fork" in sys.orig_argv
 
 
+_PROCESSES = tuple(f"{library}.process" for library in LIBRARIES)
+
+
 def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     """
     Tell the roles that a process has when patchkit arrives in it.
 
     None where that is yet to come: a Ray worker process learns it from its actor's class, unless
-    whoever asked for the actor told, and a spawned child from its parent. Takes `PATCHKIT_ROLE`
-    out of environ where it is meant for this process.
+    whoever asked for the actor told, and a spawned child from its parent, or when it begins. Takes
+    `PATCHKIT_ROLE` out of environ where it is meant for this process.
     """
     if is_ray_worker():
         return _told(environ.pop(ROLE_VARIABLE, ""))
-    process = sys.modules.get("multiprocessing.process")
-    role = role_of_name(process.current_process().name) if process else None
-    if role is None and is_spawned_child():
+    processes = [sys.modules[name].current_process() for name in _PROCESSES if name in sys.modules]
+    role = next(filter(None, map(role_of_process, processes)), None)
+    has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
+    if role is None and is_spawned_child() and not has_begun:
         return frozenset()
     return frozenset({role or Role.MAIN})
 

@@ -217,6 +217,34 @@ def test_multiprocessing_imported_before_arming(upstream: World) -> None:
     assert upstream.script(code)[0] == ["engine-core"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+def test_a_child_of_the_library_multiprocess(
+    upstream: World, method: str, name: str, kind: str
+) -> None:
+    """It starts children by code of its own; the journal of the parent names them."""
+    upstream.module("ask", ASK.replace("multiprocessing", "multiprocess"))
+    answer = upstream.script(parent(method, "up.tell:target", name=name))
+    assert answer == [[kind], [kind, "old"], seen(method, kind)]
+    assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [name]
+
+
+@pytest.mark.parametrize("library", ["multiprocessing", "multiprocess"])
+@pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
+def test_a_child_that_nobody_tells_its_role(
+    upstream: World, library: str, name: str, kind: str
+) -> None:
+    """Its parent is not armed: it has the role that it is called by when it arms itself."""
+    upstream.module("ask", ASK.replace("multiprocessing", library))
+    upstream.module(
+        "late",
+        "def target(answers, _):\n    import patchkit.auto\n"
+        "    from up.tell import told\n    answers.send(told(None))",
+    )
+    code = parent("spawn", "late:target", name=name).replace("patchkit.auto", "sys")
+    assert upstream.script(code) == [[kind], [kind, "old"], None]
+
+
 REGISTRY = """
 import json, pickle, subprocess, sys
 def _run_in_subprocess(fn):

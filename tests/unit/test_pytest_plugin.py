@@ -191,6 +191,109 @@ def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
     assert (run.status, said.count("PASSED")) == (0, 2), said
 
 
+# -- nothing else arms ----------------------------------------------------------------------------
+
+LOADING = """
+from importlib.metadata import entry_points
+import up.mod
+for entry in entry_points(group="up.plugins"):
+    entry.load()()
+"""
+ASKING = """
+import multiprocessing
+from up.mod import function
+def told(answers): answers.put(seen())
+def seen():
+    import sys, up.loading
+    process = sys.modules.get("patchkit.process")
+    return up.mod.function(), bool(process and process.current())
+def in_child(method):
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    child = context.Process(target=told, args=(answers,))
+    child.start()
+    answer = answers.get(timeout=20)
+    child.join()
+    return answer
+"""
+UNARMED = """
+    import importlib, os, pytest, up.loading, up.mod, up.asking
+    METHODS = ["fork", "spawn", "forkserver"]
+    def test_nothing_is_applied():
+        assert up.asking.seen() == ("old", False)
+    @pytest.mark.parametrize("method", METHODS)
+    def test_nor_in_children(method):
+        assert up.asking.in_child(method) == ("old", False)
+    @pytest.mark.patched("p")
+    def test_only_what_is_named():
+        assert up.mod.function() == ("by", "old")
+        assert up.mod.other() == "old"
+    def test_a_body_is_a_module():
+        importlib.import_module("pack.patch_a")
+        assert up.asking.seen() == ("old", False)
+"""
+
+
+@pytest.fixture
+def loading(run: Runs, world: World) -> Runs:
+    """An upstream that loads its plugins when it is imported, as vLLM does, in a conftest."""
+    info = world.folder / "patchkit_here-1.dist-info" / "entry_points.txt"
+    plugins = "a = patchkit.plugin:platform\nb = patchkit.plugin:general\n"
+    info.write_text(f"{ENTRY}[up.plugins]\n{plugins}")
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="set(Role)"),
+        row("q", "patch_a", "Wrap('up.mod:other', by='two')"),
+        patch_a=BODY,
+    )
+    world.module("up.loading", LOADING)
+    world.module("up.asking", ASKING)
+    (world.folder / "conftest.py").write_text("import up.loading\n")
+    return run
+
+
+def test_an_upstream_that_loads_plugins_arms_nothing(loading: Runs) -> None:
+    """Neither the process nor its children have what is installed, whatever imports upstream."""
+    said = loading(UNARMED)
+    assert (loading.status, said.count("PASSED")) == (0, 6), said
+
+
+def test_a_test_may_ask(loading: Runs) -> None:
+    """By `PATCHKIT=1` for children, by `import patchkit.auto`; the plugin may be turned off."""
+    said = loading("""
+        import patchkit.process, up.asking
+        def test_children(monkeypatch):
+            monkeypatch.setenv("PATCHKIT", "1")
+            assert up.asking.in_child("spawn") == (("by", "old"), True)
+        def test_process():
+            assert up.asking.seen() == ("old", False)
+            import patchkit.auto
+            assert up.asking.seen() == (("by", "old"), True)
+            assert up.asking.in_child("spawn") == (("by", "old"), True)
+    """)
+    assert (loading.status, said.count("PASSED")) == (0, 2), said
+    said = loading(
+        """
+        import up.asking
+        def test_process():
+            assert up.asking.seen() == (("by", "old"), True)
+        """,
+        *("-p", "no:patchkit"),
+    )
+    assert (loading.status, said.count("PASSED")) == (0, 1), said
+
+
+def test_a_program_that_a_test_starts_is_on_its_own(loading: Runs) -> None:
+    """It is patched by what is installed, as it would be without a test."""
+    said = loading("""
+        import subprocess, sys
+        def test_program():
+            code = "import up.asking; print(*up.asking.seen())"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            assert done.stdout == "('by', 'old') True\\n"
+    """)
+    assert (loading.status, said.count("PASSED")) == (0, 1), said
+
+
 # -- vllm -----------------------------------------------------------------------------------------
 
 MARKED = """
