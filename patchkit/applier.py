@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from patchkit.declaration import Change
     from patchkit.ledger import Ledger
     from patchkit.plan import Group, Plan, State
+    from patchkit.registry import Row
     from patchkit.selection import Selection
 
     Scope = Callable[[], rebind.Where]
@@ -315,12 +316,14 @@ class Applier:
         if name not in self._unreviewed:
             self._unreviewed[name] = words
             self._ledger.note("unreviewed", name=name, reason=words)
-            self._warn(name, words)
+            self._warn(state.row, words)
 
-    def _warn(self, name: str, words: str) -> None:
+    def _warn(self, row: Row, words: str) -> None:
         if not words.startswith(UNREADABLE):
-            hint = f"see 'patchkit diff {name} --here', then 'patchkit lock {name}'"
-            self._ledger.say("warning", f"{name}: {words}; {hint}")
+            is_named = row.pack in self._selection.settings.packs
+            rest = f"{row.name} --here" + (f" --patches {row.pack}" if is_named else "")
+            hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
+            self._ledger.say("warning", f"{row.name}: {words}; {hint}")
         elif ("", words) not in self._told:  # once for all patches that it would speak of
             self._told.add(("", words))
             self._ledger.say("warning", words)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
+from patchkit.check.edits import Edits
 from patchkit.check.findings import Finding, Report, State
 from patchkit.check.grid import Grid
 from patchkit.check.importers import importers
@@ -16,14 +17,15 @@ from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
 from patchkit.check.unreadable import cause_of
+from patchkit.check.unreviewed import Commands, of_reviews
 from patchkit.declaration import Add, Provide, Replace, Wrap
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from patchkit.check.faults import Fault
     from patchkit.check.importers import Importer
-    from patchkit.check.judge import Fault
     from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
     from patchkit.lock import Lock
@@ -44,6 +46,7 @@ class Check:
         subjects: the releases, by distribution, the oldest first.
         lock: what has been reviewed; nothing is said of rows that it does not name.
         known: for distributions, the versions of all releases that there are.
+        commands: writes what to do.
 
     """
 
@@ -53,10 +56,13 @@ class Check:
         subjects: Sequence[Subject],
         lock: Lock,
         known: Mapping[str, Sequence[str]],
+        commands: Commands | None = None,
     ) -> None:
         self._grid = Grid(rows, subjects)
         self._lock = lock
         self._known = known
+        self._commands = commands or Commands()
+        self._edits = {one.name: Edits() for one in subjects}
         self._packs = sources_of(rows)
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
@@ -92,19 +98,28 @@ class Check:
             except UpstreamError as error:
                 words = (cause_of(error), _AGAIN, row.name, "", subject.name)
                 yield Finding(codes.RELEASE_UNREADABLE, *words)
+        yield from self._reviews(row)
 
     def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
-        judge = Judge(row, subject, self._packs[row.pack])
+        judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
         worst = State.OK
         for change in self._grid.due(row, subject):
-            faults, reviews = [*judge.faults(change)], [*self._review(row, subject, change)]
-            states = [*map(_state_of_fault, faults), *map(_state_of_review, reviews)]
-            worst = max([worst, *states], key=_WORST.index)
-            for fault in faults:
+            for fault in judge.faults(change):
+                worst = max(worst, _state_of(fault), key=_WORST.index)
                 yield self._finding(row, subject, change, fault, moves)
-            yield from reviews
         subject.rest()
         self._states[row.name][subject.name] = worst
+
+    def _reviews(self, row: Row) -> Iterator[Finding]:
+        states = self._states[row.name]
+        readable = self._grid.without(
+            one.name for one in self._grid.subjects if one.name not in states
+        )
+        place = self._packs[row.pack].place(row)
+        for one in of_reviews(row, readable, self._lock, self._commands, place):
+            state = State.DRIFT if one.code is codes.DRIFT else State.UNREVIEWED
+            states[one.release] = max(states[one.release], state, key=_WORST.index)
+            yield one
 
     def _finding(
         self, row: Row, subject: Subject, change: Change, fault: Fault, moves: Moves
@@ -115,25 +130,6 @@ class Check:
             message += moves.words(change.place, subject)
         target = str(change.place)
         return Finding(fault.code, message, fault.fix, row.name, target, subject.name, file, line)
-
-    def _review(self, row: Row, subject: Subject, change: Change) -> Iterator[Finding]:
-        mark = subject.facts(change.place).fingerprint
-        speaks = row.name in self._lock.entries
-        if not speaks or mark is None or not change.is_reviewed:
-            return
-        target = str(change.place)
-        known = self._lock.fingerprints(row.name, target)
-        file, line = self._packs[row.pack].place(row)
-        where = (row.name, target, subject.name, file, line)
-        if not known:
-            message = f"{target} has never been reviewed for {row.name}"
-            fix = f"patchkit lock {row.name}{_as_here(subject)}"
-            yield Finding(codes.UNREVIEWED, message, fix, *where)
-        elif mark not in known:
-            message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            message += self._lock.doubt
-            fix = f"{_diff(row, subject)}, then {_lock(row, subject)}"
-            yield Finding(codes.DRIFT, message, fix, *where)
 
     def _order(self) -> Iterator[Finding]:
         seen: dict[tuple[str, str, str], list[str]] = {}
@@ -186,24 +182,6 @@ def _imported(
     )
 
 
-def _diff(row: Row, subject: Subject) -> str:
-    """Write the command that shows what this release has."""
-    release = subject.option or "--here" if subject.is_local else f"--to {subject.version}"
-    return f"patchkit diff {row.name} {release}"
-
-
-def _lock(row: Row, subject: Subject) -> str:
-    """Write the command that accepts what this release has, not what is installed here."""
-    return " ".join(filter(None, ("patchkit lock", row.name, subject.option)))
-
-
-def _as_here(subject: Subject) -> str:
-    """Say the same of all releases on the index, so that one finding stands for them."""
-    if subject.is_local:
-        return f" {subject.option}" if subject.option else ""
-    return ", with the --releases of this check"
-
-
 def _leaves_copies(change: Change) -> bool:
     """Whether a change puts another object there, and copies of the original are repointed."""
     return isinstance(change, (Replace, Wrap)) and bool(change.rebind)
@@ -218,12 +196,8 @@ def _modules(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
 
 
-def _state_of_fault(fault: Fault) -> State:
+def _state_of(fault: Fault) -> State:
     if fault.breaks:
         return State.BROKEN
     is_open = fault.code in (codes.UNDECIDABLE, codes.NOT_COMPARED)
     return State.UNDECIDED if is_open else State.OK
-
-
-def _state_of_review(finding: Finding) -> State:
-    return State.DRIFT if finding.code is codes.DRIFT else State.UNREVIEWED

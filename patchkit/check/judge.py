@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.anchors import look
 from patchkit.check.bases import bases_of
 from patchkit.check.calls import refused_call, takes_wrapped
+from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
 from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.target import Item, Target
@@ -16,7 +16,7 @@ from patchkit.upstream.resolving.values import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.check.codes import Code
+    from patchkit.check.edits import Edits
     from patchkit.check.pack_source import PackSource
     from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
@@ -38,32 +38,7 @@ _CLASS = str(Kind.CLASS)
 _UNWRAPPABLE = frozenset(
     map(str, [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE])
 )
-_HARMLESS = (codes.UNDECIDABLE, codes.NOT_COMPARED, codes.MERGED_UPSTREAM)
 _UNEDITABLE = _UNWRAPPABLE | {str(Kind.GENERATED), str(Kind.OUTSIDE)}
-
-
-class Fault(NamedTuple):
-    """
-    Something that a change runs into in one release.
-
-    Args:
-        code: which sort.
-        message: what was found and what was expected.
-        fix: what to do.
-        by: the object of the body that it is about, '' where it is about the row.
-
-    """
-
-    code: Code
-    message: str
-    fix: str
-    by: str = ""
-
-    @property
-    def breaks(self) -> bool:
-        """Whether the change fails at run time; an Edit does that is upstream by now."""
-        is_edit = self.code is codes.MERGED_UPSTREAM and not self.by
-        return is_edit or self.code not in _HARMLESS
 
 
 def needed(change: Change) -> list[Target]:
@@ -94,14 +69,15 @@ class Judge:
         row: whose changes.
         subject: the release.
         pack: what the row's author wrote.
+        edits: those of rows that come before, in the same release.
 
     """
 
-    def __init__(self, row: Row, subject: Subject, pack: PackSource) -> None:
+    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: Edits) -> None:
         self._row = row
         self._subject = subject
         self._pack = pack
-        self._texts: dict[Target, str] = {}
+        self._edits = edits
 
     def faults(self, change: Change) -> Iterator[Fault]:
         """List what a change runs into."""
@@ -118,7 +94,7 @@ class Judge:
             fix = "narrow the row's range, or follow the target to its new place"
             yield Fault(codes.TARGET_MISSING, facts.reason or "it is not there", fix)
         elif facts.state == "undecidable":
-            yield _undecidable(facts.reason)
+            yield undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
         elif isinstance(change, Wrap):
@@ -136,15 +112,15 @@ class Judge:
         if outer.state == "absent":
             yield Fault(codes.TARGET_MISSING, f"{holder} is not there: {outer.reason}", _NARROW)
         elif facts.is_present:
-            yield _already(f"{change.place} is upstream already, {_where(facts)}")
+            yield _already(f"{change.place} is upstream already, {where(facts)}")
         elif facts.state == "undecidable":
-            yield _undecidable(facts.reason)
+            yield undecidable(facts.reason)
 
     def _provide(self, change: Provide) -> Iterator[Fault]:
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
-            yield _already(f"the module {change.module} is upstream already, {_where(facts)}")
+            yield _already(f"the module {change.module} is upstream already, {where(facts)}")
         elif parent and not self._is_package(parent):
             yield Fault(codes.TARGET_MISSING, f"its parent package {parent} is not there", _NARROW)
 
@@ -158,7 +134,7 @@ class Judge:
         if facts.kind != _CLASS and facts.is_sure:
             yield _kind(facts, "a class")
         elif self._facts(field).is_present:
-            yield _already(f"{field} is upstream already, {_where(self._facts(field))}")
+            yield _already(f"{field} is upstream already, {where(self._facts(field))}")
 
     # --- what has to fit
 
@@ -171,7 +147,7 @@ class Judge:
         if fault:
             message = f"{change.by}{ours.signature if ours else ''} has to take (wrapped, instance,"
             yield Fault(
-                codes.SIGNATURE_CHANGED, f"{message} args, kwargs): {fault}", _REWRITE, change.by
+                codes.SIGNATURE_CHANGED, f"{message} args, kwargs): {fault}", REWRITE, change.by
             )
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
@@ -185,8 +161,8 @@ class Judge:
             yield _kind(facts, f"what {change.by} can stand for, which is a constant")
             return
         if facts.shape and ours.shape == facts.shape:
-            message = f"upstream's source is that of {change.by} by now, {_where(facts)}"
-            yield Fault(codes.MERGED_UPSTREAM, message, _RETIRE, change.by)
+            message = f"upstream's source is that of {change.by} by now, {where(facts)}"
+            yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
             return
         yield from _calls(change, facts, ours)
 
@@ -201,7 +177,7 @@ class Judge:
             found = bases.outside[0] if bases.outside else "object"
             expected = f"{facts.module}:{facts.qualname}"
             message = f"{change.by} derives from {found}, expected a class derived from {expected}"
-            yield Fault(codes.KIND_CHANGED, message, _REWRITE, change.by)
+            yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
         """Whether a class of upstream, `vllm.a.B`, is a target or derives from it; or may do so."""
@@ -230,30 +206,11 @@ class Judge:
             message = f"it is only inherited from {facts.owner}, expected its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
             return
-        text = self._texts.get(change.place) or self._subject.text(facts)
+        text = self._subject.text(facts)
         if not text or facts.lines is None:
-            yield _undecidable("its source cannot be read")
+            yield undecidable("its source cannot be read")
             return
-        yield from self._anchor(change, facts, text)
-
-    def _anchor(self, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
-        assert facts.lines is not None
-        found = look(change, text, facts.lines[0])
-        if found.after:
-            self._texts[change.place] = found.after
-        elif found.fault:
-            yield _undecidable(found.fault)
-        elif found.times == 0 and found.has_new:
-            message = f"old is gone and new is there, {_where(facts)}; the Edit fails here"
-            yield Fault(codes.MERGED_UPSTREAM, message, _RETIRE)
-        elif found.times < change.count:
-            near = f"; nearest to it:\n{found.nearest}" if found.nearest else ""
-            message = f"{_occurs(found.times, change)} in {facts.path}{near}"
-            yield Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
-        else:
-            lines = ", ".join(map(str, found.lines))
-            message = f"{_occurs(found.times, change)} in {facts.path}, lines {lines}"
-            yield Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
+        yield from self._edits.faults(self._row, change, facts, text)
 
     def _body(self, name: str) -> Facts | None:
         return self._pack.facts(self._row, name) if self._row.patch.body is not None else None
@@ -263,8 +220,6 @@ class Judge:
 
 
 _NARROW = "narrow the row's range, or follow the target to its new place"
-_REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
-_RETIRE = "end the range before this release; the row can go once no other release needs it"
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
@@ -278,7 +233,7 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     fault = refused_call(theirs, mine)
     if fault:
         message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
-        yield Fault(codes.SIGNATURE_CHANGED, message, _REWRITE, change.by)
+        yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
 
 
 def _not_compared(by: str, unknown: Facts) -> Fault:
@@ -290,27 +245,8 @@ def _not_compared(by: str, unknown: Facts) -> Fault:
 def _kind(facts: Facts, expected: str) -> Fault:
     found = f"{facts.module}:{facts.qualname}" if facts.qualname else facts.module
     message = f"found {found} ({facts.kind}), expected {expected}"
-    return Fault(codes.KIND_CHANGED, message, _REWRITE)
+    return Fault(codes.KIND_CHANGED, message, REWRITE)
 
 
 def _already(message: str) -> Fault:
-    return Fault(codes.ALREADY_UPSTREAM, message, _RETIRE)
-
-
-def _undecidable(reason: str) -> Fault:
-    return Fault(codes.UNDECIDABLE, f"not decidable: {reason}", "look at it by hand")
-
-
-def _where(facts: Facts) -> str:
-    return f"{facts.path}:{facts.lines[0]}" if facts.path and facts.lines else facts.path or "there"
-
-
-def _occurs(count: int, change: Edit) -> str:
-    first = change.old.strip().splitlines()[0]
-    if not count:
-        return f"{first!r} not found"
-    return f"{first!r} found {_times(count)}, expected {_times(change.count)}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    return Fault(codes.ALREADY_UPSTREAM, message, RETIRE)

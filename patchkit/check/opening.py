@@ -113,7 +113,7 @@ def _nothing_in(
     return faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
 
 
-def _local(source: Source, package: str, versions: Versions, option: str = "") -> Subject:
+def _local(source: Source, package: str, versions: Versions, option: str = "--here") -> Subject:
     project = canonical(package)
     found = versions.believed(package) or Found(project, source.version or "nothing", source.name)
     _ = found.counts_as  # raises, and says what to set

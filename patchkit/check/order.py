@@ -30,11 +30,11 @@ def unordered(
     before = {row.name: row.patch.after for row in rows}
     for target, several in by_target.items():
         for inner, outer in combinations(several, 2):
-            if _meet(inner, outer) and not _comes_after(outer.name, inner.name, before):
+            if meet(inner, outer) and not _comes_after(outer.name, inner.name, before):
                 yield target, inner.name, outer.name
 
 
-def _meet(one: Row, other: Row) -> bool:
+def meet(one: Row, other: Row) -> bool:
     """Whether both can be in one process; those that conflict are another finding."""
     refused = one.name in other.patch.conflicts or other.name in one.patch.conflicts
     return bool(one.roles & other.roles) and not refused

@@ -40,7 +40,7 @@ class Subject:
         source: opens its files, when they are asked for.
         kept: where its facts are kept, and by which name; None for what may change under it.
         is_local: whether all its files are at hand.
-        option: what a command line says to ask for it alone; '' for what is installed.
+        option: what a command line says to ask for it alone.
 
     """
 

@@ -72,6 +72,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.differences import differences  # noqa: PLC0415
+    from patchkit.check.unreviewed import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
@@ -80,11 +81,12 @@ def command(
     if form == "table" and output is not None:
         raise click.UsageError("--output: expected --format json, github, markdown or html")
     rows, faults = look.rows_of(packs, names)
+    commands = Commands(look.packs_to_name(packs), lock, releases)
     reviewed = look.locks_of(lock).of_all(rows)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = look.open_releases(wanted, rows, library) if rows else []
         known = look.all_versions(subjects, library)
-        found = Check(rows, subjects, reviewed, known).run(told)
+        found = Check(rows, subjects, reviewed, known, commands).run(told)
         _refuse_what_no_row_is_about(found, rows)
         report = replace(found, findings=[*faults, *found.findings]).accepting(ignore, accept)
         diffs = differences(rows, subjects, reviewed) if form == "html" else {}

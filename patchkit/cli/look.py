@@ -95,6 +95,11 @@ def rows_of(
     return chosen, [one for one in findings if not names or one.patch in names]
 
 
+def packs_to_name(packs: Collection[str]) -> Collection[str]:
+    """Leave out the packs that a command finds here without `--patches`."""
+    return () if packs == Project.read().packs else packs
+
+
 def open_releases(wanted: Wanted, rows: Sequence[Row], library: Library) -> list[Subject]:
     """
     Open the releases that a command line asks for, and say which packages are not installed.

@@ -178,12 +178,14 @@ class _Body:
     def _article(self, group: Group) -> str:
         one = group.finding
         tag = f'<span class="tag {one.severity}">{one.code.code} {view.label(one.severity)}</span>'
+        fix, commands = view.fix_of(one)
         places = [_text(view.spans(group.releases, self._report)), _code(view.where(one))]
         lines = [
             f"<h3>{tag}{_text(one.code.title)}</h3>",
             f"<p>{_code(one.target)}</p>" if one.target else "",
             f'<p class="message">{_text(one.message)}</p>',
-            f"<p><b>Fix:</b> {_text(one.fix)}</p>" if one.fix else "",
+            f"<p><b>Fix:</b> {_text(fix)}</p>" if fix else "",
+            f"<pre>{_text(chr(10).join(commands))}</pre>" if commands else "",
             f'<p class="quiet">{" · ".join(filter(None, places))}</p>' if any(places) else "",
         ]
         return f'<article data-runs="{self._runs_of(group.releases)}">{"".join(lines)}</article>'

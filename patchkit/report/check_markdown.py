@@ -91,7 +91,9 @@ def _item(group: Group, report: Report) -> str:
         _text(first),
     ]
     lines += [_block("\n".join(rest))] if rest else []
-    lines += [f"Fix: {_text(one.fix)}"] if one.fix else []
+    fix, commands = view.fix_of(one)
+    lines += [f"Fix: {_text(fix)}"] if fix else []
+    lines += [_block("\n".join(commands))] if commands else []
     places = [_text(view.spans(group.releases, report)), one.file and _code(view.where(one))]
     lines += [", ".join(filter(None, places))]
     return "\n\n".join(filter(None, lines)).replace("\n", "\n  ") + "\n"

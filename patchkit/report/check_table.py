@@ -24,7 +24,7 @@ _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
 _ASCII = dict(zip(view.WORDS, "+?%~X.", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
-_GAP = 2
+_GAP, _LABEL = 2, 9
 
 
 def print_check(report: Report, console: Console) -> None:
@@ -48,7 +48,7 @@ def print_check(report: Report, console: Console) -> None:
         console.print(_legend(used, marks))
         console.print()
     for patch, found in view.groups(report).items():
-        console.print(_findings(patch, found, report))
+        _print_findings(patch, found, report, console)
         console.print()
     console.print(_summary(report))
 
@@ -155,30 +155,30 @@ def _legend(used: set[str], marks: Mapping[str, str]) -> Text:
 # -- findings ---------------------------------------------------------------------------------
 
 
-def _findings(patch: str, found: Sequence[Group], report: Report) -> Table:
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    # Not in a cell: it would make the first column as wide as itself.
-    table.title = Text(view.printable(patch) or "packs and releases", style="heading")
-    table.title_justify = "left"
+def _print_findings(patch: str, found: Sequence[Group], report: Report, console: Console) -> None:
+    console.print(Text(view.printable(patch) or "packs and releases", style="heading"))
     for group in found:
-        one = group.finding
-        style = _SEVERITIES[one.severity]
-        label = Text(f"  {one.code.code}\n  {view.label(one.severity)}", style)
-        table.add_row(label, _said(group, report))
-    return table
+        style = _SEVERITIES[group.finding.severity]
+        label = f"  {group.finding.code.code}\n  {view.label(group.finding.severity)}"
+        table = Table.grid(padding=(0, _GAP, 0, 0))
+        table.add_column(no_wrap=True, min_width=_LABEL)
+        table.add_column(overflow="fold")
+        table.add_row(Text(label, style), _said(group, report))
+        console.print(table)
+        for command in view.fix_of(group.finding)[1]:
+            # In one line however long, to be copied as it is.
+            console.print(Text(f"{' ' * (_LABEL + _GAP)}{command}"), soft_wrap=True)
 
 
 def _said(group: Group, report: Report) -> Text:
     one = group.finding
     text = Text.assemble((one.code.title, "name"), _after("  ", one.target, "note"))
     text.append(f"\n{view.printable(one.message)}")
-    if one.fix:
-        text.append_text(Text.assemble(("\nfix: ", "note"), view.printable(one.fix)))
     places = [view.spans(group.releases, report), view.where(one)]
     if line := "  ".join(filter(None, places)):
         text.append(f"\n{view.printable(line)}", style="note")
+    if fix := view.fix_of(one)[0]:
+        text.append_text(Text.assemble(("\nfix: ", "note"), fix))
     return text
 
 

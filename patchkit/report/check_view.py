@@ -160,6 +160,12 @@ def where(finding: Finding) -> str:
     return finding.file if finding.line is None else f"{finding.file}:{finding.line}"
 
 
+def fix_of(finding: Finding) -> tuple[str, list[str]]:
+    """Return what a finding says to do, and the commands that do it, a line each."""
+    words, *commands = printable(finding.fix).split("\n  ")
+    return words, commands
+
+
 def tally(report: Report) -> str:
     """Count the findings in a few words; those that say the same are one."""
     counted: Counter[str] = Counter(

@@ -43,11 +43,21 @@ def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[s
     assert load("up.mod").function() == ("by", "newer")
     told = capsys.readouterr().err
     assert told.count("up.mod:function has another source") == 1
-    assert "'patchkit diff p --here', then 'patchkit lock p'" in told
+    assert "'patchkit diff p --here', then 'patchkit lock p --here'" in told
     (note,) = (one for one in session.journal.entries if one["event"] == "unreviewed")
     assert note["name"] == "p"
     assert "has another source" in note["reason"]
     assert session.states["p"].status == APPLIED
+
+
+def test_what_to_do_names_a_pack_that_only_a_variable_names(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is told can be pasted into a shell that does not have PATCHKIT_PATCHES."""
+    a_drifted_world(world)
+    world.session(packs=("pack",)).arm(MAIN)
+    load("up.mod")
+    assert "'patchkit lock p --here --patches pack'" in capsys.readouterr().err
 
 
 def test_stop_applies_nothing(world: World) -> None:

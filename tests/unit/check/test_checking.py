@@ -295,6 +295,41 @@ def test_importers_of_what_stays_the_same_object_are_not(
     assert ("PK402" in [one.code.code for one in checked([release]).findings]) is found
 
 
+F = "def f():\n    x = 1\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "expected"),
+    [
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {}, ["PK111"]),
+        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {}, []),
+        (edit("x = 1", "x = 1\ny = 1"), edit("return x", "return y"), {}, []),
+        (edit("x = 1", "x = 1; y = 1"), edit("= 1", "= 3"), {}, ["PK112"]),
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK111"]),
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {"roles": "{Role.WORKER}"}, []),
+        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {"roles": "{Role.WORKER}"}, ["PK111"]),
+        (edit("x = 1", "x = 1"), edit("x = 1", "x = 3"), {}, ["PK113"]),
+    ],
+)
+def test_edits_of_one_function_are_made_one_after_another(
+    world: World, first: str, second: str, more: dict[str, str], expected: list[str]
+) -> None:
+    """What an Edit looks for is what those before it leave, in processes that have both."""
+    rows = row("p", "patch_a", first), row("q", "patch_a", second, after="('p',)", **more)
+    world.pack(*rows, patch_a="")
+    report = checked([subject("1.0", mod=F, again="from up.mod import f\n")])
+    assert codes(report) == expected
+    if expected in (["PK111"], ["PK112"]) and not more:
+        assert "as p leaves it" in the(report, *expected).message
+
+
+def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
+    """Where `env` decides on the first, the second has to find its text either way."""
+    first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")
+    world.pack(first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a="")
+    assert codes(checked([subject("1.0", mod=F)])) == ["PK111"]
+
+
 def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
     """Bounds that contradict each other are told where only what is installed is looked at."""
     narrow = "Replace('up.mod:f', by='g', requires=('up<1',))"

@@ -125,6 +125,7 @@ EXAMPLES = {
         "return address",
         "def bind(address):\n    if not address:\n        return None\n    return None\n",
     ),
+    "PK113": edited("timeout=5", "timeout=5", "def bind(address):\n    run(timeout=5)\n"),
     "PK121": Example(
         (one("Add('vllm.v1.core.sched.scheduler:Scheduler.pause', by='pause')"),),
         released(SCHED, A_STEP + "    def pause(self): ...\n"),

@@ -147,12 +147,56 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert data["grid"]["p"] == {"up 1.0": "ok", "up 2.0": "drift"}
     (finding,) = data["findings"]
     assert finding["code"] == "PK201"
-    assert finding["fix"].endswith("then patchkit lock p --releases 'up==2.0'")
-    assert main(shlex.split(finding["fix"].partition("then patchkit ")[2])) == 0
+    do(finding["fix"], count=2)
     capsys.readouterr()
     answer(capsys, "check", "--releases", "up<3", code=0)
     main(["lock", "--releases", "up<3"])
     assert answer(capsys_cleared(capsys), "check", "--releases", "up<3", code=0)["findings"] == []
+
+
+def do(fix: str, count: int) -> None:
+    """Run each command of a fix, as it stands there."""
+    commands = fix.split("\n  ")[1:]
+    assert len(commands) == count
+    for command in commands:
+        name, *words = shlex.split(command)
+        assert name == "patchkit"
+        assert main(words) == 0
+
+
+def test_a_fix_names_what_the_check_was_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the pack, the lock and the releases were named, the commands to paste name them too."""
+    monkeypatch.delenv("PATCHKIT_PATCHES")
+    packs_and_lock = ("--patches", "pack", "--lock", "my locks.txt")
+    for code, count in (("PK202", 1), ("PK201", 2)):
+        write_lock(tmp_path / "my locks.txt", Lock({"p": {}}))
+        if code == "PK201":
+            assert main(["lock", *packs_and_lock, "--releases", "up<2"]) == 0
+        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == int(code == "PK201")
+        told = capsys.readouterr().out
+        assert code in told
+        commands = [line.strip() for line in told.splitlines() if line.startswith(" " * 11 + "pat")]
+        do("\n  ".join(["", *commands]), count)
+        capsys.readouterr()
+        answer(capsys, "check", *packs_and_lock, "--releases", "up<3", code=0)
+
+
+def test_one_source_is_one_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Releases that share a source that nobody has reviewed are one finding, and one review."""
+    write_wheels(tmp_path / "wheels", {f"1.{n}": {"mod": NEW} for n in range(1, 9)})
+    assert main(["lock", "--releases", "up==1.0"]) == 0
+    capsys.readouterr()
+    assert main(["check", "--releases", "up<2"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("PK201") == 1
+    assert "1 warning" in out
+    data = answer(capsys, "check", "--releases", "up<2", code=1)
+    assert len({one["fix"] for one in data["findings"]}) == 1
+    do(data["findings"][0]["fix"], count=2)
+    capsys.readouterr()
+    answer(capsys, "check", "--releases", "up<2", code=0)
 
 
 def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
@@ -342,7 +386,10 @@ def test_drift_in_a_tree_names_the_tree(
     (tmp_path / "a tree" / "up" / "mod.py").write_text(NEW)
     capsys.readouterr()
     (finding,) = answer(capsys, "check", "--path", "a tree", code=1)["findings"]
-    assert finding["fix"].endswith("then patchkit lock p --path 'a tree'")
+    do(finding["fix"], count=2)
+    assert "--path 'a tree'" in finding["fix"]
+    capsys.readouterr()
+    assert answer(capsys, "check", "--path", "a tree", code=0)["findings"] == []
 
 
 def test_history_of_what_cannot_be_read_is_no_absence(

@@ -1,0 +1,105 @@
+"""Sources of targets that nobody has reviewed, one finding for all releases that share one."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.check import codes
+from patchkit.check.findings import Finding
+from patchkit.check.ranges import packages_of
+from patchkit.requirements import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from patchkit.check.grid import Grid
+    from patchkit.check.subjects import Subject
+    from patchkit.lock import Lock
+    from patchkit.registry import Row
+    from patchkit.target import Target
+
+    Place = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """
+    What a command has to say for it to work where the check was made.
+
+    Args:
+        packs: modules of `--patches`.
+        lock: file of `--lock`, None where none was named.
+        releases: of `--releases`.
+
+    """
+
+    packs: Collection[str] = ()
+    lock: str | None = None
+    releases: Sequence[str] = ()
+
+    def diff(self, row: Row, subject: Subject) -> str:
+        """Write the command that shows what a release has; '' where none can."""
+        if subject.is_local:
+            return self._of("diff", row, subject.option)
+        is_named = subject.project in map(canonical, packages_of([row])[:1])
+        return self._of("diff", row, f"--to {subject.version}") if is_named else ""
+
+    def accept(self, row: Row, subject: Subject) -> str:
+        """Write the command that accepts what a release has."""
+        return self._of("lock", row, subject.option)
+
+    def accept_all(self, row: Row, subject: Subject) -> str:
+        """Write the command that accepts what all releases have that were looked at."""
+        asked = " ".join(f"--releases {shlex.quote(one)}" for one in self.releases)
+        return self._of("lock", row, asked or (subject.option if subject.is_local else ""))
+
+    def _of(self, command: str, row: Row, options: str) -> str:
+        lock = f"--lock {shlex.quote(self.lock)}" if self.lock else ""
+        pack = f"--patches {row.pack}" if row.pack in self.packs else ""
+        return " ".join(filter(None, ("patchkit", command, row.name, options, lock, pack)))
+
+
+def of_reviews(
+    row: Row, grid: Grid, lock: Lock, commands: Commands, place: Place
+) -> Iterator[Finding]:
+    """
+    Find targets of a row whose source is none of those that were reviewed.
+
+    Args:
+        row: whose targets; nothing is said of one that the lock does not name.
+        grid: the releases, of which all targets are known.
+        lock: what has been reviewed.
+        commands: writes what to do.
+        place: file and line of the row.
+
+    """
+    if row.name not in lock.entries:
+        return
+    for (target, mark), several in _sources(row, grid).items():
+        known = lock.fingerprints(row.name, str(target))
+        if mark in known:
+            continue
+        code, newest = codes.DRIFT if known else codes.UNREVIEWED, several[-1]
+        if known:
+            message = f"upstream's source is {mark}, which is none of those that were reviewed"
+            message += lock.doubt
+            steps = [commands.diff(row, newest), commands.accept(row, newest)]
+            fix = "see what changed; if the patch still holds, accept it:"
+        else:
+            message = f"{target} has never been reviewed for {row.name}"
+            fix, steps = "review it, then accept it:", [commands.accept_all(row, newest)]
+        fix = "\n  ".join([fix, *filter(None, steps)])
+        for one in several:
+            yield Finding(code, message, fix, row.name, str(target), one.name, *place)
+
+
+def _sources(row: Row, grid: Grid) -> dict[tuple[Target, str], list[Subject]]:
+    found: dict[tuple[Target, str], list[Subject]] = {}
+    for subject in grid.subjects:
+        places = (one.place for one in grid.due(row, subject) if one.is_reviewed)
+        for place in dict.fromkeys(places):
+            if mark := subject.facts(place).fingerprint:
+                found.setdefault((place, mark), []).append(subject)
+    return found
