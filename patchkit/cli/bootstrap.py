@@ -32,12 +32,13 @@ def install_command() -> int:
     Write it into this Python's site-packages.
 
     What an older patchkit has written is brought up to date. Where the folder cannot be written,
-    nothing is: see `patchkit run`.
+    nothing is: see `patchkit run`. pip does not know it: remove it before patchkit.
     """
     folder = site_folder()
     location = None if location_found_alone() else own_location()
     if install(folder, location):
         say(f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1")
+        say("'pip uninstall' leaves it there: run 'patchkit bootstrap remove' before that")
     else:
         say(f"bootstrap is installed and up to date in {folder}")
     if location is not None:

@@ -1,7 +1,12 @@
 """Patches for the processes that hold no model: main and engine-core."""
 
-from patchkit.declaration import AfterImport, Patch, Replace, Role, Wrap
+import os
 
+from patchkit.declaration import AfterImport, Patch, Replace, Role, Wrap
+from patchkit.device_backend import DEFAULT, VARIABLE
+
+_BACKEND = () if os.environ.get(VARIABLE) else (DEFAULT,)
+"""A module that is named by hand may be of no distribution: the body asks for it."""
 _WHY_UNPICKLE = (
     "Ray unpickles a worker's arguments, and multiprocessing a spawned engine core's "
     "configuration, before anything has imported the device backend. Device strings such as "
@@ -19,7 +24,7 @@ def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
     return Patch(
         name=name,
         body=body,
-        requires=(vllm, "ray"),
+        requires=(vllm, "ray", *_BACKEND),
         changes=(change,),
         when="is_installed",
         after=("device-backend-after-torch",),
@@ -33,7 +38,7 @@ PATCHES = (
     Patch(
         name="device-backend-after-torch",
         body="patch_torch",
-        requires=("vllm>=0.7,<0.34",),
+        requires=("vllm>=0.7,<0.34", *_BACKEND),
         roles=frozenset(Role),
         changes=(AfterImport("torch", call="import_backend"),),
         when="is_installed",

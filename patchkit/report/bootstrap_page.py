@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
+from patchkit.report.hanging import print_hanging
 
 if TYPE_CHECKING:
     from patchkit.report.shapes import BootstrapShape
@@ -22,18 +23,16 @@ _FIXES = {
 
 def print_bootstrap(data: BootstrapShape) -> None:
     """Print the state, what the bootstrap waits for, and its files."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
-    table.add_row(Text("bootstrap", style="heading"), _state(data["state"]), data["folder"])
+    lines = [(Text("bootstrap", "heading"), _state(data["state"]), data["folder"])]
     if data["state"] in _FIXES:
-        table.add_row("", "", _FIXES[data["state"]])
-    table.add_row("PATCHKIT", data["switch"] or "not set", _switch(data))
-    table.add_row("patchkit", data["patchkit"] or Text("not found", style="bad"), "")
-    for file in data["files"]:
-        table.add_row("file", _state(file["state"]), file["file"])
-    console().print(table)
+        lines.append((Text(), Text(), _FIXES[data["state"]]))
+    lines.append((Text("PATCHKIT"), Text(data["switch"] or "not set"), _switch(data)))
+    found = Text("found", "ok") if data["patchkit"] else Text("not found", "bad")
+    lines.append((Text("patchkit"), found, data["patchkit"] or ""))
+    lines += [
+        (Text("file"), _state(file["state"]), Path(file["file"]).name) for file in data["files"]
+    ]
+    print_hanging(console(), lines)
 
 
 def _state(state: str) -> Text:

@@ -65,6 +65,10 @@ def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> 
         yield _table(wide)
         return
     used.update(str(state) for row in grid.rows.values() for state in row if state)
+    level = _under_versions(grid, room, marks)
+    if _width(level) <= room:
+        yield _table(level)
+        return
     names = [_cropped(name, max(room * 2 // 5, 16)) for name in grid.rows]
     left = room - max(map(len, names)) - _GAP
     step = 2 if len(grid.runs) * 2 <= left else 1
@@ -81,6 +85,17 @@ def _in_words(grid: Grid) -> list[list[Text]]:
         for name, row in grid.rows.items()
     ]
     return [heads, *rows]
+
+
+def _under_versions(grid: Grid, room: int, marks: Mapping[str, str]) -> list[list[Text]]:
+    """Lay out the cells of a grid whose states are marks, below the first versions of columns."""
+    heads = [Text(view.printable(run.first), style="note") for run in grid.runs]
+    left = room - sum(head.cell_len + _GAP for head in heads)
+    rows = [
+        [Text(_cropped(name, max(left, 16)), "name"), *(Text(*_mark(one, marks, 1)) for one in row)]
+        for name, row in grid.rows.items()
+    ]
+    return [[Text(""), *heads], *rows]
 
 
 def _head(run: Run) -> str:

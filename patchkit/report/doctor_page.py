@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
+from patchkit.report.hanging import print_hanging
 
 if TYPE_CHECKING:
     from patchkit.report.shapes import CheckShape, DoctorShape
@@ -15,19 +15,16 @@ if TYPE_CHECKING:
 
 def print_doctor(data: DoctorShape) -> None:
     """Print the checks, topic by topic."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
+    lines = []
     topic = ""
     for check in data["checks"]:
         if check["topic"] != topic:
             topic = check["topic"]
-            table.add_row(Text(topic, style="heading"))
-        table.add_row(_mark(check), check["subject"], check["message"])
-    console().print(table)
+            lines.append((Text(topic, "heading"), Text(), ""))
+        lines.append((_mark(check), Text(check["subject"]), check["message"]))
+    print_hanging(console(), lines)
 
 
 def _mark(check: CheckShape) -> Text:
     word = "" if check["mark"] == "note" else check["mark"]
-    return Text(f"  {word}", style=check["mark"])
+    return Text(f"  {word:4}", style=check["mark"])

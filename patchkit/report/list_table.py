@@ -77,5 +77,6 @@ def _roles(roles: list[str]) -> str:
 
 def _here(patch: PatchShape) -> Text:
     if patch["selected"]:
-        return Text("selected", style="ok")
+        asked = f", if {patch['when']} in its body says so" if patch["when"] else ""
+        return Text(f"selected{asked}", style="ok")
     return Text(patch["reason"] or "", style="note")

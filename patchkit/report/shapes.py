@@ -26,7 +26,11 @@ class ChangeShape(TypedDict):
 
 
 class PatchShape(TypedDict):
-    """One row, and whether it is for here; `reason` says why not."""
+    """
+    One row, and whether it is for here; `reason` says why not.
+
+    `when` is the function of its body that is asked once the row is due, and may say no.
+    """
 
     name: str
     pack: str
@@ -36,6 +40,7 @@ class PatchShape(TypedDict):
     changes: list[ChangeShape]
     selected: bool
     reason: str | None
+    when: str | None
     why: str
     upstream: str
     sunset: str

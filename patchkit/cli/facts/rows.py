@@ -54,6 +54,7 @@ def patch_facts(row: Row, selection: Selection) -> PatchShape:
         "changes": [change_facts(change) for change in row.patch.changes],
         "selected": reason is None,
         "reason": reason,
+        "when": row.patch.when,
         "why": row.patch.why,
         "upstream": row.patch.upstream,
         "sunset": row.patch.sunset,

@@ -47,12 +47,13 @@ def status(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
 def test_from_install_to_remove_without_trace(environment: Venv) -> None:
     """It arms while it is there; then site-packages is what it was, bytecode included."""
     before = environment.files()
-    for words in ("installed in", "up to date in"):
+    for words, lines in (("installed in", 2), ("up to date in", 1)):
         done = bootstrap(environment, "install")
         assert (done.returncode, done.stdout) == (0, "")
         assert words in done.stderr
         assert str(environment.folder) in done.stderr
-        assert done.stderr.count("\n") == 1
+        assert done.stderr.count("\n") == lines
+        assert ("'pip uninstall' leaves it there" in done.stderr) is (lines == 2)
     assert environment.answer("-c", ARMED, PATCHKIT="1") == ["main"]
     assert environment.answer("-c", ARMED) is None
     assert len(environment.files()) > len(before) + 3  # its bytecode, too

@@ -9,6 +9,7 @@ from samples import pack_source, row_source
 from patchkit.cli import main
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -62,6 +63,7 @@ def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
         ],
         "selected": True,
         "reason": None,
+        "when": None,
         "why": "what goes wrong",
         "upstream": "none: x",
         "sunset": "never",
@@ -77,6 +79,19 @@ def test_json_lists_all_patches_with_the_reason(capsys: pytest.CaptureFixture[st
         ("moved", True, None),
         ("needs-npu", False, "torch_npu is not installed"),
     ]
+
+
+def test_patchkits_own_rows_are_selected_only_where_their_backend_is(
+    python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """Without torch_npu they are not; a backend that is named by hand is asked for by the body."""
+    versions = {"VLLM_VERSION": "0.32.0", "PATCHKIT_VERSIONS": "ray=2.50"}
+    words = ("-m", "patchkit", "list", "--all")
+    lines = python(*words, **versions).stdout.splitlines()
+    assert [line for line in lines if "torch-npu" in line and " selected" in line] == []
+    assert sum("torch_npu is not installed" in line for line in lines) == 3
+    shown = python(*words, PATCHKIT_DEVICE_BACKEND="mine", **versions).stdout
+    assert shown.count("selected, if is_installed in its body says so") == 3
 
 
 def test_json_covers_every_distribution_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,6 +79,16 @@ def test_few_columns_are_in_words() -> None:
         assert part in text
 
 
+def test_versions_lie_level_where_they_fit() -> None:
+    """Seven versions and a name fit 80 columns: nobody reads digits that stand on each other."""
+    releases = [f"vllm 0.{minor}.0" for minor in range(27, 34)]
+    states = [State.UNREVIEWED, State.BROKEN] * 4
+    row = dict(zip(releases, states, strict=False))
+    lines = as_table(Report(releases, [], {"a-patch-of-mine": row}), 80).split("\n")
+    assert lines[1].split() == [one.removeprefix("vllm ") for one in releases]
+    assert lines[2].split() == ["a-patch-of-mine", *"?✗?✗?✗?"]
+
+
 def test_a_pipe_gets_a_grid_of_sensible_width() -> None:
     """A console without an end does not make a line without an end of a grid."""
     lines = as_table(large(), 10_000).split("\n")

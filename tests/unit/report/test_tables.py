@@ -36,6 +36,7 @@ def patch(name: str, reason: str | None = None) -> PatchShape:
         "changes": [],
         "selected": reason is None,
         "reason": reason,
+        "when": None,
         "why": LONG * 3,
         "upstream": "https://example.org/" + "x" * 100,
         "sunset": ":warning: [bold]never[/bold]",
