@@ -16,10 +16,12 @@ from patchkit.apply import apply_group, reason_to_skip, unwind
 from patchkit.changes.sites import Sites
 from patchkit.drift import UNREADABLE
 from patchkit.errors import ApplyError, DriftError, OverwrittenError
+from patchkit.initializing import culprit
 from patchkit.main_copy import apart, body_for
 from patchkit.overwrites import copies_that_came_back, stranger_at
-from patchkit.plan import APPLIED, FAILED, SKIPPED
+from patchkit.plan import APPLIED, ARMED, FAILED, SKIPPED
 from patchkit.remarks import remarks
+from patchkit.turns import PATIENCE, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
 
     Scope = Callable[[], rebind.Where]
 
-_PATIENCE = 60.0
-"""Seconds to wait for a patch that another thread is applying, before that is called an error."""
-
 
 class Applier:
     """
@@ -47,31 +46,43 @@ class Applier:
         selection: which rows are for here.
         ledger: told of the outcome.
         is_whole: whether a module has been imported; otherwise its end will be told.
+        is_wanted: whether this process is to have a group, as far as roles and holds say.
 
     """
 
     def __init__(
-        self, plan: Plan, selection: Selection, ledger: Ledger, is_whole: Callable[[str], bool]
+        self,
+        plan: Plan,
+        selection: Selection,
+        ledger: Ledger,
+        is_whole: Callable[[str], bool],
+        is_wanted: Callable[[Group], bool],
     ) -> None:
         self.sites = Sites()
+        self.turns = Turns()
         self._plan = plan
         self._selection = selection
         self._ledger = ledger
         self._is_whole = is_whole
+        self._is_wanted = is_wanted
         self._executions: dict[str, int] = {}
+        self._counting = threading.Lock()
         self._told: set[tuple[str, str]] = set()
         self._unreviewed: dict[str, str] = {}
-        self._free = threading.Condition(threading.Lock())
 
     def note_execution(self, module: str) -> None:
         """
         A module is about to execute once more, and to overwrite what was applied to it.
 
         What an AfterImport has done is taken back before: its undo knows the module as it is now.
+        A body that executes anew is to see originals; its end has everything applied again.
         """
         for group in reversed(self._plan.due(module, before=False)):
             self._ledger.say_undo_errors(unwind(group.calls))
-        with self._free:
+        for group in reversed(self._plan.of_body(module)):
+            if group.sites and group.body is None and group.thread is None:
+                self._ledger.say_undo_errors(self._release(group))
+        with self._counting:
             self._executions[module] = self._executions.get(module, 0) + 1
 
     def apply(
@@ -102,7 +113,11 @@ class Applier:
                 if self._claim(group, modules.get(group.module), from_body=from_body):
                     self._apply_one(group, modules.get(group.module), made)
         finally:
-            self._finish(made, scope)
+            try:
+                self._finish(made, scope)
+            finally:  # only now: who waits for them goes on with copies repointed, too
+                for group in made:
+                    self.turns.leave(group)
 
     def settle(self, state: State) -> None:
         """
@@ -143,11 +158,21 @@ class Applier:
     def _unwind(self, state: State) -> list[Exception]:
         errors: list[Exception] = []
         for group in reversed(state.groups):
-            errors += unwind(group.undos)
-            group.calls.clear()
-            group.sites.clear()
-            group.targets.clear()
-            group.done = None
+            with self.turns.within(group):
+                errors += self._release(group)
+        return errors
+
+    def _release(self, group: Group) -> list[Exception]:
+        """Undo what was made of a group."""
+        errors = self._clear(group)
+        group.done = None
+        return errors
+
+    def _clear(self, group: Group) -> list[Exception]:
+        errors = unwind(group.undos)
+        group.calls.clear()
+        group.sites.clear()
+        group.targets.clear()
         return errors
 
     def _restore(self) -> list[Exception]:
@@ -177,8 +202,11 @@ class Applier:
 
     def after_fork(self) -> None:
         """Forget other threads, which are gone, and what they had half done."""
-        self._free = threading.Condition(threading.Lock())
+        self.turns.after_fork()
+        self._counting = threading.Lock()
         me = threading.get_ident()
+        for state in self._plan.states.values():
+            state.thread = me if state.thread == me else None
         for group in self._plan.groups():
             if group.thread not in {None, me}:
                 unwind(group.undos)
@@ -194,23 +222,21 @@ class Applier:
 
     def _claim(self, group: Group, module: ModuleType | None, *, from_body: bool) -> bool:
         """Decide whether this thread applies the group now; waits for one that is at it."""
-        if self._plan.states[group.row.name].status in {SKIPPED, FAILED}:
+        if not self._is_open(group):
             return False
-        me = threading.get_ident()
-        with self._free:
-            if group.thread == me:
-                return False
-            free = self._free.wait_for(
-                lambda: group.thread is None or (from_body and group.loads), _PATIENCE
-            )
-            if not free:
-                raise ApplyError(_stuck(group))
-            if group.thread is not None:
-                return False
-            if group.done == self._execution(group, module):
-                return False
-            group.thread = me
-        return True
+        try:
+            mine = self.turns.take(group, lambda: from_body and group.loads)
+        except TimeoutError:
+            raise ApplyError(_stuck(group)) from None
+        if mine and group.done == self._execution(group, module):
+            self.turns.leave(group)
+            return False
+        return mine
+
+    def _is_open(self, group: Group) -> bool:
+        """Whether the process still is to have a group: another thread may have taken it back."""
+        status = self._plan.states[group.row.name].status
+        return status not in {SKIPPED, FAILED} and self._is_wanted(group)
 
     def _execution(self, group: Group, module: ModuleType | None) -> tuple[int, int]:
         return self._executions.get(group.module, 0), 0 if group.before else id(module)
@@ -221,12 +247,17 @@ class Applier:
             if self._is_for_here(state) and self._make(state, group, module):
                 made.append(group)
         except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
-            self.take_back(state)
-            self._ledger.fail(state, error, module=group.module)
+            self._fail(state, error, group.module)
         finally:
-            with self._free:
-                group.thread = None
-                self._free.notify_all()
+            if group not in made:
+                self.turns.leave(group)
+
+    def _fail(self, state: State, error: Exception, module: str) -> None:
+        """Fail a row first, so that no other thread goes on with it; then take it back."""
+        try:
+            self._ledger.fail(state, error, module=module)
+        finally:
+            self.take_back(state)
 
     def _make(self, state: State, group: Group, module: ModuleType | None) -> bool:
         changes = self.changes_here(group)
@@ -234,17 +265,14 @@ class Applier:
             return False  # where somebody else imports the body, its end makes the group due again
         if group.before and not group.provides and module is not None:
             raise ApplyError(f"{group.module} was imported before patchkit could run before it")
+        self._clear(group)  # what the module's last execution left of it
         body = self._load(group, module)
-        if not self._has_no_half_body(group):
+        if body is None or not (self._has_no_half_body(group) and self._is_open(group)):
             return False  # the body itself asks for the module that it provides
         if (reason := reason_to_skip(group.row.patch, body)) is not None:
             self._skip(state, reason)
             return False
         reasons = {place: reason_to_skip(change, body) for place, change in changes}
-        unwind(group.undos)  # what the module's last execution left of them
-        group.calls.clear()
-        group.sites.clear()
-        group.targets.clear()
         wanted = [one for one in changes if reasons[one[0]] is None]
         apply_group(group, apart(group, wanted, module, state.groups), module, body, self.sites)
         group.done = self._execution(group, module)
@@ -273,14 +301,30 @@ class Applier:
                 self._ledger.note("left-out", name=name, target=target, reason=reason)
                 self._ledger.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
 
-    def _load(self, group: Group, module: ModuleType | None) -> ModuleType:
-        with self._free:
-            group.loads = True
-            self._free.notify_all()
+    def _load(self, group: Group, module: ModuleType | None) -> ModuleType | None:
+        """Load the body; None where it needs a module that is being imported, and waits for it."""
+        group.loads = True
+        self.turns.tell()
         try:
             return body_for(group, module, self._plan.of_body(group.row.body))
+        except (ImportError, AttributeError) as error:
+            if group.before or not self._is_postponed(group, culprit(error)):
+                raise
+            return None
         finally:
             group.loads = False
+
+    def _is_postponed(self, group: Group, needed: str | None) -> bool:
+        if needed is None:
+            return False
+        self._plan.postpone(group, needed)  # first, as its end may come in another thread
+        if self._is_whole(needed):
+            return False
+        state = self._plan.states[group.row.name]
+        if state.status == ARMED:
+            text = f"waits for the end of the import of {needed}, which its body needs"
+            self._ledger.set(state, ARMED, text)
+        return True
 
     def _has_no_half_body(self, group: Group) -> bool:
         return group.row.body not in sys.modules or self._is_whole(group.row.body)
@@ -424,7 +468,7 @@ class Applier:
 
 def _stuck(group: Group) -> str:
     return (
-        f"patch {group.row.name}: another thread has been applying it for {_PATIENCE:.0f} s, "
+        f"patch {group.row.name}: another thread has been applying it for {PATIENCE:.0f} s, "
         f"expected it to end; look at what body {group.row.body} waits for, or leave the patch "
         f"out with PATCHKIT_DISABLE={group.row.name}"
     )

@@ -47,6 +47,9 @@ class BodyFinder(Finder):
     def imported(self, name: str, module: ModuleType) -> None:
         """Nothing is left to do."""
 
+    def import_ended(self, name: str) -> None:
+        """Nor here."""
+
 
 def watch_bodies() -> None:
     """Install a BodyFinder, unless there is one."""

@@ -25,7 +25,7 @@ from patchkit.initializing import (
     spec_of,
     when_initialized,
 )
-from patchkit.loaders import Notifier, Watcher, has_executed, instrument
+from patchkit.loaders import Notifier, Watcher, instrument, thread_telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -118,7 +118,9 @@ class Finder:
 
         Returns:
             Whether it will be told, provided that the import succeeds. False where the module is
-            whole, so also while the watcher is being told of it.
+            whole, so also while the watcher is being told of it in this thread. While that is so
+            in another one, it is told once more at the end: what the other thread is about to do
+            may need a module that it waits for.
 
         """
         if self._notifier.is_executing(module):
@@ -128,9 +130,11 @@ class Finder:
             self.watch((name,))
             instrument(name, spec, self._notifier)
             return True
-        if not is_initializing(spec) or has_executed(spec):
+        if not is_initializing(spec):
             return False
-        return when_initialized(spec, self._notifier.completed, name)
+        if (telling := thread_telling(spec)) is None:
+            return when_initialized(spec, self._notifier.completed, name)
+        return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
 
     def _provided(self, name: str) -> ModuleSpec | None:
         if self._provide is None or not self._notifier.active or name not in self._notifier.names:

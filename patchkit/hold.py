@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from patchkit.errors import ApplyError, PatchkitError
 from patchkit.plan import APPLIED, ARMED, FAILED, SKIPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from patchkit.applier import Applier
     from patchkit.declaration import Role
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from patchkit.selection import Selection
 
     Outcome = tuple[str, str, BaseException | None]
+
+_PATIENCE = 600.0
+"""Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
 
 
 @dataclass(eq=False)
@@ -44,7 +47,6 @@ class Holds:
 
     def __post_init__(self) -> None:
         self._former: dict[str, Outcome] = {}
-        self._guard = threading.Lock()
 
     def hold(self, states: Sequence[State]) -> None:
         """
@@ -54,27 +56,42 @@ class Holds:
             ApplyError: one is not for here, or fails; all are as they were.
 
         """
-        for state in states:
-            self._refuse_unfit(state)
-        self._count(states)
-        try:
-            self._make(states)
-        except BaseException:
-            self.let_go(states)
-            raise
+        with self._turn(states):
+            for state in states:
+                self._refuse_unfit(state)
+            self._count(states)
+            try:
+                self._make(states)
+            except BaseException:
+                self.let_go(states)
+                raise
 
     def let_go(self, states: Sequence[State]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
-        free = [(state, self._uncount(state)) for state in reversed(states)]
-        over = [
-            (state, former) for state, former in free if former and self._is_over(state, former)
-        ]
-        errors = self.applier.take_back(*(state for state, _ in over))
-        for state, (status, reason, error) in over:
-            state.error = error
-            if (state.status, state.reason) != (status, reason):
-                self.ledger.set(state, status, reason)
+        with self.applier.turns.within(*states, patience=_PATIENCE):
+            free = [(state, self._uncount(state)) for state in reversed(states)]
+            over = [(one, former) for one, former in free if former and self._is_over(one, former)]
+            errors = self.applier.take_back(*(state for state, _ in over))
+            for state, (status, reason, error) in over:
+                state.error = error
+                if (state.status, state.reason) != (status, reason):
+                    self.ledger.set(state, status, reason)
+        # A role that another thread has entered meanwhile found them applied.
+        entered = [state for state, _ in over if state.is_for(self.roles)]
+        self.apply_late(group for state in entered for group in state.groups)
         return errors
+
+    @contextlib.contextmanager
+    def _turn(self, states: Sequence[State]) -> Iterator[None]:
+        """Hold or let go as one step: nobody counts on what another thread takes back."""
+        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+            if not has_it:
+                names = ", ".join(state.row.name for state in states)
+                raise ApplyError(
+                    f"{names}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    "for a block of its own, expected it to end; look at what their bodies wait for"
+                )
+            yield
 
     def reason_to_skip(self, state: State) -> str | None:
         """Say why a row cannot be held here, or None."""
@@ -83,19 +100,17 @@ class Holds:
     # -- who holds ------------------------------------------------------------------------------
 
     def _count(self, states: Iterable[State]) -> None:
-        with self._guard:
-            for state in states:
-                state.forced += 1
-                if state.forced == 1:
-                    self._former[state.row.name] = (state.status, state.reason, state.error)
-                    if state.status == SKIPPED:
-                        state.status = ARMED
-                    state.settled = state.status == APPLIED  # what it depends on may be set by now
+        for state in states:
+            state.forced += 1
+            if state.forced == 1:
+                self._former[state.row.name] = (state.status, state.reason, state.error)
+                if state.status == SKIPPED:
+                    state.status = ARMED
+                state.settled = state.status == APPLIED  # what it depends on may be set by now
 
     def _uncount(self, state: State) -> Outcome | None:
-        with self._guard:
-            state.forced -= 1
-            return None if state.forced else self._former.pop(state.row.name)
+        state.forced -= 1
+        return None if state.forced else self._former.pop(state.row.name)
 
     # -- apply ----------------------------------------------------------------------------------
 
@@ -115,7 +130,8 @@ class Holds:
                 _import(group)
             self.apply_late(group for state in states for group in state.groups)
             for group in self._waiting(states):
-                importlib.import_module(group.row.body)  # another thread is at it
+                with contextlib.suppress(ImportError, AttributeError):  # it waits, as is said below
+                    importlib.import_module(group.row.body)  # another thread is at it
             self.apply_late(self._waiting(states))
         except PatchkitError:
             _refuse_undone(states)  # says more

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from importlib import _bootstrap
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
 
     # What to call, and with which name; compared, so that who asks twice is told once.
     Waiter = tuple[Callable[[str], None], str]
@@ -41,6 +41,27 @@ def spec_of(module: ModuleType) -> Any:
         return object.__getattribute__(module, "__spec__")
     except AttributeError:
         return None
+
+
+def importer_awaited(thread: int) -> int | None:
+    """Name the thread that imports what another thread waits for in an import, or None."""
+    bootstrap: Any = _bootstrap
+    awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - nobody else knows
+    locks = [*awaited] if isinstance(awaited, list) else [awaited]  # a list since Python 3.12
+    return getattr(locks[-1], "owner", None) if locks else None
+
+
+def culprit(error: Exception) -> str | None:
+    """Name the half-imported module of which an error says that it lacks something, or None."""
+    name = getattr(error, "name", None) or ""
+    if isinstance(error, AttributeError):
+        module = getattr(getattr(error, "obj", None), "__name__", "")
+        names = [f"{module}.{name}", module]  # a submodule is its package's only once it is whole
+    else:
+        names = [name]
+    there = [(one, sys.modules.get(one)) for one in names]
+    half = (one for one, module in there if module and is_initializing(spec_of(module)))
+    return next(half, None)
 
 
 def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:

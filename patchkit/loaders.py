@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from _thread import get_ident
 from importlib import _bootstrap_external
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -34,6 +35,9 @@ class Watcher(Protocol):
             module: what is in `sys.modules` under it: a module may have replaced itself.
 
         """
+
+    def import_ended(self, name: str) -> None:
+        """Tell of the end of an import that another thread asked for while this one was told."""
 
 
 class MainWatcher(Watcher, Protocol):
@@ -110,11 +114,18 @@ class Notifier:
 
     def completed(self, name: str) -> None:
         """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
+        self._tell_end(name, self.watcher.imported)
+
+    def ended(self, name: str) -> None:
+        """Do the same for one whose execution was told before."""
+        self._tell_end(name, lambda name, _: self.watcher.import_ended(name))
+
+    def _tell_end(self, name: str, tell: Callable[[str, ModuleType], None]) -> None:
         module = sys.modules.get(name)
         if module is None or not self.active:
             return
         try:
-            self.watcher.imported(name, module)
+            tell(name, module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
@@ -133,10 +144,10 @@ def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
     return spec
 
 
-def has_executed(spec: Any) -> bool:
-    """Whether an instrumented loader is through with its module: the watcher is being told."""
+def thread_telling(spec: Any) -> int | None:
+    """Ident of the thread that has executed a module and is telling the watcher of it, or None."""
     stand_in = _stand_in_of(getattr(spec, "loader", None))
-    return stand_in is not None and stand_in.is_done
+    return None if stand_in is None else stand_in.done_by
 
 
 # -- in place of a loader's method --------------------------------------------------------------
@@ -159,7 +170,7 @@ class _StandIn:
     def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.is_done = False
+        self.done_by: int | None = None
 
     def __eq__(self, other: object) -> bool:
         # Loaders compare their attributes: equal they were, equal they stay.
@@ -190,7 +201,7 @@ class _Execution(_StandIn):
         try:
             notifier.importing(name)
             self.method(module)
-            self.is_done = True
+            self.done_by = get_ident()
         finally:
             notifier.end(module)
         notifier.imported(name, _resulting(name, module, before))

@@ -77,6 +77,7 @@ class State:
         error: of failed.
         settled: whether it has been asked if the row is for here.
         forced: how many ask for it in this process, whatever its roles.
+        thread: ident of the thread that makes it held, or lets it go.
 
     """
 
@@ -87,6 +88,7 @@ class State:
     error: BaseException | None = None
     settled: bool = False
     forced: int = 0
+    thread: int | None = None
 
     @property
     def is_for_every_role(self) -> bool:
@@ -105,6 +107,7 @@ class Plan:
         self.states: dict[str, State] = {}
         self._groups: dict[_Key, list[Group]] = {}
         self._by_body: dict[str, list[Group]] = {}
+        self._postponed: dict[str, list[Group]] = {}
         self._next_rank = 0
         for row in registry:
             self.add(row)
@@ -136,6 +139,14 @@ class Plan:
     def of_body(self, module: str) -> list[Group]:
         """Return the groups whose body is this module."""
         return self._by_body.get(module, [])
+
+    def postpone(self, group: Group, module: str) -> None:
+        """Have a group wait for the end of the import of a module that its body needs."""
+        self._postponed.setdefault(module, []).append(group)
+
+    def postponed(self, module: str) -> list[Group]:
+        """Return the groups that have waited for a module, once."""
+        return self._postponed.pop(module, [])
 
     def due(self, module: str, *, before: bool) -> list[Group]:
         """Return the groups of a module in the order in which they apply."""

@@ -124,6 +124,8 @@ def give_back(session: Session) -> None:
             is_over = not (_here.borrowers or _here.is_armed)
             if is_over:
                 _here.session = None
+        if not _here.borrowers:
+            session.forget_guests()
         if is_over:
             session.stand_down()
             rest_from_bodies(resting=False)

@@ -69,7 +69,9 @@ class Session:
         self._entered: set[Role] = set()
         self._plan = Plan(registry)
         self._ledger = Ledger(self._plan.states, selection.settings, journal, self.roles)
-        self._applier = Applier(self._plan, selection, self._ledger, self._is_whole)
+        self._applier = Applier(
+            self._plan, selection, self._ledger, self._is_whole, self._is_wanted
+        )
         self._finder = Finder(self, self.provide)
         self._mains = MainCopies()
         self._hooks: dict[str, list[Hook]] = {}
@@ -163,7 +165,12 @@ class Session:
             self._apply(due, {name: module}, lambda: modules_since(name))
             if waiting := self._plan.of_body(name):
                 self._apply_late(waiting, from_body=True)
+            self._apply_late(self._plan.postponed(name))
             _refuse_withdrawn(name, module)
+
+    def import_ended(self, name: str) -> None:
+        """Apply what another thread asked for while the end of a module's execution was told."""
+        self._apply_late(self._plan.due(name, before=False))
 
     def main_begins(self, name: str, module: ModuleType | None) -> None:
         """A module is about to execute as the main one."""
@@ -431,7 +438,6 @@ class Session:
 
         """
         errors = self._holds.let_go(self._named(names))
-        self._forget_guests()
         if errors:
             raise UndoError("; ".join(str(error) for error in errors))
 
@@ -443,9 +449,8 @@ class Session:
         self._finder.watch(self._plan.modules)
         _let_pass(self._plan.modules)
 
-    def _forget_guests(self) -> None:
-        if any(state.forced for state in list(self.states.values())):
-            return
+    def forget_guests(self) -> None:
+        """Leave out the rows that were for no role; nobody holds one any more."""
         for name in [name for name, state in list(self.states.items()) if not state.row.roles]:
             self._plan.remove(name)
 
