@@ -9,6 +9,7 @@ from patchkit.check.bases import bases_of
 from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
+from patchkit.check.storage import HOOKS, elsewhere
 from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.target import Item, Target
 from patchkit.upstream.resolving.values import Kind
@@ -38,6 +39,7 @@ _CLASS = str(Kind.CLASS)
 _UNWRAPPABLE = frozenset(
     map(str, [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE])
 )
+_VALUES = frozenset(map(str, [Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT]))
 _UNEDITABLE = _UNWRAPPABLE | {str(Kind.GENERATED), str(Kind.OUTSIDE)}
 
 
@@ -97,6 +99,9 @@ class Judge:
             yield undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
+        elif isinstance(change, (Wrap, Replace)) and (kept := self._elsewhere(change, facts)):
+            message = f"found {change.place}, {kept}; expected what lies on its class"
+            yield Fault(codes.KIND_CHANGED, message, _DERIVE)
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
         elif isinstance(change, Replace):
@@ -137,6 +142,14 @@ class Judge:
             yield _already(f"{field} is upstream already, {where(self._facts(field))}")
 
     # --- what has to fit
+
+    def _elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
+        is_value = isinstance(change, Replace) and facts.kind in _VALUES
+        may_be = is_value or change.place.steps[-1] in HOOKS
+        ours = self._body(change.by) if may_be and facts.is_sure else None
+        if ours is None or ours.kind == str(Kind.PROPERTY):
+            return ""
+        return elsewhere(self._subject.resolver, change.place)
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
@@ -220,6 +233,7 @@ class Judge:
 
 
 _NARROW = "narrow the row's range, or follow the target to its new place"
+_DERIVE = "Replace the class by one that derives from it"
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:

@@ -82,7 +82,7 @@ def refuse_kept(location: Location, new: Any, words: str) -> None:
     if isinstance(owner, enum.EnumMeta):
         _refuse_member(location, owner, new, words)
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
-    if is_slot and not hasattr(type(new), "__get__"):
+    if is_slot and not hasattr(type(new), "__set__"):
         raise TargetError(
             f"{words}: found {owner.__qualname__}.{name}, through which each instance reads a value"
             " of its own, expected a default that lies on the class; Replace the class by one that "

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 REPLACE = "Replace('up.mod:f', by='g')"
 WRAP = "Wrap('up.mod:f', by='w')"
+FIELD = "Replace('up.mod:C.x', by='N')"
+HOOK = "Wrap('up.mod:C.__init__', by='w')"
+IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
 
@@ -88,6 +91,33 @@ def test_each_change_has_its_needs(
     state = "undecided" if expected == ["PK104"] else "ok"
     wanted = state if set(expected) <= soft else "broken"
     assert report.grid["p"]["up 1.0"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (FIELD, "class C:\n    x = 1", []),
+        (FIELD, "@dataclasses.dataclass\nclass C:\n    x: int = 1", []),
+        (FIELD, "@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1", ["PK102"]),
+        (FIELD, "class C(typing.NamedTuple):\n    x: int = 1", ["PK102"]),
+        (FIELD, "class B(msgspec.Struct):\n    x: int = 1\nclass C(B): ...", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x: int = 1", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x = 1", []),
+        (FIELD, "class C(enum.Enum):\n    x = 1", ["PK102"]),
+        (FIELD.replace("'N'", "'P.x'"), "class C(typing.NamedTuple):\n    x: int = 1", []),
+        (HOOK, "class C:\n    def __init__(self): ...", []),
+        (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+    ],
+)
+def test_what_a_class_does_not_hold_itself(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """A default in a slot, a member of an enum, a constructor of msgspec: it fails at run time."""
+    body = f"{BODY}class P:\n    @property\n    def x(self): return 1\n"
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    report = checked([subject("1.0", mod=IMPORTS + mod)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
 
 
 @pytest.mark.parametrize(
