@@ -234,6 +234,7 @@ class Judge:
 
 _NARROW = "narrow the row's range, or follow the target to its new place"
 _DERIVE = "Replace the class by one that derives from it"
+_HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
@@ -247,7 +248,7 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     fault = refused_call(theirs, mine)
     if fault:
         message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
-        yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
+        yield Fault(codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by)
 
 
 def _not_compared(by: str, unknown: Facts) -> Fault:
