@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.source import Mark, Source
 
 _THERE = "+"
+_KEPT = 1 << 20
+"""Bytes of source that stay parsed; a tree takes some thirty times as much."""
 
 
 class Question(NamedTuple):
@@ -50,7 +52,9 @@ class Parsed(NamedTuple):
 
 class Files:
     """
-    The Python files of one release, and of others beside it; each is parsed once.
+    The Python files of one release, and of others beside it.
+
+    Those that were asked for last stay parsed.
 
     Args:
         sources: where they lie; the first that has a file provides it.
@@ -60,6 +64,7 @@ class Files:
     def __init__(self, *sources: Source) -> None:
         self._sources = sources
         self._parsed: dict[str, Parsed | None] = {}
+        self._size = 0
 
     def answer(self, question: Question) -> str:
         """Answer a question; '' where there is no such thing. Equal answers mean equal content."""
@@ -75,10 +80,16 @@ class Files:
 
     def parsed(self, path: str) -> Parsed | None:
         """Read and parse a file; None where there is none."""
-        if path not in self._parsed:
+        if path in self._parsed:
+            found = self._parsed.pop(path)
+        else:
             text = self.read(path)
-            self._parsed[path] = None if text is None else Parsed(text, *parse(text))
-        return self._parsed[path]
+            found = None if text is None else Parsed(text, *parse(text))
+            self._size += _size(found)
+        self._parsed[path] = found
+        while self._size > _KEPT and len(self._parsed) > 1:
+            self._size -= _size(self._parsed.pop(next(iter(self._parsed))))
+        return found
 
     def read(self, path: str) -> bytes | None:
         """Read a file; None where there is none."""
@@ -103,6 +114,7 @@ class Files:
     def forget(self) -> None:
         """Let go of what was parsed."""
         self._parsed.clear()
+        self._size = 0
 
     def _provider(self, path: str) -> Source | None:
         return next((one for one in self._sources if one.has(path)), None)
@@ -124,6 +136,10 @@ class Files:
     def _paths(self) -> Iterator[str]:
         for source in self._sources:
             yield from source.paths()
+
+
+def _size(parsed: Parsed | None) -> int:
+    return len(parsed.text) if parsed else 0
 
 
 def _above(folder: str) -> Iterator[str]:
