@@ -42,6 +42,7 @@ class Kept:
         self._lock = threading.Lock()
         self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
         self._new: set[Target] = set()
+        self._answers: dict[tuple[Question, str], tuple[Question, str]] = {}
 
     def of_release(self, key: str) -> dict[Target, Facts]:
         """Return what was said of a release."""
@@ -68,7 +69,8 @@ class Kept:
     def keep_conclusion(self, target: Target, asked: Mapping[Question, str], found: Facts) -> None:
         """Take note of a conclusion, and of all that was asked of the files for it."""
         with self._lock:
-            self._concluded.setdefault(target, {})[tuple(asked.items())] = found
+            grounds = tuple(self._answers.setdefault(one, one) for one in asked.items())
+            self._concluded.setdefault(target, {})[grounds] = found
             self._new.add(target)
 
     def keep_conclusions(self) -> None:

@@ -23,7 +23,7 @@ _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
     """
     A target in one release.
