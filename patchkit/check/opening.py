@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
-from patchkit.requirements import Found, canonical, parse_version
+from patchkit.requirements import Found, canonical, parse_requirement, parse_version
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
@@ -38,8 +38,18 @@ def on_index(spec: str, library: Library) -> list[Subject]:
     kept = Kept(library.cache)
     found = [of_release(one, kept) for one in find_releases(spec, library)]
     if not found:
-        raise UpstreamError(f"found no release that {spec!r} allows, expected one at least")
+        raise UpstreamError(f"found no release that {spec!r} allows, {_expected(spec, library)}")
     return found
+
+
+def _expected(spec: str, library: Library) -> str:
+    """Say what to ask for; where a project has but pre-releases, none is asked for by itself."""
+    links = library.index.links(parse_requirement(spec).name)
+    versions = sorted(one for link in links if (one := parse_version(link.version)))
+    if versions and all(one.is_prerelease for one in versions):
+        newest = f"'{parse_requirement(spec).name}>={versions[-1].public}'"
+        return f"which has pre-releases only; expected a bound that names one, such as {newest}"
+    return "expected one at least"
 
 
 def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:

@@ -16,7 +16,6 @@ from patchkit.requirements import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchkit.check.subjects import Subject
     from patchkit.declaration import Change
     from patchkit.registry import Row
 
@@ -31,16 +30,6 @@ def package_of(change: Change) -> str:
 def packages_of(rows: Iterable[Row]) -> list[str]:
     """Name every import package that rows change something of."""
     return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
-
-
-def is_for(row: Row, subject: Subject) -> bool:
-    """Whether what a row requires of a release's distribution holds for the release."""
-    return allows(row.patch.requires, subject.project, subject.version)
-
-
-def in_range(change: Change, subject: Subject) -> bool:
-    """Whether what a change requires of a release's distribution holds for the release."""
-    return allows(change.requires, subject.project, subject.version)
 
 
 def names_project(texts: Iterable[str], project: str) -> bool:

@@ -8,7 +8,6 @@ from patchkit.check import codes
 from patchkit.check.findings import Finding
 from patchkit.check.ranges import (
     allows,
-    is_for,
     names_project,
     open_requirements,
     packages_of,
@@ -48,7 +47,7 @@ def of_ranges(
         yield Finding(codes.OPEN_RANGE, message, fix, row.name, "", "", *place)
     for group in _alternatives(row):
         for subject in grid.subjects:
-            yield from _due_once(row, group, subject, place)
+            yield from _due_once(row, group, grid, subject, place)
 
 
 def _comma(text: str) -> str:
@@ -88,24 +87,25 @@ def _alternatives(row: Row) -> list[list[Change]]:
     return [
         group
         for group in groups.values()
-        if len({one.place for one in group}) > 1 and all(one.requires for one in group)
+        if len({one.place for one in group}) > 1
+        and all(one.requires and one.when is None for one in group)
     ]
 
 
 def _due_once(
-    row: Row, group: Sequence[Change], subject: Subject, place: Place
+    row: Row, group: Sequence[Change], grid: Grid, subject: Subject, place: Place
 ) -> Iterator[Finding]:
-    package = {canonical(name) for name in packages_of([row])}
-    if subject.project not in package or not is_for(row, subject):
+    names = grid.names(subject) & {canonical(name) for name in packages_of([row])}
+    if not names or not grid.allows(row.patch.requires, subject):
         return
-    if not any(names_project(one.requires, subject.project) for one in group):
+    if not any(names_project(one.requires, name) for one in group for name in names):
         return
-    due = [one for one in group if allows(one.requires, subject.project, subject.version)]
+    due = [one for one in group if grid.allows(one.requires, subject)]
     places = list(dict.fromkeys(str(one.place) for one in due))
     where = (row.name, str(group[0].place), subject.name, *place)
     if not places:
-        names = ", ".join(dict.fromkeys(str(one.place) for one in group))
-        message = f"none of {names} is in range, though the row is"
+        several = ", ".join(dict.fromkeys(str(one.place) for one in group))
+        message = f"none of {several} is in range, though the row is"
         yield Finding(codes.GAP, message, "let one range begin where the other ends", *where)
     elif len(places) > 1:
         message = f"{' and '.join(places)} are both in range"

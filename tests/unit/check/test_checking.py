@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packages import row
 
-from check.released import Memory, broken, checked, codes, subject, the
+from check.released import Memory, broken, checked, codes, files_of, subject, the
 from patchkit.check.subjects import Subject
 from patchkit.lock import Lock, Span
 
@@ -385,3 +385,30 @@ def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
         "be in up>=1, up<1",
     ]
     assert [one.target for one in found] == ["", "up.mod:f"]
+
+
+def test_what_provides_a_package_stands_for_it(world: World) -> None:
+    """A release of another distribution that holds `up` is held against the bounds on `up`."""
+    old = row("old", "patch_a", REPLACE, requires="('up>=1,<2',)")
+    new = row("new", "patch_a", REPLACE, requires="('up>=2,<3',)")
+    more = row("more", "patch_a", REPLACE, requires="('up>=2', 'up-nightly<2.5')")
+    world.pack(old, new, more, patch_a=BODY)
+    source = Memory("n", "2.5", files_of({"mod": "def f(a): ...\n"}))
+    nightly = Subject("up-nightly 2.5", "up-nightly", "2.5", lambda: source)
+    grid = checked([nightly]).grid
+    assert {name: str(*row.values()) for name, row in grid.items()} == {
+        "old": "out-of-range",
+        "new": "ok",
+        "more": "out-of-range",
+    }
+
+
+def test_changes_with_a_when_of_their_own_may_overlap(world: World) -> None:
+    """Which of them is made is known where they apply; each is judged."""
+    fields = "by='g', requires=('up>=1',), when='w'"
+    changes = f"Replace('up.mod:f', {fields})", f"Replace('up.late:f', {fields})"
+    world.pack(row("p", "patch_a", *changes, requires="('up>=1,<2',)"), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(a, b=1): ...")])
+    assert codes(report) == ["PK101"]
+    assert the(report, "PK101").target == "up.late:f"
+    assert "w decides where it would apply" in the(report, "PK101").message

@@ -433,3 +433,15 @@ def test_one_cause_is_told_once(
         assert main([*words, "--releases", "up"]) == 1
         out, err = capsys.readouterr()
         assert (out + err).count("does not answer") == 1
+
+
+def test_a_project_of_pre_releases_says_how_one_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nightly builds are read where a bound names one; the error has such a bound, which works."""
+    for file in (tmp_path / "wheels").iterdir():
+        file.unlink()
+    write_wheels(tmp_path / "wheels", {"1.0.dev1": {"mod": OLD}, "1.0.dev2": {"mod": OLD}})
+    assert main(["check", "--releases", "up"]) == 2
+    assert "such as 'up>=1.0.dev2'" in capsys.readouterr().err
+    assert main(["check", "--releases", "up>=1.0.dev2"]) == 0
