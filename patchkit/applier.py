@@ -331,6 +331,7 @@ class Applier:
 
     def _is_for_here(self, state: State) -> bool:
         if not state.settled:
+            self._selection.settings.check_names(self._plan.states)
             reason = self._selection.reason_to_skip(state.row)
             if reason is not None:
                 self._ledger.set(state, SKIPPED, reason)

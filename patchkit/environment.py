@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import SettingsError
+from patchkit.near import near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -96,6 +97,21 @@ class Settings:
             log=_choice(env, "PATCHKIT_LOG", _LEVELS, "warning"),
         )
 
+    def check_names(self, known: Collection[str]) -> None:
+        """
+        Refuse a name that no patch has, in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
+
+        Raises:
+            SettingsError: the first one, with what may have been meant.
+
+        """
+        for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
+            for name in names:
+                if name not in known:
+                    hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
+                    expected = f"found {name!r}, expected a patch's name{hint}"
+                    raise SettingsError(f"PATCHKIT_{variable}: {expected}")
+
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
@@ -122,4 +138,10 @@ def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
         if not (dist.strip() and equals and version.strip()):
             found = dist + equals + version
             raise SettingsError(f"{name}: found {found!r}, expected dist=version,…")
+    versions: dict[str, str] = {}
+    for dist, _, version in pairs:
+        one, text = re.sub(r"[-_.]+", "-", dist.strip()).lower(), version.strip()
+        if versions.setdefault(one, text) != text:
+            found = f"{one}={versions[one]} and {one}={text}"
+            raise SettingsError(f"{name}: found {found}, expected one version of each")
     return tuple((dist.strip(), version.strip()) for dist, _, version in pairs)

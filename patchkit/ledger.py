@@ -127,12 +127,13 @@ class Ledger:
 
 
 def _failure(state: State) -> str:
-    return f"required patch {state.row.name} ({state.row.body}) failed: {state.reason}"
+    reason = state.reason.removesuffix(".")
+    return f"required patch {state.row.name} ({state.row.body}) failed: {reason}"
 
 
 def _stop_text(state: State) -> str:
     return (
-        f"{_failure(state).removesuffix('.')}. The process stops, as it would run half patched. "
+        f"{_failure(state)}. The process stops, as it would run half patched. "
         "PATCHKIT_ON_FAILURE=warn lets it go on; "
         f"PATCHKIT_DISABLE={state.row.name} leaves the patch out."
     )

@@ -74,6 +74,17 @@ class Versions:
         """
         return self._override(canonical(name))
 
+    def check(self) -> None:
+        """
+        Look at every version that a variable says.
+
+        Raises:
+            VersionError: one is no version, or does not say which release it means.
+
+        """
+        for name in self._believed:
+            self._override(name)
+
     def unmet(self, requirement: str) -> str | None:
         """
         The reason why a requirement does not hold here; None when it holds.

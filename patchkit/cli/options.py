@@ -130,4 +130,6 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[R
     if vllm is not None:
         _ = Found("vllm", vllm, "--vllm").counts_as  # raises where it is no version
         settings = replace(settings, vllm_version=vllm)
-    return Registry.collect(settings, packs), selection_of(settings)
+    rows = Registry.collect(settings, packs)
+    settings.check_names([row.name for row in rows])
+    return rows, selection_of(settings)

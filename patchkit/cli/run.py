@@ -20,8 +20,10 @@ from patchkit.cli.options import patches_option
 from patchkit.environment import Settings
 from patchkit.errors import PatchkitError
 from patchkit.project import Project
+from patchkit.registry import Registry
 from patchkit.status.node import look
 from patchkit.status.runs import new_run
+from patchkit.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,6 +52,7 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     if not settings.enabled:
         say("PATCHKIT=0: the command runs without patches")
         return execute(words, os.environ)
+    _check(settings, packs)
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
     started = time.time()
@@ -60,6 +63,19 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
         with suppress(OSError):  # there is a journal in it
             Path(journal).rmdir()
     return end_as(code)
+
+
+def _check(settings: Settings, packs: tuple[str, ...]) -> None:
+    """
+    Refuse what every process of the command would stop at.
+
+    Raises:
+        PatchkitError: a version that is none, a patch that there is not.
+
+    """
+    Versions.of(settings).check()
+    if settings.only or settings.disabled:
+        settings.check_names([row.name for row in Registry.collect(settings, packs)])
 
 
 def _tell_the_end(journal: str, started: float, *, of_user: bool) -> None:

@@ -29,7 +29,10 @@ print(json.dumps(seen))
 def armed(world: World, code: str, *names: str, first: str = "", **environ: str) -> Any:
     """Run code in a process that is armed as main; returns what `see()` saw."""
     text = ARMED.format(code=code, names=repr(set(names)), first=first)
-    return world.answer(text, PATCHKIT_DISABLE="broken,optional,early,elsewhere", **environ)
+    rows = (world.folder / "pack" / "__init__.py").read_text()
+    unwanted = [name for name in ("broken", "optional", "early", "elsewhere") if name in rows]
+    environ.setdefault("PATCHKIT_DISABLE", ",".join(unwanted))
+    return world.answer(text, **environ)
 
 
 def test_what_was_applied_stays_applied(world: World) -> None:
@@ -123,7 +126,7 @@ with applied("o", packs="other"):
     see()
 see()
 """
-    assert armed(world, code, "o", "o2", PATCHKIT_PATCHES="") == [
+    assert armed(world, code, "o", "o2", PATCHKIT_PATCHES="", PATCHKIT_DISABLE="") == [
         [["by", "old"], {"o": "applied", "o2": "armed"}],
         ["old", {}],
     ]

@@ -30,6 +30,7 @@ def test_every_variable_arrives() -> None:
             "PATCHKIT_ON_DRIFT": "skip",
             "PATCHKIT_JOURNAL": "/some/where",
             "PATCHKIT_LOG": "debug",
+            "PATCHKIT_VERIFY": "0.5",
         }
     )
     assert settings == Settings(
@@ -44,6 +45,7 @@ def test_every_variable_arrives() -> None:
         vllm_version="0.11.0",
         journal="/some/where",
         log="debug",
+        verify=0.5,
     )
 
 
@@ -66,6 +68,9 @@ def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch)
         ("PATCHKIT_ON_FAILURE", "ignore", "'stop', 'warn'"),
         ("PATCHKIT_ON_DRIFT", "die", "'warn', 'stop', 'skip'"),
         ("PATCHKIT_LOG", "loud", "'debug'"),
+        ("PATCHKIT_VERIFY", "-1", "seconds, 0 for never"),
+        ("PATCHKIT_VERIFY", "nan", "seconds, 0 for never"),
+        ("PATCHKIT_VERIFY", ".", "seconds, 0 for never"),
         ("PATCHKIT_VERSIONS", "2.35.0", "dist=version"),
         ("PATCHKIT_VERSIONS", "ray=", "dist=version"),
         ("PATCHKIT_VERSIONS", "=2.35.0", "dist=version"),
@@ -77,3 +82,27 @@ def test_a_wrong_value_is_named(name: str, value: str, expected: str) -> None:
         Settings.read({name: value})
     assert str(caught.value).startswith(f"{name}: found {value!r}")
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["vllm=1,vllm=2", "torch_npu=2.5.1,torch-npu=2.6"])
+def test_two_versions_of_one_distribution(text: str) -> None:
+    """Nobody could say which is believed; the same one twice says nothing new."""
+    with pytest.raises(SettingsError, match=r"found (\S+)=\S+ and \1=\S+, expected one version"):
+        Settings.read({"PATCHKIT_VERSIONS": text})
+    twice = Settings.read({"PATCHKIT_VERSIONS": "vllm=1,vllm=1"})
+    assert dict(twice.versions) == {"vllm": "1"}
+
+
+@pytest.mark.parametrize("variable", ["PATCHKIT_ONLY", "PATCHKIT_DISABLE"])
+def test_a_name_that_no_patch_has(variable: str) -> None:
+    """What may have been meant is named, or all that there are; without names all is well."""
+    settings = Settings.read({variable: "quick-scheduler,quik-loader"})
+    known = ["quick-scheduler", "quick-loader", "x"]
+    hint = "expected a patch's name; did you mean quick-loader?"
+    with pytest.raises(SettingsError) as caught:
+        settings.check_names(known)
+    assert str(caught.value) == f"{variable}: found 'quik-loader', {hint}"
+    with pytest.raises(SettingsError, match=r"a patch's name: x, y"):
+        settings.check_names(["y", "x"])
+    Settings.read({}).check_names([])
+    Settings.read({variable: "x"}).check_names(known)

@@ -249,6 +249,30 @@ def test_disabled_by_the_user(world: World) -> None:
     assert session.states["p"].reason == "disabled by PATCHKIT_DISABLE"
 
 
+@pytest.mark.parametrize("field", ["only", "disabled"])
+def test_a_mistyped_name_stops_where_a_patch_is_due(world: World, field: str) -> None:
+    """The import fails with the variable and what was meant; a process without targets goes on."""
+    a_world(world)
+    session = world.session(**{field: ("q",)})
+    session.arm(MAIN)
+    variable = {"only": "PATCHKIT_ONLY", "disabled": "PATCHKIT_DISABLE"}[field]
+    with pytest.raises(ApplyError, match=rf"{variable}: found 'q', expected a patch's name: p"):
+        load("up.mod")
+    with pytest.raises(ApplyError, match=variable):
+        session.enter(Role.MAIN)
+
+
+def test_a_reason_that_is_a_sentence_ends_once(world: World) -> None:
+    """No two full stops where a cause has one of its own."""
+    a_world(world)
+    session = world.session(versions="banana")
+    session.arm(MAIN)
+    with pytest.raises(ApplyError, match="which is no version") as caught:
+        load("up.mod")
+    assert ".." not in str(caught.value)
+    assert "to the release that runs here. The process stops" in str(caught.value)
+
+
 def test_conflicting_patches_stop(world: World) -> None:
     """Two rows that exclude each other are an error that names both."""
     world.module("up.mod", UPSTREAM)

@@ -260,6 +260,33 @@ def test_what_cannot_be_run_is_one_line(
     assert not list(tmp_path.glob("patchkit-*/*"))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("VLLM_VERSION", "banana", "vllm: found 'banana' in VLLM_VERSION, which is no version"),
+        ("PATCHKIT_VERSIONS", "up=x", "up: found 'x' in PATCHKIT_VERSIONS, which is no version"),
+        ("PATCHKIT_VERSIONS", "vllm=1,vllm=2", "PATCHKIT_VERSIONS: found vllm=1 and vllm=2"),
+        ("PATCHKIT_ONLY", "mine-b", "PATCHKIT_ONLY: found 'mine-b', expected a patch's name"),
+        ("PATCHKIT_DISABLE", "mine-a,x", "PATCHKIT_DISABLE: found 'x', expected a patch's name"),
+        ("PATCHKIT_VERIFY", "often", "PATCHKIT_VERIFY: found 'often', expected seconds"),
+    ],
+)
+def test_settings_that_stop_every_process_are_one_line(
+    patchkit_run: Python, write_pack: Pack, name: str, value: str, says: str
+) -> None:
+    """Before the command starts, with exit code 2; a pack's own names are known."""
+    write_pack("mine", pack_source(row_source(name="'mine-a'")))
+    done = patchkit_run("--patches", "mine", "--", "echo", "started", **{name: value})
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert says in line
+    hint = "did you mean mine-a?" if value == "mine-b" else ""
+    assert hint in line
+    known = {"PATCHKIT_ONLY": "mine-a", "PATCHKIT_DISABLE": "mine-a"}
+    done = patchkit_run("--patches", "mine", "--", "echo", "started", **known)
+    assert done.stdout == "started\n", done.stderr
+
+
 def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
     """Nobody goes on half patched: one line, and 2."""
     child = patchkit_run("--patches", "no_such_pack", "--", sys.executable, "say.py")
