@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,7 +13,7 @@ from patchkit.errors import SettingsError
 from patchkit.near import near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _FILE = "pyproject.toml"
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -66,11 +67,24 @@ class Project:
                 return cls(place / _FILE, **_checked(place / _FILE, table))
         return cls()
 
+    def folders_of(self, packs: Iterable[str]) -> list[str]:
+        """List the folders of this project in which packs lie that are found nowhere else."""
+        missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
+        places = dict.fromkeys((Path.cwd(), *self.folders))
+        return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
+
     @property
     def folders(self) -> tuple[Path, ...]:
         """Where the modules of the project lie that are not installed."""
         root = self.file.parent if self.file else Path.cwd()
         return root, root / "src"
+
+
+def _is_found(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+        return True
 
 
 def _table(file: Path) -> object:

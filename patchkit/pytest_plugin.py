@@ -7,17 +7,19 @@ Nothing of patchkit's session is imported before a test asks for it.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from patchkit.block import applied
-from patchkit.errors import PatchkitError
+from patchkit.errors import PatchkitError, SettingsError
 from patchkit.lineage import TESTS_VARIABLE
+from patchkit.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from patchkit.versions import Versions
 
@@ -55,12 +57,24 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the markers are, and name the packs for this process and its children."""
+    """
+    Say what the markers are, and name the packs for this process and its children.
+
+    Raises:
+        UsageError: the project's settings are not what they may be.
+
+    """
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
-    packs = config.getoption("patchkit_patches")
-    if packs:
-        _set(config, _VARIABLE, ",".join([*filter(None, [os.environ.get(_VARIABLE)]), *packs]))
+    try:
+        project = Project.read(config.rootpath)
+    except SettingsError as error:
+        raise pytest.UsageError(f"patchkit: {error}") from error
+    packs = config.getoption("patchkit_patches") or project.packs
+    folders = project.folders_of(packs)
+    sys.path += folders
+    _append(config, "PYTHONPATH", os.pathsep, folders)
+    _append(config, _VARIABLE, ",", packs)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -70,6 +84,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = former
+
+
+def _append(config: pytest.Config, name: str, mark: str, texts: Sequence[str]) -> None:
+    if texts:
+        _set(config, name, mark.join([*filter(None, [os.environ.get(name)]), *texts]))
 
 
 def _set(config: pytest.Config, name: str, text: str) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from patchkit.cli.facts.module_source import find_module
 from patchkit.drift import Drift
 from patchkit.environment import Settings
 from patchkit.errors import PatchkitError
@@ -45,16 +43,8 @@ def _with_packs_of_this_project(
 ) -> tuple[str, ...]:
     project = Project.read()
     packs = named or project.packs
-    sys.path += folders_of([*packs, *Settings.read().packs], project)
+    sys.path += project.folders_of([*packs, *Settings.read().packs])
     return packs
-
-
-def folders_of(packs: Iterable[str], project: Project) -> list[str]:
-    """List the folders of a project in which packs lie that are found nowhere else."""
-    tops = {name.partition(".")[0] for name in packs}
-    missing = [top for top in tops if find_module(top) is None]
-    places = dict.fromkeys((Path.cwd(), *project.folders))
-    return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
 
 
 def format_option(command: _Command) -> _Command:

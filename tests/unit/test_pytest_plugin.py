@@ -191,6 +191,35 @@ def test_packs_by_option_and_by_marker(run: Runs, world: World) -> None:
     assert (run.status, said.count("PASSED")) == (0, 2), said
 
 
+@pytest.mark.parametrize("place", ["project", "project/src"])
+def test_a_projects_packs_are_found_by_its_tests(run: Runs, world: World, place: str) -> None:
+    """`[tool.patchkit] packs` is enough: neither installed, nor on a path, nor named again."""
+    project = world.folder / "project"
+    world.pack(row("o", "patch_o", "Wrap('up.mod:function', by='two')"), name="mine", patch_o=BODY)
+    (world.folder / place).mkdir(parents=True)
+    (world.folder / "mine").rename(world.folder / place / "mine")
+    (project / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['mine']\n")
+    (project / "tests").mkdir()
+    (project / "tests" / "test_of_it.py").write_text(OF_PROJECT)
+    said = run("", "project/tests/test_of_it.py")
+    assert (run.status, said.count("PASSED")) == (0, 1), said
+    (project / "pyproject.toml").write_text("[tool.patchkit]\npakcs = ['mine']\n")
+    said = run("", "project/tests/test_of_it.py")
+    assert run.status == 4
+    assert "unknown key 'pakcs'; did you mean packs?" in said
+
+
+OF_PROJECT = """
+import subprocess, sys
+import pytest
+@pytest.mark.patched("o")
+def test_of_it():
+    import up.mod
+    assert up.mod.function() == ("two", "old")
+    subprocess.run([sys.executable, "-c", "import mine"], check=True)
+"""
+
+
 # -- nothing else arms ----------------------------------------------------------------------------
 
 LOADING = """
