@@ -45,25 +45,30 @@ class Finder:
     Args:
         watcher: told of every execution of a watched module.
         provide: asked for the spec of a watched module that no other finder finds.
+        stir: called where modules may come that nobody tells of: the package of a watched one is
+            about to be imported, or a finder was in front of this one.
 
     """
 
     def __init__(
-        self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
+        self,
+        watcher: Watcher,
+        provide: Callable[[str], ModuleSpec | None] | None = None,
+        stir: Callable[[], None] | None = None,
     ) -> None:
         self._notifier = Notifier(watcher)
         self._provide = provide
+        self._stir = stir or _nothing
+        self._packages: set[str] = set()
         self._notifier.own[_UTIL] = _hook
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
 
     def watch(self, names: Iterable[str]) -> None:
         """Watch these modules too."""
-        self._notifier.names.update(frozenset(names))
-
-    def unwatch(self, names: Iterable[str]) -> None:
-        """Watch these modules no more, not even to the end of an import that is under way."""
-        self._notifier.names.difference_update(frozenset(names))
+        new = frozenset(names)
+        self._notifier.names.update(new)
+        self._packages.update(name.partition(".")[0] for name in new)
 
     def install(self) -> None:
         """Begin to watch."""
@@ -91,6 +96,8 @@ class Finder:
         """Find what the finders behind this one find, or what is provided; instrument it."""
         if sys.meta_path[0] is not self:
             self._come_first()
+        if name in self._packages:
+            self._stir()
         if name not in self._notifier.names and name not in self._notifier.own:
             return None
         key = (get_ident(), name)
@@ -154,6 +161,7 @@ class Finder:
         if new:
             self._overtaken += new
             sys.meta_path.insert(0, self)
+            self._stir()
 
     def _may_precede(self, finder: object) -> bool:
         # A Finder asks those behind it, this one too.
@@ -164,6 +172,10 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         return (finder for finder in finders[place + 1 :] if finder is not self)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _first_spec(

@@ -134,7 +134,12 @@ class Plan:
     @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
-        return {module for module, *_ in self._groups} | set(self._by_body)
+        return self.targets | set(self._by_body)
+
+    @property
+    def targets(self) -> set[str]:
+        """Every module that a patch changes."""
+        return {module for module, *_ in list(self._groups)}
 
     def of_body(self, module: str) -> list[Group]:
         """Return the groups whose body is this module."""
@@ -147,6 +152,11 @@ class Plan:
     def postponed(self, module: str) -> list[Group]:
         """Return the groups that have waited for a module, once."""
         return self._postponed.pop(module, [])
+
+    def awaited(self, group: Group) -> str:
+        """Name the module that a group waits for, or ''."""
+        found = (name for name, groups in list(self._postponed.items()) if group in groups)
+        return next(found, "")
 
     def due(self, module: str, *, before: bool) -> list[Group]:
         """Return the groups of a module in the order in which they apply."""

@@ -66,13 +66,12 @@ class Session:
         self.journal = journal
         self.roles: set[Role] = set()
         self._entering: set[tuple[Role, int]] = set()
-        self._entered: set[Role] = set()
         self._plan = Plan(registry)
         self._ledger = Ledger(self._plan.states, selection.settings, journal, self.roles)
         self._applier = Applier(
             self._plan, selection, self._ledger, self._is_whole, self._is_wanted
         )
-        self._finder = Finder(self, self.provide)
+        self._finder = Finder(self, self.provide, self._begin_to_look)
         self._mains = MainCopies()
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
@@ -248,23 +247,24 @@ class Session:
         """
         self._ledger.stop_if_failed(self.states.values(), (role,))
         self._applier.inspect()
-        visit = (role, get_ident())
-        if role in self._entered or visit in self._entering:
-            self._look_at_main()
-            return
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
         self._look_at_main()
+        visit = (role, get_ident())
+        if visit in self._entering:
+            return
         self._entering.add(visit)
         try:
             self._settle_provided(one for one in self.states.values() if role in one.row.roles)
-            # Where another thread is at it, this waits until everything is applied.
+            # Where another thread is at it, this waits until everything is applied. A role that was
+            # entered before may have missed a module, whose import nobody told of.
             self._apply_late(group for group in self._plan.groups() if role in group.row.roles)
             self._ledger.stop_if_failed(self.states.values(), (role,))
         finally:
             self._entering.discard(visit)
-        self._entered.add(role)
+        if any(name.partition(".")[0] in sys.modules for name in self._plan.targets):
+            self._begin_to_look()
         if self._unmet is not None:
             self._tell_unmet()
 
@@ -288,8 +288,13 @@ class Session:
 
         """
         self._applier.inspect()
-        self._apply_late(self._plan.groups())
+        self._apply_late(group for group in self._plan.groups() if not self._waits(group))
         self._tell_unmet()
+
+    def _waits(self, group: Group) -> bool:
+        """Whether a group is applied at the end of an import, by the thread that imports."""
+        needed = sys.modules.get(self._plan.awaited(group))
+        return needed is not None and is_half_imported(needed)
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
@@ -301,7 +306,8 @@ class Session:
         return self._ledger.ending.code(code)
 
     def _begin_to_look(self) -> None:
-        if self.roles and any(state.status == APPLIED for state in self.states.values()):
+        here = [state for state in list(self.states.values()) if state.is_for(self.roles)]
+        if any(state.status in {ARMED, APPLIED} for state in here):
             self.verifier.start()
 
     def _look(self) -> None:
@@ -317,7 +323,6 @@ class Session:
     def become(self, roles: Collection[Role]) -> None:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
-        self._entered.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
         others = [one for one in reversed(self.states.values()) if not one.is_for(roles)]
         applied = [state for state in others if state.status == APPLIED]

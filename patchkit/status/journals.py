@@ -191,7 +191,7 @@ class ProcessStatus:
             return "skipped", f"for {', '.join(patch.roles)}"
         if reason := self.unmet.get(patch.name):
             return "skipped", reason
-        return "armed", patch.reason or "its target has not been imported"
+        return "armed", patch.reason or "no import of its target has been seen"
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:

@@ -123,7 +123,7 @@ def test_what_is_not_for_a_process_is_skipped(
         "absent": ("skipped", "nowhere is not installed"),
         "other-role": ("skipped", "for worker"),
         "variable": ("skipped", "WANTED is not set"),
-        "waits": ("armed", "its target has not been imported"),
+        "waits": ("armed", "no import of its target has been seen"),
     }
     assert {name: stand[name] for name in expected} == expected
 
@@ -157,7 +157,7 @@ def test_the_keys_of_the_contract(
     assert (worker["host"], worker["pid"], worker["roles"]) == ("node", 31, ["worker"])
     patches = {one["name"]: (one["status"], one["reason"]) for one in worker["patches"]}
     assert patches == {
-        "one": ("armed", "its target has not been imported"),
+        "one": ("armed", "no import of its target has been seen"),
         "two": ("applied", None),
     }
 

@@ -38,19 +38,6 @@ def test_unwatched(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.events == []
 
 
-def test_unwatch_after_find(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """A module that is not watched any more is not told of, though it was found before."""
-    lab.write("lab_mod.py")
-    finder.watch(["lab_mod"])
-    spec = importlib.util.find_spec("lab_mod")
-    assert spec is not None
-    assert spec.loader is not None
-    finder.unwatch(["lab_mod"])
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    assert lab.executions == ["lab_mod"]
-    assert recorder.events == []
-
-
 def test_watched_thrice(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     """However often a name is watched and the finder installed, an execution is told once."""
     lab.write("lab_mod.py")

@@ -166,7 +166,7 @@ def test_what_an_armed_patch_waits_for() -> None:
     waiting = patch("two", "armed", "waits for required patch one, which failed meanwhile")
     process = parsed(rows + role("main") + waiting)
     assert [process.stand(process.patches[name]) for name in PATCHES] == [
-        ("armed", "its target has not been imported"),
+        ("armed", "no import of its target has been seen"),
         ("armed", "waits for required patch one, which failed meanwhile"),
     ]
 
