@@ -14,6 +14,7 @@ from patchkit.upstream.resolving import inheritance, items
 from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
+from patchkit.upstream.resolving.operators import made_in
 from patchkit.upstream.resolving.values import Kind, State, Value
 from patchkit.upstream.resolving.wrapped import wrapped_by
 
@@ -216,6 +217,9 @@ class Resolver:
                 for value in values
                 for found in self._step(value, step, is_last=at == len(steps))
             )
+        if len(steps) > 3 and not isinstance(steps[-1], Item):
+            asked = (made_in(self._lookup, target.module, value) for value in values)
+            values = tuple(found for several in asked for found in several)
         return Resolution(target, _ordered(_distinct(values)), self._lookup)
 
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:

@@ -40,8 +40,15 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[Wrapped]:
 
 def makes_operator(node: ast.AST) -> bool:
     """Whether a statement makes an operator of a function, whose annotations are its schema."""
+    return operator_call(node) is not None
+
+
+def operator_call(node: ast.AST) -> ast.Call | None:
+    """Return the call of a statement that makes an operator; None for any other."""
     call = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op")
+    if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
+        return call
+    return None
 
 
 def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped]:
@@ -104,7 +111,7 @@ def _additions(
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     found: dict[str, list[ast.stmt]] = {}
-    for statement in _run(body):
+    for statement in run_with(body):
         for name in _added_to(statement):
             found.setdefault(name, []).append(statement)
     return found
@@ -120,19 +127,18 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
         for target in statement.targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                 yield target.value.id
-    elif makes_operator(statement):
-        call = statement.value  # type: ignore[attr-defined]
+    elif call := operator_call(statement):
         given = (*call.args, *(one.value for one in call.keywords))
         yield from (one.id for one in given if isinstance(one, ast.Name))
 
 
-def _run(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def run_with(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that run with a body, those in branches too."""
     for statement in body:
         yield statement
         if isinstance(statement, (*_DEFS, ast.ClassDef)):
             continue
         for field in ("body", "orelse", "finalbody"):
-            yield from _run(getattr(statement, field, ()))
+            yield from run_with(getattr(statement, field, ()))
         for handler in getattr(statement, "handlers", ()):
-            yield from _run(handler.body)
+            yield from run_with(handler.body)
