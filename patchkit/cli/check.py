@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
+from patchkit import __version__
 from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from patchkit.check.differences import Difference
     from patchkit.check.findings import Report
     from patchkit.registry import Row
 
@@ -89,7 +94,7 @@ def command(
         found = Check(rows, subjects, reviewed, known, commands).run(told)
         _refuse_what_no_row_is_about(found, rows)
         report = replace(found, findings=[*faults, *found.findings]).accepting(ignore, accept)
-        diffs = differences(rows, subjects, reviewed) if form == "html" else {}
+        diffs = differences(rows, subjects, reviewed) if form == "html" else ()
     if form == "table":
         from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
         from patchkit.report.console import console  # noqa: PLC0415
@@ -117,16 +122,18 @@ def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
     )
 
 
-def _text(report: Report, form: str, diffs: Mapping[tuple[str, str], str]) -> str:
+def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
     if form == "json":
         from patchkit.cli.facts.check import check_facts  # noqa: PLC0415 - only one is needed
-        from patchkit.report.as_json import to_json  # noqa: PLC0415
+        from patchkit.report.as_json import to_lines  # noqa: PLC0415
 
-        return to_json(check_facts(report))
+        return to_lines(check_facts(report))
     if form == "html":
+        from patchkit.cli.facts.explain import explain_facts  # noqa: PLC0415
         from patchkit.report.check_html import as_html  # noqa: PLC0415
 
-        return as_html(report, diffs)
+        codes = {one.code.code for one in report.findings}
+        return as_html(report, diffs, _made(), {one: explain_facts(one)["text"] for one in codes})
     if form == "github":
         from patchkit.report.check_github import as_github  # noqa: PLC0415
 
@@ -134,6 +141,20 @@ def _text(report: Report, form: str, diffs: Mapping[tuple[str, str], str]) -> st
     from patchkit.report.check_markdown import as_markdown  # noqa: PLC0415
 
     return as_markdown(report)
+
+
+def _made() -> list[str]:
+    """Say by what, when and with which command this was made."""
+    context = click.get_current_context()
+    words = [*context.params["names"]]
+    for option in (one for one in context.command.params if isinstance(one, click.Option)):
+        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+            value = context.params[option.name or ""]
+            several = () if option.is_flag else value if option.multiple else (value,)
+            words += [part for one in several for part in (option.opts[0], str(one))]
+            words += [option.opts[0]] if option.is_flag else []
+    moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    return [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", "check", *words])]
 
 
 def _write(text: str, output: str | None) -> None:

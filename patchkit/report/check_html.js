@@ -24,7 +24,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     open(link);
   }
-  if (event.target === dialog) dialog.close();
+  if (event.target === dialog || event.target.closest("dialog a")) dialog.close();
 });
 dialog.querySelector("button").addEventListener("click", () => dialog.close());
 

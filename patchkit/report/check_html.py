@@ -13,10 +13,9 @@ from patchkit.report import check_view as view
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from patchkit.check.differences import Difference
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Grid, Group
-
-    Diffs = Mapping[tuple[str, str], str]
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -35,6 +34,7 @@ _PAGE = """<!doctype html>
 <header>
 <h1>patchkit check: {tally}</h1>
 <p class="quiet">{looked}</p>
+{made}
 </header>
 <main>
 {body}
@@ -49,13 +49,20 @@ _PAGE = """<!doctype html>
 """
 
 
-def as_html(report: Report, diffs: Diffs | None = None) -> str:
+def as_html(
+    report: Report,
+    diffs: Sequence[Difference] = (),
+    made: Sequence[str] = (),
+    meanings: Mapping[str, str] | None = None,
+) -> str:
     """
     Write the page.
 
     Args:
         report: what to show.
-        diffs: unified diffs, by patch and release.
+        diffs: what upstream changed.
+        made: how and when: a line each.
+        meanings: of codes, to which their findings lead.
 
     """
     style, script = _file("check_html.css"), _file("check_html.js")
@@ -63,9 +70,10 @@ def as_html(report: Report, diffs: Diffs | None = None) -> str:
         policy=_policy(style, script),
         tally=_text(view.tally(report)),
         looked=_text(view.looked_at(report)),
+        made="\n".join(f'<p class="quiet">{_text(line)}</p>' for line in made),
         style=style,
         script=script,
-        body="\n".join(_Body(report, diffs or {}).parts()),
+        body="\n".join(_Body(report, diffs, meanings or {}).parts()),
     )
 
 
@@ -90,13 +98,16 @@ def _text(text: str) -> str:
 class _Body:
     """The grids, and a section for each patch that there is something to say of."""
 
-    def __init__(self, report: Report, diffs: Diffs) -> None:
+    def __init__(
+        self, report: Report, diffs: Sequence[Difference], meanings: Mapping[str, str]
+    ) -> None:
         self._report = report
+        self._meanings = meanings
         self._groups = view.groups(report)
         self._grids = view.grids(report)
-        self._diffs: dict[str, list[tuple[str, str]]] = {}
-        for (patch, release), text in diffs.items():
-            self._diffs.setdefault(patch, []).append((release, text))
+        self._diffs: dict[str, list[Difference]] = {}
+        for one in diffs:
+            self._diffs.setdefault(one.patch, []).append(one)
         names = dict.fromkeys([*self._groups, *self._diffs])
         self._ids = {name: f"p{number}" for number, name in enumerate(names)}
         # The number of the column in which a release is; over all grids.
@@ -111,11 +122,12 @@ class _Body:
             yield from self._grid(grid)
         for name in self._ids:
             yield from self._section(name)
+        yield from self._explained()
 
     def _told_of(self, name: str) -> set[int]:
         """The columns that have something of their own to say of a patch."""
         found = [release for group in self._groups.get(name, ()) for release in group.releases]
-        found += [release for release, _ in self._diffs.get(name, ())]
+        found += [release for one in self._diffs.get(name, ()) for release in one.releases]
         return {self._runs[release] for release in found if release in self._runs}
 
     # -- grids --------------------------------------------------------------------------------
@@ -169,15 +181,26 @@ class _Body:
         heading = _text(name) or "packs and releases"
         yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
         yield from (self._article(group) for group in self._groups.get(name, ()))
-        for release, text in self._diffs.get(name, ()):
-            runs = self._runs_of([release]) or "-"
-            summary = f"What upstream changed in {_text(release)}"
-            yield f'<details data-runs="{runs}"><summary>{summary}</summary>{_diff(text)}</details>'
+        for one in self._diffs.get(name, ()):
+            runs = self._runs_of(one.releases) or "-"
+            summary = f"What upstream changed in {_text(view.spans(one.releases, self._report))}"
+            opened = f'<details data-runs="{runs}"><summary>{summary}</summary>'
+            yield f"{opened}{_diff(one.text)}</details>"
         yield "</section>"
+
+    def _explained(self) -> Iterator[str]:
+        """Say what the codes mean to which findings lead."""
+        found = sorted({one.code.code for one in self._report.findings} & self._meanings.keys())
+        for code in found:
+            text = f'<p class="message">{_text(self._meanings[code])}</p>'
+            yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _article(self, group: Group) -> str:
         one = group.finding
-        tag = f'<span class="tag {one.severity}">{one.code.code} {view.label(one.severity)}</span>'
+        code, label = one.code.code, view.label(one.severity)
+        is_link, look = code in self._meanings, f'class="tag {one.severity}"'
+        name, look = ("a", f'href="#{code}" {look}') if is_link else ("span", look)
+        tag = f"<{name} {look}>{code} {label}</{name}>"
         fix, commands = view.fix_of(one)
         places = [_text(view.spans(group.releases, self._report)), _code(view.where(one))]
         lines = [

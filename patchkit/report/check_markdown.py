@@ -23,6 +23,7 @@ _MARKS = {
     "broken": "❌ **broken**",
     "out-of-range": "–",  # noqa: RUF001 - the sign for nothing
 }
+_HOLDS = {"ok", "out-of-range", None}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$>-])")
 
 
@@ -30,7 +31,8 @@ def as_markdown(report: Report) -> str:
     """
     Write the grids and the findings, the errors first in each patch.
 
-    It is never longer than GitHub takes: what is left out is counted. Nobody is notified by an `@`
+    Patches that hold everywhere are counted. It is never longer than GitHub takes: what is left out
+    is counted too. Nobody is notified by an `@`
     in a message, and nothing in it becomes markup or a link.
     """
     parts = [f"### patchkit check: {view.tally(report)}\n", f"{view.looked_at(report)}\n"]
@@ -43,11 +45,16 @@ def as_markdown(report: Report) -> str:
 
 def _table(grid: Grid) -> Iterator[str]:
     yield f"**{_text(str(grid))}**\n"
-    if not grid.rows:
+    shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
+    fine = sum(any(row) for row in grid.rows.values()) - len(shown)
+    if fine:
+        words = "holds" if fine == 1 else "hold"
+        yield f"{view.count(fine, 'patch')} {words} in each of these releases that is in range.\n"
+    if not shown:
         return
     yield _row(["patch", *(_text(str(run)) for run in grid.runs)])
     yield _row(["---"] * (len(grid.runs) + 1))
-    for name, row in grid.rows.items():
+    for name, row in shown.items():
         yield _row([_code(name, in_table=True), *map(_mark, row)])
     yield ""
 

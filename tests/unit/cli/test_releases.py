@@ -445,3 +445,19 @@ def test_a_project_of_pre_releases_says_how_one_is_asked_for(
     assert main(["check", "--releases", "up"]) == 2
     assert "such as 'up>=1.0.dev2'" in capsys.readouterr().err
     assert main(["check", "--releases", "up>=1.0.dev2"]) == 0
+
+
+def test_the_page_has_each_difference_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is gone from several releases is one box; the page says which command made it."""
+    gone = {f"3.{n}": {"mod": ""} for n in range(6)}
+    write_wheels(tmp_path / "wheels", gone)
+    words = ["check", "p", "--offline", "--releases", "up<4", "--format", "html"]
+    assert main(words) == 1
+    page = capsys.readouterr().out
+    assert page.count("<summary>") == 2
+    assert "What upstream changed in up 2.0<" in page
+    assert "What upstream changed in up 3.0 - 3.5<" in page
+    assert "patchkit check p --releases &#x27;up&lt;4&#x27; --offline --format html" in page
+    assert 'href="#PK101"' in page

@@ -8,6 +8,7 @@ import pytest
 from report.reports import HOSTILE, finding, large, sample, screen, shown
 from rich.cells import cell_len
 
+from patchkit.check.differences import Difference
 from patchkit.check.findings import Report, State
 from patchkit.report.check_github import as_github
 from patchkit.report.check_html import as_html
@@ -168,13 +169,14 @@ class Page(html.parser.HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-DIFFS = {("one", "vllm 0.11.0"): f"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+{HOSTILE}\n"}
+TEXT = f"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+{HOSTILE}\n"
+DIFFS = [Difference("one", ("vllm 0.10.0", "vllm 0.11.0"), TEXT)]
 
 
 @pytest.mark.parametrize("report", [EMPTY, sample(), HOSTILE_REPORT])
 def test_a_report_becomes_no_element(report: Report) -> None:
     """Tags match, the only script is the page's own, and nothing is loaded."""
-    page = Page(as_html(report, DIFFS))
+    page = Page(as_html(report, DIFFS, [HOSTILE], {"PK101": HOSTILE}))
     assert len(page.all("script")) == len(page.all("style")) == 1
     names = {name for _, attributes in page.tags for name in attributes}
     assert not {name for name in names if name.startswith("on") or name == "style"}
@@ -190,6 +192,22 @@ def test_a_cell_leads_to_what_is_said_of_it() -> None:
     assert str(cells[0]["href"])[1:] in {one["id"] for one in page.all("section")}
     assert [one["data-runs"] for one in page.all("article")] == [cells[0]["data-run"], ""]
     assert [one["data-runs"] for one in page.all("details")] == [cells[0]["data-run"]]
+
+
+def test_a_code_leads_to_what_it_means() -> None:
+    """Where that is known it is a link within the page; elsewhere a word."""
+    page = Page(as_html(sample(), (), (), {"PK101": "It is gone.", "PK999": "Nobody asked."}))
+    tags = [one for one in page.all("a") if "tag" in str(one.get("class"))]
+    assert [one["href"] for one in tags] == ["#PK101"]
+    assert {one["id"] for one in page.all("section")} == {"p0", "p1", "PK101"}
+
+
+def test_the_page_says_how_it_was_made() -> None:
+    """By what, when, with which command; a note is called a note."""
+    text = as_html(sample(), made=["patchkit 1.2, today", "patchkit check 'a b'"])
+    assert "patchkit 1.2, today" in text
+    assert "patchkit check &#x27;a b&#x27;" in text
+    assert "PK304 note" in text
 
 
 def test_rows_and_columns_have_heads() -> None:
@@ -221,3 +239,11 @@ def test_every_text_stands_out(scheme: int) -> None:
     for text, ground in pairs:
         dark, bright = sorted((_light(colors[text]), _light(colors[ground])))
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+
+
+def test_markdown_counts_what_holds() -> None:
+    """A patch that holds in each release has no row; one that does not has."""
+    text = as_markdown(sample())
+    assert "| `one` |" in text
+    assert "| `two` |" not in text
+    assert "1 patch holds" in text
