@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
+from patchkit.check.derived import of_bases
 from patchkit.check.edits import Edits
 from patchkit.check.findings import Finding, Report, State
 from patchkit.check.grid import Grid
@@ -99,6 +100,7 @@ class Check:
                 words = (cause_of(error), _AGAIN, row.name, "", subject.name)
                 yield Finding(codes.RELEASE_UNREADABLE, *words)
         yield from self._reviews(row)
+        yield from of_bases(row, self._grid, place)
 
     def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])

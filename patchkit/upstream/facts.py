@@ -43,6 +43,7 @@ class Facts:
         shape: of a function, the hash of its source whatever its name.
         wording: how its definition is written, a hash; None where that takes a parser to find.
         wrapped: where the code that a call wraps stands: file, first and last line.
+        bases: of a class, those of the release that it derives from, with their fingerprints.
 
     """
 
@@ -60,6 +61,7 @@ class Facts:
     shape: str | None = None
     wording: str | None = None
     wrapped: tuple[tuple[str, int, int], ...] = ()
+    bases: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_present(self) -> bool:
@@ -84,10 +86,8 @@ class Facts:
         if "lines" in fields:
             first, last = fields["lines"]
             fields["lines"] = (first, last)
-        if "wrapped" in fields:
-            fields["wrapped"] = tuple(
-                (path, first, last) for path, first, last in fields["wrapped"]
-            )
+        for name in ("wrapped", "bases"):
+            fields[name] = tuple(map(tuple, fields.get(name, ())))
         return cls(**fields)
 
 
@@ -120,6 +120,7 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         shape=_shape(found),
         wording=_wording(resolver, target, found),
         wrapped=tuple(_places(found)),
+        bases=tuple((f"{one.module}:{one.qualname}", of_nodes(one.nodes)) for one in found.bases),
     )
 
 

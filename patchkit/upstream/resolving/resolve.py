@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.target import Item, Target
 from patchkit.upstream.resolving import inheritance, items
+from patchkit.upstream.resolving.ancestry import mro
 from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
@@ -129,6 +130,12 @@ class Resolution:
     def wrapped(self) -> tuple[tuple[Wrapped, ...], ...]:
         """For each variant what defines the code that it runs beside its own."""
         return tuple(tuple(wrapped_by(self._lookup, one)) for one in self.variants)
+
+    @cached_property
+    def bases(self) -> tuple[Value, ...]:
+        """The classes of the release that a class derives from, nearest first."""
+        own = mro(self._lookup, self._first) if self._first.classes else ()
+        return tuple(one for one in own[1:] if one.classes)
 
     @cached_property
     def source(self) -> str:

@@ -87,6 +87,9 @@ def in_turns(first: str, second: str) -> Example:
 RAY = "class RayWorkerWrapper:\n    def adjust_rank(self, ranks):\n        self.rank = ranks[0]\n"
 RAY_LATER = RAY.replace("[0]", "[1]")
 CONFIG = "import dataclasses\n\n@dataclasses.dataclass\nclass Config:\n    size: int\n"
+WORKER = (
+    "class Base:\n    def stop(self): return {}\n\nclass Worker(Base):\n    def start(self): ...\n"
+)
 CHECK_STOP = "def check_stop(request):\n    return request.stopped\n"
 
 EXAMPLES = {
@@ -141,6 +144,11 @@ EXAMPLES = {
         (one(WRAP), one("Wrap('vllm.net:bind', by='around')", name="new-patch")),
         {"0.11.0": {SCHED: A_STEP, "vllm/net.py": "def bind(): ...\n"}},
         locked="0.11.0",
+    ),
+    "PK203": Example(
+        (one("Replace('vllm.worker:Worker', by='Worker', unrelated=True)"),),
+        released("vllm/worker.py", *map(WORKER.format, (1, 2))),
+        {"patch_a": "class Worker: ..."},
     ),
     "PK301": Example((one(WRAP, requires="('vllm>=0.11.7,<0.12',)"),), released(SCHED, A_STEP)),
     "PK302": in_turns("vllm<0.11", "vllm>=0.11.1"),
