@@ -133,7 +133,7 @@ class _Pass:
 
     def __call__(self) -> float:
         sites = Sites()
-        held = Held(("patchkit",), sites.holds)
+        held = Held(("patchkit",), (), sites)
         changed = [sites.at(place) for place in self._places]
         layers = [Layer(lambda _: object()) for _ in changed]
         for site, layer in zip(changed, layers, strict=True):

@@ -383,7 +383,7 @@ class Applier:
 
     @property
     def _held(self) -> rebind.Held:
-        return rebind.Held(self._plan.keepers, self.sites.holds)
+        return rebind.Held(self._plan.keepers, self._plan.bodies, self.sites)
 
     def _finish(self, made: list[Group], scope: Scope) -> None:
         groups = [group for group in made if self._still_wanted(group)]

@@ -52,9 +52,8 @@ def stranger_at(site: Site, sites: Sites) -> Stranger | None:
 
 def copies_that_came_back(site: Site) -> Iterator[str]:
     """Name the copies that were repointed and hold something of before again."""
-    for owner, name in site.aliases:
-        value = read(owner, name)
-        if value is not site.current and value is not MISSING and site.knows(value):
+    for owner, name, value in site.followers():
+        if value is not site.current:
             module = owner.get("__name__") if isinstance(owner, dict) else None
             yield f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
 

@@ -132,6 +132,11 @@ class Plan:
         return ("patchkit", *{state.row.pack for state in self.states.values()})
 
     @property
+    def bodies(self) -> Collection[str]:
+        """Names of the bodies."""
+        return self._by_body.keys()
+
+    @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
         return self.targets | set(self._by_body)

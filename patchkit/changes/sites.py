@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from patchkit.changes.places import read, restore, words, write
+from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.strangers import described
 from patchkit.errors import TargetError, UndoError
+from patchkit.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from patchkit.changes.resolve import Location
-    from patchkit.target import Step
 
 _Extra = TypeVar("_Extra")
+Place = tuple[int, Step]
 
 
 @dataclass(eq=False)
@@ -60,6 +63,7 @@ class Site:
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
         replacements: what it held before that is a body's own. Both without what nobody holds.
         rebind: packages and containers in which copies are repointed, as the changes declare it.
+        is_patched: whether a patch lies on a place; such a copy goes with that one.
 
     """
 
@@ -69,13 +73,15 @@ class Site:
     own: bool
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
-    aliases: list[tuple[Any, Step]] = field(default_factory=list)
+    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
     rebind: frozenset[str] = frozenset()
+    is_patched: Callable[[Any, Step], bool] = lambda _owner, _name: False
 
     def __post_init__(self) -> None:
         self.current = self.original
+        self._is_made = False
 
     @property
     def words(self) -> str:
@@ -135,14 +141,26 @@ class Site:
         yield from self.wrappers
         yield from self.replacements
 
+    def followers(self) -> Iterator[tuple[Any, Step, Any]]:
+        """The copies that still hold what they have from here: their places, and what it is."""
+        for owner, name in list(self.aliases.values()):
+            value = read(owner, name)
+            if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
+                yield owner, name, value
+
+    def forget(self, owner: Any, name: Step) -> None:
+        """Leave a copy, which does not go with this one after all."""
+        self.aliases.pop(_place(owner, name), None)
+
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> None:
-        value = self.original
+        value, is_made = self.original, False
         for layer in layers:
-            value = layer.make(value)
-        former = self.layers, self.current
+            below, value = value, layer.make(value)
+            is_made = value is not below and not layer.base
+        former = self.layers, self.current, self._is_made
         self._outdate()
         # Noted first: what is torn off in the middle can be taken back.
-        self.layers, self.current = layers, value
+        self.layers, self.current, self._is_made = layers, value, is_made
         if copies_only:
             pass
         elif not (layers or self.own):
@@ -153,10 +171,10 @@ class Site:
                 self._give_up(*former)
         self._repoint()
 
-    def _give_up(self, layers: list[Layer], current: Any) -> None:
+    def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
         """Refuse a place behind code that gives out something else, as C keeps what it is given."""
         kept = read(self.owner, self.name)
-        self.layers, self.current = layers, current
+        self.layers, self.current, self._is_made = layers, current, is_made
         if layers or self.own:
             write(self.owner, self.name, current)
         else:
@@ -168,18 +186,16 @@ class Site:
         )
 
     def _outdate(self) -> None:
-        if self.layers:
-            replaced = all(layer.base for layer in self.layers)
-            former = self.replacements if replaced else self.wrappers
+        if self.layers and self.current is not self.original:
+            former = self.wrappers if self._is_made else self.replacements
             if all(one is not self.current for one in former):
                 former.append(self.current)
         for former in (self.wrappers, self.replacements):
             former[:] = _held_elsewhere(former)
 
     def _repoint(self) -> None:
-        for owner, name in self.aliases:
-            value = read(owner, name)
-            if value is not self.current and self.knows(value):
+        for owner, name, value in self.followers() if self.current is not MISSING else ():
+            if value is not self.current:
                 write(owner, name, self.current)
 
 
@@ -194,7 +210,8 @@ class Sites:
     """Every changed attribute of this process, by owner and name."""
 
     def __init__(self) -> None:
-        self._sites: dict[tuple[int, Step], Site] = {}
+        self._sites: dict[Place, Site] = {}
+        self._led: dict[Place, Site] = {}
         self._extras: dict[object, object] = {}
 
     def __iter__(self) -> Iterator[Site]:
@@ -207,17 +224,30 @@ class Sites:
         A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
         forgotten: what stands there now is the original of a new one.
         """
-        key = (id(location.owner), location.name)
-        site = self._sites.get(key)
-        if site is None or site.owner is not location.owner or not site.is_ours():
+        site = self.get(location.owner, location.name)
+        if site is None or not site.is_ours():
             site = Site(location.owner, location.name, location.value, location.own)
-            self._sites[key] = site
+            site.is_patched = self.holds
+            self._sites[_place(location.owner, location.name)] = site
         return site
 
     def get(self, owner: object, name: Step) -> Site | None:
         """Return the site of an attribute that was changed, the latest one."""
-        site = self._sites.get((id(owner), name))
-        return site if site is not None and site.owner is owner else None
+        site = self._sites.get(_place(owner, name))
+        return site if site is not None and _same(site.owner, owner) else None
+
+    def leader(self, owner: object, name: Step) -> Site | None:
+        """Return the site that a place was last repointed with."""
+        site = self._led.get(_place(owner, name))
+        return site if site is not None and _place(owner, name) in site.aliases else None
+
+    def follow(self, site: Site, owner: Any, name: Step) -> None:
+        """Note that a place goes with a site from now on, and with no other."""
+        place = _place(owner, name)
+        if (before := self._led.get(place)) is not None:
+            before.aliases.pop(place, None)
+        self._led[place] = site
+        site.aliases[place] = (owner, name)
 
     def holds(self, owner: object, name: Step) -> bool:
         """Whether a patch lies on this very attribute."""
@@ -233,3 +263,14 @@ class Sites:
     def rebound(self) -> list[Site]:
         """Every site whose copies are repointed with it."""
         return [site for site in self if site.rebind]
+
+
+def _place(owner: object, name: Step) -> Place:
+    """Tell a place from all others; a module's attribute is an item of its dict."""
+    if isinstance(owner, ModuleType) and not isinstance(name, Item):
+        return id(namespace(owner)), Item(name)
+    return id(owner), name
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or (isinstance(one, ModuleType) and namespace(one) is other)

@@ -97,7 +97,7 @@ def repoint(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
     """
     from patchkit.rebind.passing import look_through  # noqa: PLC0415 - few processes get here
 
-    return look_through(list(sites), where.modules, held, late=where.late)
+    return look_through(list(sites), where, held)
 
 
 def restore(sites: Iterable[Site], where: Where, held: Held) -> Outcome:

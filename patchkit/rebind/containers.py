@@ -62,8 +62,12 @@ def _copies(name: str, site: Site, wanted: Wanted) -> Iterator[Found]:
         yield Found(str(error), site)
         return
     for words, owner, step, value in list(_places(container)):
-        if wanted.stale.get(id(value)) is site:
-            yield Found(name + words, site, owner, step, place.module)
+        if value is not site.current and id(value) in wanted.stale:
+            claims = [one for one in wanted.claims(value) if name in one.rebind]
+            if claims == [site]:
+                yield Found(name + words, site, owner, step, place.module)
+            elif site in claims:
+                yield Found(f"{name}{words} (nobody can tell which target it is)", site)
 
 
 def _places(container: Any) -> Iterator[tuple[str, Any, Step, Any]]:

@@ -2,61 +2,102 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.places import write
+from patchkit.changes.places import words, write
+from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.sites import Site
 from patchkit.rebind.containers import copies_in
 from patchkit.rebind.outcome import Copy, Outcome
-from patchkit.rebind.scope import Held, is_within
+from patchkit.rebind.scope import Held, home_of, is_within, maker_of
 from patchkit.rebind.search import Found, Search
 from patchkit.rebind.wanted import Wanted
+from patchkit.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchkit.changes.sites import Site
-    from patchkit.target import Step
+    from patchkit.changes.sites import Sites
+    from patchkit.rebind import Where
 
 
-def look_through(
-    sites: Sequence[Site], modules: Iterable[str], held: Held, *, late: bool
-) -> Outcome:
+def look_through(sites: Sequence[Site], where: Where, held: Held) -> Outcome:
     """Repoint what copies the sites' values of before."""
-    wanted = Wanted.of(sites)
-    return _settle(wanted, Search(wanted, held, late=late), modules)
+    wanted = Wanted.of(sites, held.sites)
+    near = () if where.late else _named_by(sites)
+    search = Search(wanted, held, late=where.late, near=near)
+    return _settle(wanted, search, dict.fromkeys((*where.modules, *near)), held)
 
 
 def look_back(sites: Sequence[Site], modules: Iterable[str], held: Held) -> Outcome:
     """Repoint what copies a value that a layer has made, and that is gone."""
-    wanted = Wanted.of(sites, originals=False)
-    return _settle(wanted, Search(wanted, held, late=True, deep=False), modules)
+    wanted = Wanted.of(sites, held.sites, originals=False)
+    outcome = _settle(wanted, Search(wanted, held, late=True, deep=False), modules, held)
+    for site in sites:
+        if not site.layers and site.own and site.rebind:
+            _rejoin(site, wanted, outcome, held)
+    return outcome
 
 
-def _settle(wanted: Wanted, search: Search, modules: Iterable[str]) -> Outcome:
+def _settle(wanted: Wanted, search: Search, modules: Iterable[str], held: Held) -> Outcome:
     outcome = Outcome([], [])
     if not wanted.ids:
         return outcome
     for found in copies_in(wanted):
-        _write(found, outcome)
+        _write(found, outcome, held.sites)
     for found in search.through(modules):
-        if found.owner is not None and not is_within(found.module, found.site.rebind):
+        rebind = found.site.rebind
+        if found.owner is not None and not is_within(found.module, rebind):
             outcome.left.append(Copy(f"{found.words} (out of scope)", found.site))
+        elif found.owner is not None and held.keeps(found.module, rebind):
+            outcome.left.append(Copy(f"{found.words} (of a pack)", found.site))
         else:
-            _write(found, outcome)
+            _write(found, outcome, held.sites)
     return outcome
 
 
-def _write(found: Found, outcome: Outcome) -> None:
+def _named_by(sites: Iterable[Site]) -> frozenset[str]:
+    """
+    Name modules in scope of which the targets' modules have anything.
+
+    They were there before, and cannot have copied; but what decorates a target may put it there.
+    """
+    values = [one for home in set(map(home_of, sites)) for one in _values_of(home)]
+    names = {name for value in values if isinstance(name := maker_of(value), str)}
+    packages = {name for site in sites for name in site.rebind}
+    return frozenset(name for name in names if is_within(name, packages))
+
+
+def _values_of(module: str) -> tuple[Any, ...]:
+    return tuple(namespace(sys.modules.get(module)).values())
+
+
+def _rejoin(site: Site, wanted: Wanted, outcome: Outcome, held: Held) -> None:
+    """Let a place without patches, that is a copy itself, go with its own origin again."""
+    value, name = site.current, site.name
+    if isinstance(name, Item) or all(value is one.current for one in wanted.claims(value)):
+        return
+    origin = wanted.origin(site.owner, name, value)
+    if not isinstance(origin, Site) or value is origin.current:
+        return
+    if is_within(home_of(site), origin.rebind):
+        for owner, step in ((site.owner, name), *(one[:2] for one in site.followers())):
+            _write(Found(words(owner, step), origin, owner, step), outcome, held.sites)
+
+
+def _write(found: Found, outcome: Outcome, sites: Sites) -> None:
     site = found.site
-    if found.owner is None:
-        outcome.left.append(Copy(found.words, site))
+    if found.owner is None or site.current is MISSING:
+        added = "" if found.owner is None else " (what was added stays where it was copied to)"
+        outcome.left.append(Copy(found.words + added, site))
         return
     alias = (found.owner, found.step)
-    site.aliases.append(alias)  # first: what is torn off in the middle is carried back too
+    sites.follow(site, *alias)  # first: what is torn off in the middle is carried back too
     try:
         _write_current(*alias, site)
     except (TypeError, AttributeError) as error:  # a tuple, an extension type, a frozen class
-        site.aliases.pop()
+        site.forget(*alias)
         outcome.left.append(Copy(f"{found.words} ({type(error).__name__}: {error})", site))
     else:
         outcome.rebound.append(Copy(found.words, site))

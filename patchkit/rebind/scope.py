@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.as_main import own_name
 from patchkit.changes.resolve import MISSING, namespace
+from patchkit.rebind.parts import class_namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Container, Iterable
 
-    from patchkit.changes.sites import Site
+    from patchkit.changes.sites import Site, Sites
+    from patchkit.target import Step
 
 MAIN = "__main__"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
@@ -20,16 +22,25 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 
 class Held(NamedTuple):
     """
-    What the pass leaves alone.
+    What the pass leaves alone, and what it needs to know of the rest.
 
     Args:
         packages: names of packages that keep the originals (packs, whose bodies call them).
-        place: whether a patch lies on this attribute of this module or class.
+        bodies: names of the bodies, which keep them in any case.
+        sites: every changed attribute of this process.
 
     """
 
     packages: tuple[str, ...]
-    place: Callable[[object, str], bool]
+    bodies: Container[str]
+    sites: Sites
+
+    def keeps(self, module: str, rebind: Iterable[str]) -> bool:
+        """Whether a module keeps originals, though a row names packages that are repointed."""
+        if module in self.bodies:
+            return True
+        named = (name for name in rebind if is_within(name, self.packages))
+        return is_within(module, self.packages) and not is_within(module, named)
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
@@ -58,37 +69,48 @@ def can_be_traced(original: Any) -> bool:
 
 
 def is_at_home(site: Site) -> bool:
-    """
-    Whether the target's own package made the original, so that who has it, has it from there.
-
-    Copies of what the target's module has from elsewhere (`from time import sleep`, `import torch`)
-    come from there as well, and are none of the patch's business. Nor are those of what a class
-    only inherits.
-    """
-    if isinstance(site.original, ModuleType) or not site.own:
-        return False
+    """Whether a place's own object is of its own package, as far as the object says."""
     origin, home = origin_of(site.original), home_of(site)
     if not (isinstance(origin, str) and home):
         return True
     return origin.partition(".")[0] == home.partition(".")[0]
 
 
+def is_definition(value: Any, site: Site) -> bool:
+    """Whether a function or class calls itself by the place of a site."""
+    return is_defined_at(value, site.owner, site.name)
+
+
+def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
+    """Whether a function or class calls itself by a place."""
+    value = _function_of(value)
+    is_plain = isinstance(value, (type, FunctionType))
+    called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
+    prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""
+    return called == f"{prefix}{name}" and origin_of(value) == _module_of(owner)
+
+
+def _function_of(value: Any) -> Any:
+    if isinstance(value, (staticmethod, classmethod)):
+        return value.__func__
+    return value.fget if isinstance(value, property) else value
+
+
 def home_of(site: Site) -> str:
     """Name the module of a changed attribute, or '' where only the row knows."""
-    where = "__name__" if isinstance(site.owner, ModuleType) else "__module__"
-    home = namespace(site.owner).get(where, "")
+    return _module_of(site.owner)
+
+
+def _module_of(owner: Any) -> str:
+    home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
     return own_name(home) if isinstance(home, str) else ""
 
 
 def untraced(site: Site) -> str | None:
     """Say why copies of an original are not looked for, or None if they are."""
-    if not site.own or isinstance(site.original, ModuleType):
-        return None  # there is nothing that anybody could have copied from here
-    if not can_be_traced(site.original):
-        return f"a {type(site.original).__name__}, which is not told from its equals"
-    if not is_at_home(site):
-        return f"the target has it from {origin_of(site.original)}"
-    return None
+    if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
+        return None  # or there is nothing that anybody could have copied from here
+    return f"a {type(site.original).__name__}, which is not told from its equals"
 
 
 def subclasses_left(original: Any, replacement: Any) -> list[str]:
@@ -108,3 +130,13 @@ def origin_of(value: Any) -> Any:
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return own_name(value.__module__)
     return own_name(namespace(value).get("__module__"))
+
+
+def maker_of(value: Any) -> Any:
+    """Tell the module whose code a function, class or module is; of others, that of their class."""
+    kind = type(value)
+    if kind is FunctionType:
+        return value.__globals__.get("__name__")
+    if issubclass(kind, ModuleType):
+        return namespace(value).get("__name__")
+    return class_namespace(value if issubclass(kind, type) else kind).get("__module__")

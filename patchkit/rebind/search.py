@@ -7,15 +7,17 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import namespace
+from patchkit.changes.sites import Site
 from patchkit.rebind.parts import CLASS, FUNCTION, Kinds, class_namespace
-from patchkit.rebind.scope import Held, home_of, is_within, origin_of
+from patchkit.rebind.scope import Held, home_of, is_within
 from patchkit.target import Item, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from patchkit.changes.sites import Site
     from patchkit.rebind.wanted import Wanted
+
+OURS = ("patchkit",)
 
 
 class Found(NamedTuple):
@@ -84,11 +86,20 @@ class Search:
         wanted: what to look for.
         held: what to leave alone.
         late: whether to look into every module of the packages that are in scope.
+        near: names of further modules to look into.
         deep: whether to look for what is out of reach too.
 
     """
 
-    def __init__(self, wanted: Wanted, held: Held, *, late: bool, deep: bool = True) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        held: Held,
+        *,
+        late: bool,
+        near: Collection[str] = (),
+        deep: bool = True,
+    ) -> None:
         self._wanted = wanted
         self._held = held
         self._deep = deep
@@ -97,8 +108,8 @@ class Search:
         self._opened: set[int] = set()
         self._told: set[int] = set()
         named = {name for site in wanted.sites for name in site.rebind if ":" not in name}
-        self._packages = frozenset(named if late else ())
-        self._prefixes = tuple(f"{name}." for name in self._packages)
+        self._packages = frozenset(named if late else near)
+        self._prefixes = tuple(f"{name}." for name in self._packages if late)
         self._late = late
 
     def through(self, modules: Iterable[str]) -> Iterator[Found]:
@@ -121,7 +132,7 @@ class Search:
 
     def _look(self, room: _Room, objects: tuple[Any, ...]) -> Iterator[Found]:
         """Look into a module: for anything at all first, and by name where there is something."""
-        if is_within(room.module, self._held.packages):
+        if room.module in self._held.bodies or is_within(room.module, OURS):
             return
         found = self._inside(objects, room.module.partition(".")[0])
         wanted = self._wanted.ids
@@ -130,6 +141,8 @@ class Search:
         if not wanted.isdisjoint(map(id, found.attributes)):
             for cls in found.classes:
                 yield from self._places(_room_of(cls))
+        if is_within(room.module, self._held.packages):
+            return
         if not wanted.isdisjoint(map(id, found.parts)):
             for one in (room, *map(_room_of, found.classes)):
                 yield from self._holders(one)
@@ -174,13 +187,22 @@ class Search:
     def _places(self, room: _Room) -> Iterator[Found]:
         for key, value in tuple(room.values.items()):
             site = self._wanted.site_of(value)
-            if site is None or self._held.place(room.owner, key):
+            if site is None or self._held.sites.holds(room.owner, key):
                 continue
             if id(value) in self._wanted.stale:
-                if _is_copy(site, room, key, value):
-                    yield Found(room.prefix + key, site, *room.place(key), room.module)
+                yield from self._copy(room, key, value)
             else:
                 yield Found(f"{room.prefix}{key} (the function inside)", site)
+
+    def _copy(self, room: _Room, key: str, value: Any) -> Iterator[Found]:
+        """Tell a place that got its value from a site, or that may have."""
+        origin = self._wanted.origin(room.owner, key, value)
+        if origin is None:
+            for site in self._wanted.claims(value)[:1]:
+                if is_within(room.module, site.rebind):
+                    yield Found(f"{room.prefix}{key} (nobody can tell where it is from)", site)
+        elif isinstance(origin, Site) and value is not origin.current and origin.rebind:
+            yield Found(room.prefix + key, origin, *room.place(key), room.module)
 
     def _holders(self, room: _Room) -> Iterator[Found]:
         for key, value in tuple(room.values.items()):
@@ -193,11 +215,12 @@ class Search:
                 continue
             self._told.add(id(value))
             for words, part in kind.named(value):
-                if (site := self._wanted.site_of(part)) is not None:
+                site = self._wanted.site_of(part)
+                if site is not None and self._wanted.is_its_own(part, site):
                     yield Found(_name(room, key, value) + words, site)
 
     def _is_ours(self, room: _Room, key: str, value: Any) -> bool:
-        if id(value) in self._wanted.ours or self._held.place(room.owner, key):
+        if id(value) in self._wanted.ours or self._held.sites.holds(room.owner, key):
             return True
         made = type(value) is FunctionType and value.__module__
         return isinstance(made, str) and is_within(made, self._held.packages)
@@ -213,20 +236,6 @@ def _is_of(cls: type, top: str) -> bool:
     """Whether a class belongs to a package; those of others are found with their own modules."""
     home = class_namespace(cls).get("__module__")
     return isinstance(home, str) and home.partition(".")[0] == top
-
-
-def _is_copy(site: Site, room: _Room, key: str, value: Any) -> bool:
-    """
-    Whether a value is from the target.
-
-    A body's object is, in upstream's modules. Others may have it from the body; and what the body
-    has from upstream itself, everybody may have from there.
-    """
-    if key == site.name or all(value is not replacement for replacement in site.replacements):
-        return True
-    upstream = home_of(site).partition(".")[0]
-    origin = str(origin_of(value)).partition(".")[0]
-    return room.module.partition(".")[0] == upstream != origin
 
 
 def _is_about_code(key: str, value: Any) -> bool:

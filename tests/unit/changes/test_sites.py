@@ -90,7 +90,7 @@ def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
     """A copy that a site remembers holds what the attribute holds, after every step."""
     module, other = upstream(), {"copy": "original", "theirs": "other"}
     site = site_on(module)
-    site.aliases.append((other, Item("copy")))
+    Sites().follow(site, other, Item("copy"))
     undos: list[Any] = []
     for label, (step, detail) in enumerate(steps):
         if step == "push":
@@ -104,7 +104,7 @@ def test_a_copy_that_was_overwritten_is_left_alone() -> None:
     """Who assigned something else to the copied name keeps it."""
     module, other = upstream(), {"copy": "original"}
     site = site_on(module)
-    site.aliases.append((other, Item("copy")))
+    Sites().follow(site, other, Item("copy"))
     undo = push(site, wrapping(1))
     other["copy"] = "theirs"
     undo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 from layers import push
@@ -15,6 +16,7 @@ from patchkit.rebind.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from types import CodeType
 
     import pytest
 
@@ -40,6 +42,7 @@ class Loaded:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
         self.sites = Sites()
+        self.bodies: tuple[str, ...] = ()
         self.up = self.add("up", UPSTREAM)
 
     def add(self, name: str, source: str = "", **values: Any) -> Any:
@@ -47,7 +50,9 @@ class Loaded:
         module = module_of("", name)
         self._monkeypatch.setitem(sys.modules, name, module)
         vars(module).update(values, **({"up": self.up} if name != "up" else {}))
-        exec(source, vars(module))
+        code = compile(source, name, "exec")
+        module.__spec__ = ModuleSpec(name, Keeper(code))  # type: ignore[arg-type]
+        exec(code, vars(module))
         return module
 
     def site(self, qualname: str, declared: bool | Collection[str] = True) -> Site:
@@ -74,7 +79,24 @@ class Loaded:
         return words(rebind.restore(sites, rebind.everywhere(), self._held(())).rebound)
 
     def _held(self, keepers: tuple[str, ...]) -> rebind.Held:
-        return rebind.Held(keepers, self.sites.holds)
+        return rebind.Held(keepers, self.bodies, self.sites)
+
+
+class Keeper:
+    """
+    A loader that keeps the code of its module.
+
+    Args:
+        code: the code.
+
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self._code = code
+
+    def get_code(self, _name: str) -> CodeType:
+        """Return the code."""
+        return self._code
 
 
 class New:

@@ -65,13 +65,18 @@ def test_other_packages_are_reported_and_by_declaration_repointed(loaded: Loaded
 
 
 def test_packs_keep_the_originals(loaded: Loaded) -> None:
-    """A body calls the original under the name that it imported; nothing in it is reported."""
-    body = loaded.add("up.pack.patch_a", "from up import function\ntable = {'k': function}")
+    """A body calls the original under the name that it imported, and nothing in it is reported."""
+    source = "from up import function\ntable = {'k': function}"
+    body, helper = loaded.add("up.pack.patch_a", source), loaded.add("up.pack.helper", source)
     namesake = loaded.add("up.packages_of_others", "from up import function")
     original = loaded.up.function
+    loaded.bodies = ("up.pack.patch_a",)
     site, _ = loaded.changed("function", new := New())
-    assert loaded.repoint(site, keepers=("up.pack",)) == (["up.packages_of_others:function"], [])
-    assert body.function is original
+    assert loaded.repoint(site, keepers=("up.pack",)) == (
+        ["up.packages_of_others:function"],
+        ["up.pack.helper:function (of a pack)"],
+    )
+    assert body.function is helper.function is original
     assert namesake.function is new
 
 
@@ -174,14 +179,19 @@ def test_an_equal_constant_is_no_copy(loaded: Loaded, name: str) -> None:
     assert rebind.untraced(site) == f"a {type(value).__name__}, which is not told from its equals"
 
 
-def test_what_the_target_has_from_elsewhere_is_repointed_nowhere_else(loaded: Loaded) -> None:
-    """A patch of `up.sleep` leaves the `sleep` of those who have it from `time`."""
+def test_what_the_target_has_from_elsewhere(loaded: Loaded) -> None:
+    """A patch of `up.sleep` is for those who have it from `up`, and for no one who has `time`'s."""
     loaded.up.sleep = time.sleep
-    other = loaded.add("up.other", sleep=time.sleep)
-    site, _ = loaded.changed("sleep")
-    assert loaded.repoint(site) == ([], [])
-    assert other.sleep is time.sleep
-    assert rebind.untraced(site) == "the target has it from time"
+    user = loaded.add("up.user", "from up import sleep")
+    other = loaded.add("up.other", "from time import sleep\ntable = {'k': sleep}")
+    unknown = loaded.add("up.unknown", sleep=time.sleep)
+    site, undo = loaded.changed("sleep", new := New())
+    left = ["up.unknown:sleep (nobody can tell where it is from)"]
+    assert loaded.repoint(site) == (["up.user:sleep"], left)
+    assert user.sleep is new
+    assert other.sleep is unknown.sleep is time.sleep
+    undo()
+    assert user.sleep is time.sleep
 
 
 def test_a_module_is_a_copy_of_nothing(loaded: Loaded) -> None:
@@ -274,21 +284,20 @@ def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
 
 
 def test_a_copy_of_a_replacement(loaded: Loaded) -> None:
-    """Upstream has it from the target; others, under another name, maybe from the body."""
+    """Who has it from the target gets the original back; who has it from the body keeps it."""
     site = loaded.site("function", ("plugin",))
     new = New()
     undo = push(site, Layer(lambda _: new, base=True))
     source = "from up import function\nrenamed = function\nclass Mine:\n    stored = function"
     upstream, plugin = loaded.add("up.between", source), loaded.add("plugin", source)
+    loaded.add("body", new=new)
+    others = loaded.add("up.others", "from body import new as function")
     undo()
-    assert loaded.restore(site) == [
-        "plugin:function",
-        "up.between:Mine.stored",
-        "up.between:function",
-        "up.between:renamed",
-    ]
-    assert upstream.renamed is plugin.function is loaded.up.function
-    assert plugin.renamed is plugin.Mine.stored is new
+    names = ("Mine.stored", "function", "renamed")
+    places = [f"{module}:{name}" for module in ("plugin", "up.between") for name in names]
+    assert loaded.restore(site) == places
+    assert upstream.renamed is plugin.Mine.stored is loaded.up.function
+    assert others.function is new
 
 
 def test_a_replacement_that_is_upstreams_own(loaded: Loaded) -> None:
@@ -374,7 +383,7 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     """It can have copied nothing yet; late it may have, by way of somebody else."""
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
-    held = rebind.Held((), loaded.sites.holds)
+    held = rebind.Held((), (), loaded.sites)
     assert rebind.repoint([site], rebind.modules_since("up"), held).left == []
     assert list(map(str, rebind.repoint([site], rebind.everywhere(), held).left)) == [
         "up.user:held[0]"
@@ -385,7 +394,7 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     """A class attribute and a table of the module that is patched at its import."""
     exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
     site, _ = loaded.changed("function")
-    held = rebind.Held((), loaded.sites.holds)
+    held = rebind.Held((), (), loaded.sites)
     outcome = rebind.repoint([site], rebind.modules_since("up"), held)
     assert list(map(str, outcome.rebound)) == ["up:Mine.stored"]
     assert list(map(str, outcome.left)) == ["up:REGISTRY['k']"]

@@ -29,8 +29,8 @@ def test_a_pass_that_fails_takes_the_patches_back(
     session = world.session()
     left = [ValueError("fault")] * times
 
-    def write(found: Any, outcome: Any, _write: Any = passing._write) -> None:
-        _write(found, outcome)
+    def write(*found: Any, _write: Any = passing._write) -> None:
+        _write(*found)
         if left:
             raise left.pop()
 

@@ -1,0 +1,218 @@
+"""
+Where a place got from what it holds, by the code that bound it.
+
+A place is an attribute of a module or a class. Its code leads from it to another place, and so on,
+up to a changed attribute, or to where somebody else made what is there.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.sites import Site
+from patchkit.rebind.bindings import Bindings, Made, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchkit.changes.sites import Sites
+    from patchkit.rebind.bindings import Value
+
+    Place = tuple[Any, str]
+    # A site; whether the very object lies at the end of another way; nobody can tell.
+    Ends = Iterator[Site | bool | None]
+
+
+class Elsewhere:
+    """The answer of a place that did not get what it holds from any changed attribute."""
+
+
+ELSEWHERE = Elsewhere()
+
+
+class Origins:
+    """
+    The origins of places; each module's code is read once.
+
+    Args:
+        sites: every changed attribute.
+
+    """
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self._modules: dict[int, Bindings | None] = {}
+        self._classes: dict[type, list[Bindings]] = {}
+
+    def of(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
+        """
+        Tell which changed attribute a place got its value from.
+
+        Args:
+            owner: a module or a class.
+            name: its attribute.
+            value: what it holds.
+
+        Returns:
+            The site; ELSEWHERE where the code names another place; None where the code does not
+            say, or names both.
+
+        """
+        ends = set(self._ends((owner, name), value, ()))
+        found = [end for end in ends if isinstance(end, Site)]
+        if True in ends:
+            return None if found else ELSEWHERE
+        if len(found) == 1:
+            return found[0]
+        return None if found or None in ends or not ends else ELSEWHERE
+
+    def is_copy(self, owner: Any, name: str) -> bool:
+        """Whether the code says that a place has what it holds from another."""
+        return any(isinstance(one, Source) for one in self._bound(owner, name))
+
+    def _ends(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
+        bound = self._bound(*place)
+        if not bound:
+            yield None
+        for one in bound:
+            if not isinstance(one, Source):
+                yield isinstance(one, Made) and one.constant is value if one else None
+            elif (further := self._follow(one, place)) is None:
+                yield None
+            elif not any(further[0] is owner and further[1] == name for owner, name in seen):
+                yield from self._arrived(further, value, (*seen, place))
+
+    def _arrived(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
+        site = self._sites.get(*place)
+        known = site if site is not None and site.knows(value) else None
+        if known is not None and known.layers:
+            yield known
+            return
+        further = [end for end in self._ends(place, value, seen) if isinstance(end, Site)]
+        if further or known is not None:
+            yield from further or (known,)
+        else:
+            there = namespace(place[0]).get(place[1], MISSING)
+            yield None if there is MISSING else there is value
+
+    # -- from what the code says to a place --------------------------------------------------------
+
+    def _follow(self, source: Source, place: Place) -> Place | None:
+        owner, name = place
+        module = _module_of(owner)
+        if module is None:
+            return None
+        first, *rest = source.names or ("",)
+        if source.module is not None:
+            return _attribute(_imported(source, module), source.names)
+        if rest:
+            return _attribute(self._live(owner, module, first), tuple(rest))
+        return (owner if owner is not module and self._is_of(owner, first, name) else module), first
+
+    def _is_of(self, cls: type, first: str, name: str) -> bool:
+        """Whether a class's body means itself by a name, and not its module."""
+        return first != name and bool(self._bound(cls, first))
+
+    def _live(self, owner: Any, module: ModuleType, name: str) -> Any:
+        """Return what a name stands for now, or what it was bound to if it is gone."""
+        for values in (namespace(owner), namespace(module)):
+            if name in values:
+                return values[name]
+        for source in self._bound(module, name):
+            if isinstance(source, Source) and source.module is not None:
+                found = _attribute(_imported(source, module), (*source.names, ""))
+                return None if found is None else found[0]
+        return None
+
+    def _bound(self, owner: Any, name: str) -> set[Value]:
+        module = _module_of(owner)
+        code = self._code(module) if module is not None else None
+        if code is None:
+            return set()
+        if not isinstance(owner, type):
+            return code.of(name) or _by_star(code, name, owner)
+        bodies = self._classes.get(owner)
+        path = [part for part in owner.__qualname__.split(".") if part != "<locals>"]
+        if bodies is None:
+            bodies = self._classes[owner] = code.inner(path)
+        found = [body.own(name) for body in bodies]
+        return set().union(code.own(".".join((*path, name))), *found)
+
+    def _code(self, module: ModuleType) -> Bindings | None:
+        if id(module) not in self._modules:
+            code = code_of(module)
+            self._modules[id(module)] = None if code is None else Bindings(code)
+        return self._modules[id(module)]
+
+
+def _module_of(owner: Any) -> ModuleType | None:
+    if isinstance(owner, type):
+        owner = sys.modules.get(str(namespace(owner).get("__module__")))
+    return owner if isinstance(owner, ModuleType) else None
+
+
+def _imported(source: Source, module: ModuleType) -> Any:
+    package = str(namespace(module).get("__package__") or "").split(".")
+    outer = package[: len(package) + 1 - source.level] if source.level else []
+    return sys.modules.get(".".join(filter(None, (*outer, source.module))))
+
+
+def _attribute(owner: Any, names: tuple[str, ...]) -> Place | None:
+    """Walk to the place of the last name; through modules and classes, as they are now."""
+    *path, last = names or ("",)
+    for name in path:
+        owner = _step(owner, name)
+    if isinstance(owner, type):
+        owner = next((cls for cls in owner.__mro__ if last in namespace(cls)), owner)
+    return (owner, last) if isinstance(owner, (ModuleType, type)) else None
+
+
+def _step(owner: Any, name: str) -> Any:
+    for cls in owner.__mro__ if isinstance(owner, type) else (owner,):
+        if name in namespace(cls):
+            return namespace(cls)[name]
+    is_module = isinstance(owner, ModuleType)
+    return sys.modules.get(f"{owner.__name__}.{name}") if is_module else None
+
+
+def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
+    """Say that a name is from the last star import of a module that has it."""
+    for star in reversed(code.stars):
+        if name in namespace(_imported(star, module)):
+            return {star._replace(names=(name,))}
+    return set()
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+def code_of(module: ModuleType) -> CodeType | None:
+    """Read the code that a module was made by, where Python keeps it, or from its file."""
+    values = namespace(module)
+    file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
+    try:
+        if file.endswith(".py") and Path(file).exists():
+            return _cached(spec, file) or compile(Path(file).read_bytes(), file, "exec")
+        code = spec.loader.get_code(spec.name)
+    except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+def _cached(spec: Any, file: str) -> CodeType | None:
+    """Read the cached code if it is of the file as it is now."""
+    cached = Path(str(getattr(spec, "cached", None) or ""))
+    if not cached.is_file():
+        return None
+    data = cached.read_bytes()
+    head, stat = data[:16], Path(file).stat()
+    stamp = b"".join(int(one).to_bytes(8, "little")[:4] for one in (stat.st_mtime, stat.st_size))
+    is_of_file = head[4:8] != bytes(4) or head[8:16] == stamp
+    code = marshal.loads(data[16:]) if head[:4] == MAGIC_NUMBER and is_of_file else None  # noqa: S302
+    return code if isinstance(code, CodeType) else None
