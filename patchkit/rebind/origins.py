@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from patchkit.rebind.bindings import Value
 
     Place = tuple[Any, str]
-    # A site; whether the very object lies at the end of another way; nobody can tell.
+    # A site; whether the very object lies at the end of another way; None: nobody can tell.
     Ends = Iterator[Site | bool | None]
 
 
@@ -83,10 +83,12 @@ class Origins:
         for one in bound:
             if not isinstance(one, Source):
                 yield isinstance(one, Made) and one.constant is value if one else None
-            elif (further := self._follow(one, place)) is None:
-                yield None
-            elif not any(further[0] is owner and further[1] == name for owner, name in seen):
-                yield from self._arrived(further, value, (*seen, place))
+                continue
+            for further in self._follow(one, place) or (None,):
+                if further is None:
+                    yield None
+                elif not any(further[0] is owner and further[1] == name for owner, name in seen):
+                    yield from self._arrived(further, value, (*seen, place))
 
     def _arrived(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
         site = self._sites.get(*place)
@@ -103,32 +105,35 @@ class Origins:
 
     # -- from what the code says to a place --------------------------------------------------------
 
-    def _follow(self, source: Source, place: Place) -> Place | None:
+    def _follow(self, source: Source, place: Place) -> list[Place]:
+        """Tell the places that a source names, of which one is it; none where nobody can tell."""
         owner, name = place
         module = _module_of(owner)
         if module is None:
-            return None
+            return []
         first, *rest = source.names or ("",)
+        if source.module is None and not rest:
+            is_inner = owner is not module and self._is_of(owner, first, name)
+            return [(owner if is_inner else module, first)]
         if source.module is not None:
-            return _attribute(_imported(source, module), source.names)
-        if rest:
-            return _attribute(self._live(owner, module, first), tuple(rest))
-        return (owner if owner is not module and self._is_of(owner, first, name) else module), first
+            owners, rest = [_imported(source, module)], list(source.names)
+        else:
+            owners = self._objects(owner, module, first)
+        return [found for one in owners if (found := _attribute(one, tuple(rest))) is not None]
 
     def _is_of(self, cls: type, first: str, name: str) -> bool:
         """Whether a class's body means itself by a name, and not its module."""
         return first != name and bool(self._bound(cls, first))
 
-    def _live(self, owner: Any, module: ModuleType, name: str) -> Any:
-        """Return what a name stands for now, or what it was bound to if it is gone."""
-        for values in (namespace(owner), namespace(module)):
-            if name in values:
-                return values[name]
-        for source in self._bound(module, name):
-            if isinstance(source, Source) and source.module is not None:
-                found = _attribute(_imported(source, module), (*source.names, ""))
-                return None if found is None else found[0]
-        return None
+    def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
+        """Return what a name stood for: what it is now, and all that it was bound to."""
+        now = [values[name] for values in map(namespace, (owner, module)) if name in values]
+        bound = self._bound(module, name)
+        if len(bound) == 1 and now:
+            return now[:1]
+        imports = [one for one in bound if isinstance(one, Source) and one.module is not None]
+        ways = [_attribute(_imported(one, module), (*one.names, "")) for one in imports]
+        return now[:1] + [way[0] for way in ways if way is not None]
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
         module = _module_of(owner)

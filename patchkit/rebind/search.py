@@ -203,6 +203,8 @@ class Search:
                     yield Found(f"{room.prefix}{key} (nobody can tell where it is from)", site)
         elif isinstance(origin, Site) and value is not origin.current and origin.rebind:
             yield Found(room.prefix + key, origin, *room.place(key), room.module)
+        elif isinstance(origin, Site) and is_within(room.module, origin.rebind):
+            self._held.sites.follow(origin, *room.place(key))  # it is as it should be already
 
     def _holders(self, room: _Room) -> Iterator[Found]:
         for key, value in tuple(room.values.items()):

@@ -7,13 +7,15 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.sites import Site
 from patchkit.rebind.origins import ELSEWHERE, Origins
 from patchkit.rebind.scope import can_be_traced, is_at_home, is_defined_at, is_definition
+from patchkit.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.changes.sites import Site, Sites
+    from patchkit.changes.sites import Sites
     from patchkit.rebind.origins import Elsewhere
 
 
@@ -82,10 +84,16 @@ class Wanted:
         """
         if is_defined_at(value, owner, name):
             return ELSEWHERE
-        if (proven := self._proven(value)) is not None:
-            return proven
-        found = self._origins.of(owner, name, value)
-        return self.all_sites.leader(owner, name) if found is None else found
+        found = self._proven(value) or self._origins.of(owner, name, value)
+        found = self.all_sites.leader(owner, name) if found is None else found
+        return self._onwards(found) if isinstance(found, Site) else found
+
+    def _onwards(self, site: Site) -> Site:
+        """Go on from a site without patches that is a copy itself, and was patched as one."""
+        if site.layers or isinstance(site.name, Item) or len(self.claims(site.current)) == 1:
+            return site
+        found = self._origins.of(site.owner, site.name, site.current)
+        return self._onwards(found) if isinstance(found, Site) else site
 
     def is_its_own(self, value: Any, site: Site) -> bool:
         """Whether what holds a value has it from the site, as far as anybody can tell."""

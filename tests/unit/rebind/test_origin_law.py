@@ -1,0 +1,273 @@
+"""
+The law of origins: a name goes with the name that it was bound from, whatever objects they share.
+
+Random modules bind names from one another's, and objects that have nothing to do with each other;
+random patches come and go. The oracle is the list of what was bound from what, as it was written.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packages import World, row
+
+from patchkit import Role
+
+ROLES = [Role.MAIN, Role.ENGINE_CORE]
+SINGLETONS = (
+    "...",
+    "up.shared.atom",
+    "logging.getLogger('up')",
+    "re.compile('a')",
+    "up.shared.fun",
+)
+SHARED = "atom = object()\ndef fun(*args, **kwargs): return 'fun'\nclass Cls: ..."
+HEAD = "import logging, re, sys, up.shared\n"
+BODY = """
+from up.shared import atom, fun, Cls
+def stub(*args, **kwargs): return 'stub'
+def around(wrapped, instance, args, kwargs): return 'around', wrapped(*args, **kwargs)
+"""
+# How a name is bound from another: of the same module, or of one before it.
+HERE = ("{new} = {old}", "{new}: object = {old}", "{new}, _ = {old}, 1")
+THERE = (
+    "from up.m{at} import {old} as {new}",
+    "import up.m{at}\n{new} = up.m{at}.{old}",
+    "import up.m{at} as other\n{new} = other.{old}",
+    "try:\n    from up.m{at} import {old} as {new}\nexcept ImportError:\n    {new} = None",
+    "def _bind():\n    global {new}\n    from up.m{at} import {old} as {new}\n_bind()",
+    "from up.m{at} import {old}\n{new} = {old}\ndel {old}",
+    "from up.m{at} import *\n{new} = {old}",
+)
+IN_CLASS = "class {outer}:\n    kept = {old}"
+
+
+@dataclass(frozen=True)
+class Name:
+    """
+    A name that a module binds.
+
+    Args:
+        module: the module's number.
+        name: the name; `K….kept` in a class.
+        code: what binds it.
+        parent: the name that it is bound from; None where it is from no other.
+
+    """
+
+    module: int
+    name: str
+    code: str
+    parent: Name | None = None
+
+    @property
+    def target(self) -> str:
+        """As rows name it."""
+        return f"up.m{self.module}:{self.name}"
+
+    @property
+    def made(self) -> str:
+        """What made the object that it began with."""
+        return self.parent.made if self.parent else self.code.partition(" = ")[2] or self.name
+
+    def look(self) -> Any:
+        """What it is now."""
+        values = vars(sys.modules[f"up.m{self.module}"])
+        outer, _, inner = self.name.partition(".")
+        return vars(values[outer])[inner] if inner else values[outer]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> list[Name]:
+    """Names of two to five modules; later ones are bound from earlier ones, or from elsewhere."""
+    names: list[Name] = []
+    for module in range(draw(st.integers(2, 5))):
+        for number in range(draw(st.integers(1, 4))):
+            names.append(draw(bound(module, f"n{module}_{number}", tuple(names))))
+    return names
+
+
+@st.composite
+def bound(draw: st.DrawFn, module: int, new: str, names: tuple[Name, ...]) -> Name:
+    """Bind one name."""
+    parent = draw(st.sampled_from((None, *names))) if names else None
+    if parent is None:
+        made = f"def {new}(*args, **kwargs): return {new!r}"
+        shared = [f"{new} = {one}" for one in SINGLETONS]
+        return Name(module, new, draw(st.sampled_from((made, *shared))))
+    outer = f"K{new}"
+    if parent.module != module:
+        code = draw(st.sampled_from(THERE)) if "." not in parent.name else THERE[1]
+        return Name(module, new, code.format(new=new, old=parent.name, at=parent.module), parent)
+    if draw(st.booleans()):
+        code = IN_CLASS.format(outer=outer, old=parent.name)
+        return Name(module, f"{outer}.kept", code, parent)
+    code = draw(st.sampled_from(HERE))
+    return Name(module, new, code.format(new=new, old=parent.name), parent)
+
+
+@dataclass(frozen=True)
+class Patched:
+    """
+    A row.
+
+    Args:
+        at: what it changes.
+        by: the body's object that takes its place.
+        roles: for which roles.
+
+    """
+
+    at: Name
+    by: str
+    roles: frozenset[Role]
+
+
+@st.composite
+def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
+    """One to four rows; their objects may be upstream's own, and may be shared."""
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        at = draw(st.sampled_from(names))
+        before = [one for one in names if one.module < at.module and "." not in one.name]
+        others = [one.name for one in before if one.made != at.made]
+        shared = [one for one in ("fun", "atom") if f"up.shared.{one}" != at.made]
+        by = draw(st.sampled_from(("stub", "Cls", f"own{number}", *shared, *others)))
+        roles = draw(st.sets(st.sampled_from(ROLES), min_size=1))
+        found.append(Patched(at, by, frozenset(roles)))
+    return found
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(("import", "apply", "undo", "become")), st.integers(0, 9)), max_size=8
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(names=programs(), early=st.integers(0, 5), steps=STEPS, data=st.data())
+def test_names_go_with_what_they_were_bound_from(
+    names: list[Name], early: int, steps: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    """After every step, and after all was taken back."""
+    folder, before = Path(tempfile.mkdtemp()), set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        Trial(World(folder), names, data.draw(patches(names))).run(early, steps)
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] in {"up", "pack"}:
+                del sys.modules[name]
+        shutil.rmtree(folder)
+
+
+class Trial:
+    """
+    One program with its patches.
+
+    Args:
+        world: where they are written.
+        names: the program.
+        rows: the patches, in the order in which they lie on one another.
+
+    """
+
+    def __init__(self, world: World, names: list[Name], rows: list[Patched]) -> None:
+        self.names, self.rows = names, dict(enumerate(rows))
+        self.count = 1 + max(name.module for name in names)
+        world.module("up.shared", SHARED)
+        for module in range(self.count):
+            code = [name.code for name in names if name.module == module]
+            world.module(f"up.m{module}", HEAD + "\n".join(code))
+        bodies = {f"patch_{number}": self._body(number) for number in self.rows}
+        world.pack(*(self._row(number) for number in self.rows), **bodies)
+        self.session = world.session()
+        self.on: set[int] = set()
+
+    def _body(self, number: int) -> str:
+        by, at = self.rows[number].by, self.rows[number].at
+        taken = [name for name in self.names if name.name == by and name.module < at.module]
+        lines = [f"from up.m{name.module} import {name.name}" for name in taken]
+        return "\n".join([BODY, f"def own{number}(*args, **kwargs): ...", *lines])
+
+    def _row(self, number: int) -> str:
+        one = self.rows[number]
+        change = f"Replace({one.at.target!r}, by={one.by!r}, unrelated=True)"
+        roles = ", ".join(f"Role.{role.name}" for role in one.roles)
+        return row(f"p{number}", f"patch_{number}", change, roles=f"{{{roles}}}")
+
+    def run(self, early: int, steps: list[tuple[str, int]]) -> None:
+        """Arm after some modules were imported, and do the steps."""
+        for module in range(min(early, self.count)):
+            self._import(module)
+        self.session.arm([Role.MAIN])
+        self.role, self.undone = Role.MAIN, set[int]()
+        try:
+            self._check()
+            for step, number in steps:
+                getattr(self, f"_{step}")(number)
+                self._check()
+        finally:
+            self.session.disarm()
+        self._check_originals()
+
+    def _import(self, number: int) -> None:
+        importlib.import_module(f"up.m{number % self.count}")
+
+    def _apply(self, number: int) -> None:
+        self.session.apply([f"p{number % len(self.rows)}"])
+        self.undone.discard(number % len(self.rows))
+
+    def _undo(self, number: int) -> None:
+        self.session.undo([f"p{number % len(self.rows)}"])
+        self.undone.add(number % len(self.rows))
+
+    def _become(self, number: int) -> None:
+        self.role = ROLES[number % len(ROLES)]
+        self.session.become([self.role])
+
+    # -- the oracle --------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        for name in self._there():
+            value, own = name.look(), self._replacement(name)
+            if own is not None:
+                assert value is own or value.__code__ is own.__code__, name  # methods have a twin
+            elif name.parent is not None:
+                assert value is name.parent.look(), name
+            else:
+                self._assert_original(name)
+
+    def _check_originals(self) -> None:
+        for name in self._there():
+            if name.parent is not None:
+                assert name.look() is name.parent.look(), name
+            else:
+                self._assert_original(name)
+
+    def _assert_original(self, name: Name) -> None:
+        value = name.look()
+        if name.code.startswith("def "):
+            assert value() == name.name
+        else:
+            shared = vars(sys.modules[f"up.m{name.module}"])
+            assert value is eval(name.code.partition(" = ")[2], shared), name
+
+    def _there(self) -> list[Name]:
+        return [name for name in self.names if f"up.m{name.module}" in sys.modules]
+
+    def _replacement(self, name: Name) -> Any:
+        """The object of the last row that is on."""
+        found = None
+        for number, one in self.rows.items():
+            if one.at == name and number not in self.undone and self.role in one.roles:
+                found = vars(sys.modules[f"pack.patch_{number}"])[one.by]
+        return found
