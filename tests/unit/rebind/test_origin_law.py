@@ -31,11 +31,8 @@ SINGLETONS = (
 )
 SHARED = "atom = object()\ndef fun(*args, **kwargs): return 'fun'\nclass Cls: ..."
 HEAD = "import logging, re, sys, up.shared\n"
-BODY = """
-from up.shared import atom, fun, Cls
-def stub(*args, **kwargs): return 'stub'
-def around(wrapped, instance, args, kwargs): return 'around', wrapped(*args, **kwargs)
-"""
+BODY = "from up.shared import atom, fun, Cls\nfrom pack.stubs import stub\n"
+STUBS = "def stub(*args, **kwargs): return 'stub'\n"
 # How a name is bound from another: of the same module, or of one before it.
 HERE = ("{new} = {old}", "{new}: object = {old}", "{new}, _ = {old}, 1")
 THERE = (
@@ -188,7 +185,7 @@ class Trial:
             code = [name.code for name in names if name.module == module]
             world.module(f"up.m{module}", HEAD + "\n".join(code))
         bodies = {f"patch_{number}": self._body(number) for number in self.rows}
-        world.pack(*(self._row(number) for number in self.rows), **bodies)
+        world.pack(*(self._row(number) for number in self.rows), stubs=STUBS, **bodies)
         self.session = world.session()
         self.on: set[int] = set()
 
