@@ -27,17 +27,19 @@ def ends(
         subjects: all releases of one distribution, the oldest first.
         lock: what has been reviewed.
         old: the version asked for; else the last reviewed, else the oldest in the row's range.
-        new: the version asked for; else the newest in the row's range.
+        new: the version asked for; else the newest in the row's range, or of all where the range
+            has nothing newer than `old`.
 
     Raises:
-        UpstreamError: there is no such release.
+        UpstreamError: there is no such release, or no newer one.
 
     """
     inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
     if not inside:
         raise UpstreamError(f"no release of {subjects[0].project} is in the range of {row.name}")
     first = _named(subjects, old) if old else _reviewed(row, subjects, lock) or inside[0]
-    return first, _named(subjects, new) if new else inside[-1]
+    last = _named(subjects, new) if new else inside[-1]
+    return first, last if new or last is not first else subjects[-1]
 
 
 def _named(subjects: Sequence[Subject], version: str) -> Subject:

@@ -11,7 +11,7 @@ from patchkit.cli.options import complete_names, format_option, offline_option, 
 @click.command("diff")
 @click.argument("name", shell_complete=complete_names)
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
-@click.option("--to", "new", metavar="V", help="Default: the newest in the patch's range.")
+@click.option("--to", "new", metavar="V", help="Default: the newest in range, else of all.")
 @click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
@@ -62,6 +62,8 @@ def command(
         if here or path or wheel:
             wanted = look.Wanted(path=path, wheel=wheel)
             last = look.open_packages(wanted, [package], library)[0]
+        elif first is last and new is None:
+            say(f"no release is newer than {first.name}; --from compares with an older one")
         places = [one.place for one in row.patch.changes if package_of(one) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
     if form == "json":

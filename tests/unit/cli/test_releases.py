@@ -327,6 +327,22 @@ def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> N
     assert (data["from"], data["to"]) == ("up 2.0", "up 3.0")
 
 
+def test_diff_looks_beyond_a_range_that_has_nothing_newer(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `new` writes allows one release: compared with itself it would always be the same."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(
+        row("one", "patch_a", wrap, requires="('up>=1,<2',)"),
+        row("last", "patch_a", wrap, requires="('up>=3',)"),
+        patch_a=BODY,
+    )
+    data = answer(capsys, "diff", "one", code=0)
+    assert (data["from"], data["to"]) == ("up 1.0", "up 3.0")
+    assert main(["diff", "last"]) == 0
+    assert "no release is newer than up 3.0; --from" in capsys.readouterr().err
+
+
 def test_history(capsys: pytest.CaptureFixture[str]) -> None:
     """Release by release in JSON; as few lines as there are changes for a person."""
     steps = answer(capsys, "history", "up.mod:f", code=0)["releases"]
