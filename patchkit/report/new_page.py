@@ -57,6 +57,6 @@ def _print_text(out: Console, file: NewFileShape) -> None:
 def _step(number: int, step: NewStepShape) -> Text:
     text = Text.assemble((f"{number}. ", "note"), step["words"])
     if step["command"]:
-        text.append("\n   ")
-        text.append(step["command"], style="name")
+        for line in step["command"].split("\n"):
+            text.append(f"\n   {line}", style="name")
     return text

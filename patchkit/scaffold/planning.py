@@ -12,9 +12,7 @@ from patchkit.requirements import Found as Version
 from patchkit.requirements import canonical, parse_requirement, written_bounds
 from patchkit.scaffold.body import body_text
 from patchkit.scaffold.kinds import change_for
-from patchkit.scaffold.pack_file import PackFile, new_pack
-from patchkit.scaffold.row import row_text
-from patchkit.scaffold.style import Style
+from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 from patchkit.scaffold.test_file import test_text
 
 if TYPE_CHECKING:
@@ -111,23 +109,19 @@ def plan(wish: Wish, founds: Sequence[Found], place: Place, tests: Path) -> Plan
 
     """
     changes = _changes(founds, wish.kind)
-    patch = _patch(wish, changes)
+    patch = _patch(wish, changes, place)
     row_of(place.module, patch)
-    style, row, rows, refusal = _rows(place, patch)
-    body = body_text(changes, style)
-    test = tests / f"test_{wish.name.replace('-', '_')}.py"
+    rows, refusal = _rows(place, patch)
+    body = body_text(changes).encode()
+    test = tests / f"test_{_as_name(wish.name)}.py"
     files = [
         *(Planned(PACKAGE, one, b"") for one in place.new_parents),
-        *(
-            [Planned(BODY, place.folder / f"{patch.body}.py", _encoded(body, style))]
-            if body
-            else []
-        ),
+        *([Planned(BODY, place.folder / f"{patch.body}.py", body)] if body else []),
         Planned(TEST, test, test_text(patch, place.module, changes).encode()),
         *rows,
     ]
     _refuse_there(files)
-    return Plan(patch, place, row, tuple(files), refusal)
+    return Plan(patch, place, row_text(patch), tuple(files), refusal)
 
 
 def _changes(founds: Iterable[Found], kind: str | None) -> list[tuple[Found, Change]]:
@@ -138,16 +132,26 @@ def _changes(founds: Iterable[Found], kind: str | None) -> list[tuple[Found, Cha
     return changes
 
 
-def _patch(wish: Wish, changes: Sequence[tuple[Found, Change]]) -> Patch:
+def _patch(wish: Wish, changes: Sequence[tuple[Found, Change]], place: Place) -> Patch:
     needs_body = any(one.body_field for _, one in changes)
-    module = changes[0][0].target.module.rpartition(".")[2].strip("_")
     return Patch(
         name=wish.name,
-        body=wish.body or f"patch_{module}" if needs_body else None,
+        body=wish.body or _free_body(wish, changes[0][0], place) if needs_body else None,
         requires=tuple(dict.fromkeys(_requirement(one, wish.bounds) for one, _ in changes)),
         roles=frozenset(wish.roles) if wish.roles else None,
         changes=tuple(one for _, one in changes),
     )
+
+
+def _free_body(wish: Wish, found: Found, place: Place) -> str:
+    """Name a body after its target's module; after the patch, where another has that name."""
+    body = f"patch_{found.target.module.rpartition('.')[2].strip('_')}"
+    is_free = not (place.folder / f"{body}.py").exists()
+    return body if is_free else f"patch_{_as_name(wish.name)}"
+
+
+def _as_name(patch: str) -> str:
+    return patch.replace("-", "_")
 
 
 def _requirement(found: Found, bounds: Sequence[str]) -> str:
@@ -163,20 +167,17 @@ def _requirement(found: Found, bounds: Sequence[str]) -> str:
     return f"{found.package}>={first}.{second},<{first}.{int(second) + 1}"
 
 
-def _rows(place: Place, patch: Patch) -> tuple[Style, str, list[Planned], ScaffoldError | None]:
-    """Work out the edit of the pack's file; the row alone, with the reason, where there is none."""
-    if not place.file.exists():
-        new = new_pack(place.module, patch)
-        return Style(), row_text(patch, Style(), str), [Planned(ROW, place.file, new)], None
-    old = place.file.read_bytes()
-    file = PackFile(str(place.file), old)
-    if file.mentions(patch.name):
+def _rows(place: Place, patch: Patch) -> tuple[list[Planned], ScaffoldError | None]:
+    """Work out the pack's file; nothing, with the reason, where the row cannot be put into it."""
+    old = place.file.read_bytes() if place.file.exists() else None
+    if old and is_named(old, patch):
         raise ScaffoldError(f"{place.file}: {patch.name!r} is there already, expected a new name")
+    if not old:
+        return [Planned(ROW, place.file, new_pack(place.module, patch), old)], None
     try:
-        rows, refusal = [Planned(ROW, place.file, file.with_row(patch), old)], None
+        return [Planned(ROW, place.file, with_row(place.file, old, patch), old)], None
     except ScaffoldError as error:
-        rows, refusal = [], error
-    return file.style, file.row(patch), rows, refusal
+        return [], error
 
 
 def _refuse_there(files: Iterable[Planned]) -> None:
@@ -184,7 +185,3 @@ def _refuse_there(files: Iterable[Planned]) -> None:
         if one.old is None and one.path.exists():
             way_out = "; --body names another" if one.what == BODY else ""
             raise ScaffoldError(f"{one.path} is there already, expected no such file{way_out}")
-
-
-def _encoded(text: str, style: Style) -> bytes:
-    return text.replace("\n", style.newline).encode()

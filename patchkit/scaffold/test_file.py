@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.declaration import Add, AddField, Edit
 from patchkit.scaffold.body import is_its_def
-from patchkit.scaffold.style import Style
+from patchkit.scaffold.text import call
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -108,4 +108,4 @@ def _place(found: Found, change: Change) -> str:
     if qualname.endswith("]") or not (is_stored or isinstance(change, Add)):
         return f"{module}.{qualname}"
     look = "hasattr" if isinstance(change, Add) else "getattr_static"
-    return Style().call(look, [holder, f'"{last}"'], "),", depth=2)[:-1]
+    return call(look, [holder, f'"{last}"'], "),", depth=2)[:-1]

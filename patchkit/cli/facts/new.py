@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.cli.facts.module_source import find_module
 from patchkit.packs import packs_for
+from patchkit.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,18 +67,27 @@ def _next(plan: Plan, founds: Sequence[Found], settings: Settings) -> Iterator[N
         if lacking := found.lacking:
             words = f"narrow the range: {found.target} is not in {', '.join(lacking)}"
             yield _step(words)
+    yield from _bring(plan.place, settings)
     yield _step(f"say why, upstream and sunset in {rows}")
     yield from map(_step, _to_write(plan, files.get("body", ""), rows))
-    before, patches = _way(plan.place), _patches(plan, settings)
-    here = plan.place.root.resolve() == Path.cwd()
     yield _step(
         "say in the test what the patch is for; it is red until then",
-        f"{'' if here else before}python -m pytest {files['test']}",
+        f"python -m pytest {files['test']}",
     )
-    yield _step("does it hold?", f"{before}patchkit check {plan.patch.name}{patches}")
-    yield _step(
-        "record the target as reviewed", f"{before}patchkit lock {plan.patch.name}{patches}"
-    )
+    yield _step("does it hold?", f"patchkit check {plan.patch.name}")
+    yield _step("record the target as reviewed", f"patchkit lock {plan.patch.name}")
+
+
+def _bring(place: Place, settings: Settings) -> Iterator[NewStepShape]:
+    """Say how commands and tests find the pack, where they do not yet."""
+    project, top = Project.read(), place.module.partition(".")[0]
+    if place.module not in (*project.packs, *packs_for(settings)):
+        packs = ", ".join(f'"{one}"' for one in (*project.packs, place.module))
+        words = "let commands and tests find the pack, in pyproject.toml"
+        yield _step(words, f"[tool.patchkit]\npacks = [{packs}]")
+    root = place.root.resolve()
+    if find_module(top) is None and root not in [one.resolve() for one in project.folders]:
+        yield _step(f"install the pack, or put {_shown(root)} on PYTHONPATH")
 
 
 def _to_write(plan: Plan, body: str, rows: str) -> Iterator[str]:
@@ -94,20 +103,6 @@ def _to_write(plan: Plan, body: str, rows: str) -> Iterator[str]:
 
 def _step(words: str, command: str | None = None) -> NewStepShape:
     return {"command": command, "words": words}
-
-
-def _way(place: Place) -> str:
-    """Say how a command finds the pack that does not find it by itself."""
-    root = place.root.resolve()
-    found = find_module(place.module.partition(".")[0]) is not None
-    if found or root in (Path.cwd().resolve(), *(Path(one).resolve() for one in sys.path[1:])):
-        return ""
-    return f"PYTHONPATH={_shown(root)} "
-
-
-def _patches(plan: Plan, settings: Settings) -> str:
-    module = plan.place.module
-    return "" if module in packs_for(settings) else f" --patches {module}"
 
 
 def _shown(path: Path) -> str:

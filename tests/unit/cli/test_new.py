@@ -34,6 +34,9 @@ def f(alpha, beta: int = 2, /, *rest, mode=Mode.FAST, path=os.sep, text: str | N
     return total
 
 
+def plain(alpha, beta: int = 2, /, *rest, mode="fast", text: str | None = None, **more): ...
+
+
 async def later(): ...
 
 
@@ -132,29 +135,28 @@ def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
 
 
 def test_a_replaced_function_has_upstreams_parameters() -> None:
-    """Names, kinds and defaults are upstream's; what a default needs is imported."""
-    text = body("up.mod:f", "--kind", "replace")
-    assert "import os\n" in text
-    assert "from up.types import Mode\n" in text
-    head = text[text.index("def f(") : text.index('    """Take')]
+    """Names, kinds and plain defaults are upstream's."""
+    text = body("up.mod:plain", "--kind", "replace")
+    head = text[text.index("def plain(") : text.index('    """Take')]
     assert [line.strip() for line in head.splitlines()] == [
-        "def f(",
+        "def plain(",
         "alpha: Any,",
-        "beta: int = 2,",
+        "beta: Any = 2,",
         "/,",
         "*rest: Any,",
-        "mode: Any = Mode.FAST,",
-        "path: Any = os.sep,",
-        "text: str | None = None,",
+        'mode: Any = "fast",',
+        "text: Any = None,",
+        "**more: Any,",
         ") -> Any:",
     ]
 
 
-def test_a_default_of_the_class_is_named_through_it() -> None:
-    """A method's default that is a name of its class is found there."""
-    text = body("up.mod:C.m", "--kind", "replace")
-    assert "from up.mod import C\n" in text
-    assert "def m(self: Any, size: Any = C.STEP) -> Any:" in text
+@pytest.mark.parametrize("target", ["up.mod:f", "up.mod:C.m"])
+def test_a_default_that_is_more_than_a_value_is_not_copied(target: str) -> None:
+    """It takes all that upstream's does, and its docstring says how it is called."""
+    text = body(target, "--kind", "replace")
+    assert "(*args: Any, **kwargs: Any) -> Any:" in text
+    assert "It is called as (" in text
 
 
 def test_coroutine_functions_stay_so() -> None:
@@ -268,7 +270,7 @@ def test_nothing_that_is_there_is_overwritten(capsys: pytest.CaptureFixture[str]
     before = {file: file.read_bytes() for file in Path().rglob("*.py")}
     capsys.readouterr()
     assert "'p' is there already" in refusal(capsys, "p", "--target", "up.mod:C")
-    said = refusal(capsys, "q", "--target", "up.mod:C")
+    said = refusal(capsys, "q", "--target", "up.mod:C", "--body", "patch_mod")
     assert "patch_mod.py is there already" in said
     assert "--body names another" in said
     Path("tests/test_q.py").touch()
@@ -276,6 +278,33 @@ def test_nothing_that_is_there_is_overwritten(capsys: pytest.CaptureFixture[str]
     assert "test_q.py is there already" in said
     Path("tests/test_q.py").unlink()
     assert {file: file.read_bytes() for file in Path().rglob("*.py")} == before
+
+
+def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:
+    """After the patch, where the module's name is taken."""
+    assert new("one", "--target", "up.mod:f") == 0
+    assert new("the-second", "--target", "up.mod:C") == 0
+    assert sorted(file.name for file in Path("my_pack").glob("patch_*")) == [
+        "patch_mod.py",
+        "patch_the_second.py",
+    ]
+    assert "from patchkit import Patch, Replace, Role, Wrap\n" in (
+        Path("my_pack/__init__.py").read_text()
+    )
+
+
+def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, with the lines to paste; where it does, no command needs --patches."""
+    words = ["--target", "up.mod:f", "--role", "main", "--releases", "up==1.2"]
+    assert new("one", "--target", "up.mod:f") == 0
+    out = capsys.readouterr().out
+    assert '[tool.patchkit]\n   packs = ["my_pack"]' in out
+    Path("pyproject.toml").write_text('[tool.patchkit]\npacks = ["my_pack"]\n')
+    assert main(["new", "two", *words]) == 0
+    out = capsys.readouterr().out
+    assert "--patches" not in out
+    assert "[tool.patchkit]" not in out
+    assert list(rows()) == ["one", "two"]
 
 
 def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,7 +354,7 @@ def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixtu
 def test_what_is_written_suits_linters(tmp_path: Path) -> None:
     """ruff, its formatter and mypy --strict have nothing to say, whatever the kind."""
     for at, words in enumerate(
-        (["f"], ["f", "--kind", "replace"], ["C"], ["C.p"], ["LIMIT"], ["f", "--kind", "edit"])
+        (["f"], ["plain", "--kind", "replace"], ["C"], ["C.p"], ["LIMIT"], ["f", "--kind", "edit"])
     ):
         target, *kind = words
         assert new(f"p{at}", "--target", f"up.mod:{target}", *kind, "--body", f"patch_{at}") == 0
