@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -17,9 +16,9 @@ from patchkit.upstream.reading import cache as module
 from patchkit.upstream.reading.cache import Cache, Page, default_directory
 
 
-def the_file(place: Path) -> Path:
-    [file] = place.glob("*.sqlite")
-    return file
+def files(place: Path) -> set[Path]:
+    """What the cache has written."""
+    return {file for file in place.rglob("*") if file.is_file()}
 
 
 def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
@@ -53,149 +52,107 @@ def test_every_content_comes_back(files: dict[str, bytes]) -> None:
     cache.close()
 
 
-def test_equal_content_is_kept_once(tmp_path: Path) -> None:
-    """Most files do not change from one release to the next."""
-    cache = Cache(tmp_path)
-    for number in range(50):
-        cache.shelf(str(number)).keep({"a.py": os.urandom(8) + b"", "same.py": b"x" * 99})
-    assert len(cache.ask("SELECT digest FROM blob")) == 51
-    cache.close()
-
-
 def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
-    """Directory and file: nothing for group and others, whatever the umask."""
+    """Folders and files: nothing for group and others, whatever the umask."""
     before = os.umask(0)
     try:
-        Cache(tmp_path / "a" / "b").close()
+        Cache(tmp_path / "a").shelf("k").keep({"a.py": b"1"})
     finally:
         os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
-    assert stat.S_IMODE(the_file(tmp_path / "a" / "b").stat().st_mode) == 0o600
+    (file,) = files(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "a" / module._FOLDER).stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("what", ["another content", "no deflate"])
-def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("damage", ["cut", "text", "empty", "another's"])
+def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -> None:
     """The hash does not agree: it is as if it had never been kept, and can be kept again."""
     cache = Cache(tmp_path)
     shelf = cache.shelf("k")
-    shelf.keep({"a.py": b"right", "b.py": b"other"})
-    wrong = module.zlib.compress(b"wrong") if what == "another content" else b"zzz"
-    cache.ask("UPDATE blob SET data = ? WHERE digest = ?", wrong, module._Blob.of(b"right").digest)
+    shelf.keep({"a.py": b"right" * 99})
+    (file,) = files(tmp_path)
+    shelf.keep({"b.py": b"other"})
+    (other,) = files(tmp_path) - {file}
+    data = file.read_bytes()
+    wrong = {
+        "cut": data[:-9],
+        "text": b"hello " * 99,
+        "empty": b"",
+        "another's": other.read_bytes(),
+    }
+    file.write_bytes(wrong[damage])
     assert shelf.read("a.py") is None
     assert shelf.read("b.py") == b"other"
     assert shelf.held(["a.py", "b.py"]) == {"b.py"}
     shelf.keep({"a.py": b"right"})
     assert shelf.read("a.py") == b"right"
-    cache.close()
 
 
-def test_content_in_anothers_place_is_noticed(tmp_path: Path) -> None:
-    """A listing, page or note that a damaged row leads to is another's: it is not believed."""
-    cache = Cache(tmp_path)
-    for name in "ab":
-        cache.shelf(name).keep_listing(f"{name}.py\t1\n")
-        cache.keep_page(name, Page(name, "", "", 0.0, name.encode()))
-        cache.keep_notes("topic", {name: name.encode()})
-    for table, column in (("archive", "listing"), ("page", "digest"), ("note", "digest")):
-        key = "url" if table == "page" else "key"
-        cache.ask(f"UPDATE {table} SET {column} = (SELECT {column} FROM {table} WHERE {key} = 'b')")
-    assert cache.shelf("a").listing() is None
-    assert cache.page("a") is None
-    assert cache.note("topic", "a") is None
-    cache.close()
-
-
-@pytest.mark.parametrize("damage", ["text", "head", "middle", "empty"])
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, damage: str) -> None:
-    """Whatever has happened to the file: no exception, and the cache works again."""
-    cache = Cache(tmp_path)
-    cache.shelf("k").keep({f"{n}.py": os.urandom(3000) for n in range(50)})
-    cache.close()
-    file = the_file(tmp_path)
-    data = bytearray(file.read_bytes())
-    if damage == "text":
-        data[:] = b"hello " * 999
-    elif damage == "head":
-        data[:200] = b"\xff" * 200
-    elif damage == "middle":
-        data[4096:-4096] = b"\xff" * len(data[4096:-4096])
-    else:
-        data.clear()
-    file.write_bytes(data)
-    for turn in (1, 2):
-        cache = Cache(tmp_path)
-        shelf = cache.shelf("new")
-        for number in range(50):
-            cache.shelf("k").read(f"{number}.py")
-        if turn == 1:
-            shelf.keep({"a.py": b"1"})
-        assert shelf.read("a.py") == b"1"
-        cache.close()
-
-
-@pytest.mark.parametrize("fault", ["directory", "parent", "other tables"])
+@pytest.mark.parametrize("fault", ["a file in its place", "a file above it"])
 def test_a_cache_that_cannot_be_used_is_done_without(tmp_path: Path, fault: str) -> None:
     """It is said once, and everything works from memory."""
     place = tmp_path / "cache"
-    if fault == "directory":
-        (place / module._FILE).mkdir(parents=True)
-    elif fault == "parent":
+    if fault == "a file above it":
         place.write_text("a file")
     else:
         place.mkdir()
-        base = sqlite3.connect(place / module._FILE)
-        base.execute("CREATE TABLE blob (something)")
-        base.close()
+        (place / module._FOLDER).write_text("a file")
     said: list[str] = []
     cache = Cache(place, said.append)
-    cache.shelf("k").keep({"a.py": b"1"})
-    assert cache.shelf("k").read("a.py") == b"1"
+    for name in ("a.py", "b.py"):
+        cache.shelf("k").keep({name: b"1"})
+        assert cache.shelf("k").read(name) == b"1"
+        assert cache.shelf("k").held([name]) == {name}
     cache.close()
-    assert len(said) == 1
-    assert str(place) in said[0]
+    (text,) = said
+    assert str(place) in text
 
 
-def test_a_full_disk_leaves_what_is_needed_now(tmp_path: Path) -> None:
-    """What the file does not take is in memory for this process."""
+def test_a_full_disk_leaves_what_is_needed_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the disk does not take is in memory for this process, and leaves no draft."""
     said: list[str] = []
     cache = Cache(tmp_path, said.append)
-    cache.ask("PRAGMA max_page_count = 12")
-    shelf = cache.shelf("k")
-    shelf.keep({"a.py": os.urandom(100_000)})
-    assert len(shelf.read("a.py") or b"") == 100_000
-    assert len(said) == 1
-    cache.close()
+    cache.shelf("k").keep({"a.py": b"there"})
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    cache.shelf("k").keep({"b.py": b"1", "c.py": b"2"})
+    read = [cache.shelf("k").read(name) for name in ("a.py", "b.py", "c.py")]
+    assert read == [b"there", b"1", b"2"]
+    assert len(said) == len(files(tmp_path)) == 1
 
 
 def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
-    """Above the limit the half that was not used for longest goes, and the file shrinks."""
+    """Above the limit what was not used for longest goes, and drafts that nobody finished."""
     cache = Cache(tmp_path, limit=300_000)
     for number in range(10):
+        before = files(tmp_path)
         cache.shelf(str(number)).keep({"a.py": os.urandom(50_000)})
-        cache.ask("UPDATE archive SET used = ? WHERE key = ?", float(number), str(number))
-    cache.keep_page("u", Page("u", "", "", 0.0, b"page"))
+        (file,) = files(tmp_path) - before
+        os.utime(file, (number, number))
+    draft = file.with_name("draft-x")
+    draft.write_bytes(b"")
+    os.utime(draft, (1, 1))
     cache.close()
-    assert the_file(tmp_path).stat().st_size < 300_000
-    cache = Cache(tmp_path)
     held = [bool(cache.shelf(str(number)).held(["a.py"])) for number in range(10)]
-    assert held == [False] * 6 + [True] * 4
-    assert cache.page("u")
-    cache.close()
+    assert held == [False] * 8 + [True] * 2
+    assert not draft.exists()
 
 
-def test_using_a_release_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading a listing counts as use, written down at most once a day."""
+def test_what_is_used_stays(tmp_path: Path) -> None:
+    """Reading counts as use, written down at most once a day."""
     cache = Cache(tmp_path)
-    shelf = cache.shelf("k")
-    shelf.keep_listing("a\t1\n")
-    cache.ask("UPDATE archive SET used = 1.0")
-    for _ in range(2):
-        shelf.listing()
-        [(used,)] = cache.ask("SELECT used FROM archive")
-        assert used > 1e9
-        monkeypatch.setattr(module.time, "time", lambda used=used: used + 3600)
-    assert cache.ask("SELECT used FROM archive") == [(used,)]
-    cache.close()
+    cache.shelf("k").keep_listing("a\t1\n")
+    (file,) = files(tmp_path)
+    now = file.stat().st_mtime
+    for old, is_touched in ((now - 3_600, False), (now - 90_000, True)):
+        os.utime(file, (old, old))
+        assert cache.shelf("k").listing()
+        assert (file.stat().st_mtime > old) is is_touched
 
 
 WRITER = """
@@ -230,7 +187,7 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
 def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
     """Killed in the middle of its work: what is there is whole, and the next one writes."""
     child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), "a"])
-    while not list(tmp_path.glob("*.sqlite")):
+    while not files(tmp_path):
         assert child.poll() is None
     child.kill()
     child.wait()

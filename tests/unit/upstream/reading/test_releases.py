@@ -150,7 +150,7 @@ def test_a_network_that_fails_is_like_offline_and_said(
     stock(buyer, "1.0", "1.1")
     with serving(buyer.shop), buyer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
-        age(library)
+        age(library, f"{buyer.shop.url}/simple/up/")
     with buyer.library(retries=0) as library:
         old, new = find_releases("up", library)
         assert old.source.read("up/version.py") == b"1.0"
@@ -160,9 +160,11 @@ def test_a_network_that_fails_is_like_offline_and_said(
     assert re.search(r"/simple/up/: .* does not answer .*; its page of 1970-.* is used", notice)
 
 
-def age(library: Library) -> None:
-    """Let every page that is kept be old; a page's age is no part of its hash."""
-    library.cache.write(lambda base: base.execute("UPDATE page SET fetched = 100000.0"))
+def age(library: Library, url: str) -> None:
+    """Let a page that is kept be old."""
+    page = library.cache.page(url)
+    assert page is not None
+    library.cache.keep_page(url, replace(page, fetched=100_000.0))
 
 
 def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
@@ -173,12 +175,12 @@ def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
     stock(buyer, "1.1")
     assert found(buyer, "up") == ["1.0"]
     with buyer.library() as library:
-        age(library)
+        age(library, f"{buyer.shop.url}/simple/up/")
     sent = buyer.shop.sent
     assert found(buyer, "up") == ["1.0"]
     assert buyer.shop.sent == sent
     with buyer.library() as library:
-        age(library)
+        age(library, f"{buyer.shop.url}/simple/up/")
     buyer.shop.etag = '"second"'
     assert found(buyer, "up") == ["1.0", "1.1"]
 
