@@ -23,7 +23,7 @@ from patchkit.check.packs import read_packs
 from patchkit.environment import Settings
 from patchkit.lock import Lock
 from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.releases import Library, find_releases, prefetch
+from patchkit.upstream.reading.releases import Library, find_releases, for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +173,7 @@ def check(place: Path, cache: Path, spec: str) -> Counts:
 def fetch(cache: Path) -> None:
     """Fetch the files that patches of vLLM touch from every release."""
     with Library(cache=Cache(cache)) as library:
-        prefetch(find_releases(_SPEC, library), PATHS)
+        for_each(find_releases(_SPEC, library), lambda one: one.source.prefetch(PATHS))
 
 
 def _newest(cache: Path) -> str:

@@ -1,4 +1,4 @@
-"""The smallest set of releases that shows everything that differs between releases."""
+"""A few releases that show everything that differs between releases."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from patchkit.errors import UpstreamError
     from patchkit.registry import Row
     from patchkit.upstream.reading.releases import Progress
-
-_TRIES = 20_000
-"""How many branches are looked into before the best so far is taken."""
 
 Cases = dict[str, frozenset[int]]
 """What has to be exercised, in words, and the releases (by their place) that do."""
@@ -79,70 +76,22 @@ def _sources(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
     yield from ((name, frozenset(several)) for name, several in by_source.items())
 
 
-def smallest(found: Cases) -> list[int]:
+def few(found: Cases) -> list[int]:
     """
-    Choose the fewest releases that exercise every case; of equal choices, newer releases.
+    Choose few releases that exercise every case, none of them for nothing; rather newer ones.
 
     Returns:
         Their places, in order.
 
     """
-    return sorted(_Cover(list(found.values())).best())
-
-
-class _Cover:
-    """
-    A search for the smallest set that meets every set of a collection.
-
-    Args:
-        wanted: the collection; no set of it is empty.
-
-    """
-
-    def __init__(self, wanted: list[frozenset[int]]) -> None:
-        several = set(wanted)
-        # What contains another is met whenever that is.
-        self._wanted = [one for one in several if not any(other < one for other in several)]
-        self._wanted.sort(key=lambda one: (len(one), sorted(one)))
-        self._best = self._greedy()
-        self._left = _TRIES
-
-    def best(self) -> frozenset[int]:
-        """Return it."""
-        self._search(frozenset(), self._wanted)
-        return self._best
-
-    def _greedy(self) -> frozenset[int]:
-        chosen: set[int] = set()
-        open_ones = self._wanted
-        while open_ones:
-            members = {at for one in open_ones for at in one}
-            chosen.add(max(members, key=lambda at: (sum(at in one for one in open_ones), at)))
-            open_ones = [one for one in open_ones if not one & chosen]
-        return frozenset(chosen)
-
-    def _search(self, chosen: frozenset[int], open_ones: list[frozenset[int]]) -> None:
-        self._left -= 1
-        if not open_ones:
-            self._best = min(self._best, chosen, key=_worth)
-            return
-        if self._left < 0 or len(chosen) + _at_least(open_ones) >= len(self._best):
-            return
-        narrowest = min(open_ones, key=len)
-        for at in sorted(narrowest, reverse=True):
-            self._search(chosen | {at}, [one for one in open_ones if at not in one])
-
-
-def _worth(chosen: frozenset[int]) -> tuple[int, list[int]]:
-    return len(chosen), sorted(-at for at in chosen)
-
-
-def _at_least(open_ones: list[frozenset[int]]) -> int:
-    """Count sets that have nothing in common: each needs a release of its own."""
-    taken: set[int] = set()
-    count = 0
-    for one in open_ones:
-        if not one & taken:
-            taken |= one
-            count += 1
-    return count
+    wanted = set(found.values())
+    chosen: set[int] = set()
+    left = wanted
+    while left:
+        members = {at for one in left for at in one}
+        chosen.add(max(members, key=lambda at: (sum(at in one for one in left), at)))
+        left = {one for one in left if not one & chosen}
+    for at in sorted(chosen):
+        if all(one & (chosen - {at}) for one in wanted):
+            chosen.discard(at)
+    return sorted(chosen)

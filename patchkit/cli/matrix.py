@@ -31,7 +31,7 @@ def command(
     names: tuple[str, ...], releases: str | None, offline: bool, packs: tuple[str, ...], form: str
 ) -> int:
     """
-    Choose the fewest releases that a CI matrix should cover.
+    Choose the few releases that a CI matrix should cover.
 
     They show both ends of every range, and every source that a target has had in it. Patches of a
     pack that brings a lock from elsewhere, such as patchkit's own, are counted if they are named.
@@ -42,7 +42,7 @@ def command(
       patchkit matrix --releases 'vllm>=0.20'
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.matrix import cases, smallest  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
@@ -55,7 +55,7 @@ def command(
         found, faults = cases(rows, subjects, told)
     for text in told_causes(faults):
         say(f"left out: {text}")
-    data = matrix_facts(subjects, smallest(found), found, faults)
+    data = matrix_facts(subjects, few(found), found, faults)
     if form == "json":
         from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
 

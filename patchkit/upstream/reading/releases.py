@@ -24,7 +24,7 @@ from patchkit.upstream.reading.web import Web
 from patchkit.upstream.reading.wheel import WheelReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from patchkit.requirements import Listed
@@ -292,22 +292,3 @@ def _tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
         return work(item)
     except UpstreamError as error:
         return error
-
-
-def prefetch(
-    releases: Sequence[Release], paths: Iterable[str], progress: Progress | None = None
-) -> dict[str, UpstreamError]:
-    """
-    Fetch files of many releases at once.
-
-    Returns:
-        The error of each release that cannot be read, by its version; the others can.
-
-    """
-    wanted = tuple(paths)
-    results = for_each(releases, lambda release: release.source.prefetch(wanted), progress)
-    return {
-        release.version: result
-        for release, result in zip(releases, results, strict=True)
-        if isinstance(result, UpstreamError)
-    }

@@ -13,7 +13,7 @@ from urllib3.util import connection
 from patchkit.errors import RequirementError, UpstreamError
 from patchkit.upstream.reading.cache import Page
 from patchkit.upstream.reading.connections import CONNECTIONS
-from patchkit.upstream.reading.releases import find_releases, for_each, prefetch
+from patchkit.upstream.reading.releases import find_releases, for_each
 from upstream import archives
 from upstream.server import Shop, serving
 from upstream.shops import WHEEL, Customer
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.releases import Library, Release
+
+
+def prefetch(releases: list[Release], paths: list[str]) -> dict[str, UpstreamError]:
+    """Fetch files of many releases at once: the error of each that cannot be read."""
+    results = for_each(releases, lambda release: release.source.prefetch(paths))
+    found = zip(releases, results, strict=True)
+    return {one.version: result for one, result in found if isinstance(result, UpstreamError)}
 
 
 def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:
@@ -408,9 +415,9 @@ def test_progress_is_told_of_every_release(buyer: Customer) -> None:
     buyer.shop.behaviours[WHEEL.format("1.3")] = "gone"
     told: list[tuple[int, int, str]] = []
     with buyer.library() as library:
-        prefetch(
+        for_each(
             find_releases("up", library),
-            ["up/m0.py"],
+            lambda release: release.source.prefetch(["up/m0.py"]),
             lambda done, total, label: told.append((done, total, label)),
         )
     assert [done for done, _, _ in told] == [1, 2, 3, 4, 5]
