@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.declaration import Role
 from patchkit.lineage import rank_given
-from patchkit.roles import ENTRIES, role_of_actor
+from patchkit.roles import ENTRIES, RAY_ACTORS, role_of_actor
 from patchkit.target import Target
 
 if TYPE_CHECKING:
@@ -61,14 +61,20 @@ def _actor_hook(session: Session) -> Any:
     """
     Let a Ray worker process enter the role of its actor's class; one that runs tasks is a main.
 
-    Ray loads the class, or the task's function, before it unpickles the arguments, so this is in
-    time for them. An actor's methods are looked up like tasks, after its class was loaded.
+    It does so before Ray unpickles the class, which then refers to what is patched. By its name a
+    class is one of vLLM's, or a user's, for whom the process is a main; what derives from one of
+    vLLM's is known once it is there. An actor's methods are looked up like tasks, after that.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if session.roles:
+            return wrapped(*args, **kwargs)
+        expected = _role_of_descriptor((*args, *kwargs.values())) or Role.MAIN
+        session.enter(expected)
         cls = wrapped(*args, **kwargs)
-        if not session.roles:
-            session.enter(role_of_actor(cls) or Role.MAIN)
+        role = role_of_actor(cls)
+        if role not in {None, expected} and session.roles == {expected}:
+            session.become((role,))
         return cls
 
     def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -81,3 +87,9 @@ def _actor_hook(session: Session) -> Any:
         session.hook_call(module, _LOAD_TASK, load_task)
 
     return hook
+
+
+def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
+    """Find what describes the actor's class among arguments, and tell the role by its name."""
+    named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
+    return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)

@@ -154,3 +154,48 @@ def test_nobody_at_the_address(python: Path, tmp_path: Path) -> None:
     assert outcome.status == 2
     assert outcome.output.startswith(f"patchkit: --ray {address}: nobody answers there")
     assert outcome.output.count("\n") == 1
+
+
+# -- a user's class -------------------------------------------------------------------------------
+
+UP = """
+def function(): return "old"
+class Base:
+    def inherited(self): return "old"
+"""
+ROWS = """
+from patchkit import Patch, Role, Wrap
+PATCHES = (
+    Patch(
+        name="p", body="patch_up", requires=("up",), roles=set(Role),
+        changes=(Wrap("up.mod:function", by="by"), Wrap("up.mod:Base.inherited", by="by")),
+    ),
+)
+"""
+BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+
+
+def test_what_a_users_actor_refers_to_is_patched(
+    python: Path, ray: Cluster, tmp_path: Path
+) -> None:
+    """The driver is not armed; the class reaches its process by value, its names patched there."""
+    for name, text in {
+        "up/__init__.py": "",
+        "up/mod.py": UP,
+        "rows/__init__.py": ROWS,
+        "rows/patch_up.py": BY,
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    told = {
+        "PYTHONPATH": str(tmp_path),
+        "PATCHKIT_PATCHES": "rows",
+        "PATCHKIT_VERSIONS": "up=1.0",
+    }
+    env = processes.environment(scenario.MACHINE, ray.environment, told)
+    driver = DRIVER.with_name("user_actor_driver.py")
+    outcome = processes.run([str(python), str(driver)], env, 180, tmp_path / "driver.log")
+    assert outcome.status == 0, outcome.tail()
+    new = ["by", "old"]
+    found = json.loads(next(line for line in outcome.output.splitlines() if "direct" in line))
+    assert found == {"actor": [new] * 4, "direct": new, "task": new}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import packages
 import pytest
 from packages import World, row
@@ -28,11 +30,12 @@ VLLM = {
     ),
 }
 RAY = """
+class Descriptor:
+    def __init__(self, where): self.module_name, _, self.class_name = where.partition(':')
 class FunctionActorManager:
-    def load_actor_class(self, where):
+    def load_actor_class(self, job, where):
         import importlib
-        module, _, name = where.partition(':')
-        return getattr(importlib.import_module(module), name)
+        return getattr(importlib.import_module(where.module_name), where.class_name)
 """
 
 
@@ -116,8 +119,8 @@ def test_a_ray_worker_enters_the_role_of_its_actor(
 import json
 import patchkit.auto
 before = sorted(patchkit.auto.session.roles)
-from ray._private.function_manager import FunctionActorManager
-FunctionActorManager().load_actor_class({where!r})
+from ray._private.function_manager import Descriptor, FunctionActorManager
+FunctionActorManager().load_actor_class(None, Descriptor({where!r}))
 from up.tell import seen
 print(json.dumps([before, sorted(patchkit.auto.session.roles), seen()]))
 """,
@@ -128,12 +131,48 @@ print(json.dumps([before, sorted(patchkit.auto.session.roles), seen()]))
     assert done.stdout.strip() == f'[[], ["{roles[0]}"], ["{kind}", "old"]]'
 
 
+USERS = """
+import up.mod
+from up.mod import function
+FOUND = up.mod.function()
+class Actor:
+    captured = staticmethod(function)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "kind"),
+    [("", "main"), ("vllm.v1.executor.ray_utils.RayWorkerWrapper", "worker")],
+)
+def test_what_a_users_class_refers_to_is_patched(upstream: World, base: str, kind: str) -> None:
+    """Its role is entered before Ray loads it; one that derives from a worker's is a worker."""
+    source = USERS.replace("Actor:", f"Actor({base}):") if base else USERS
+    upstream.module("users", (f"import {base.rpartition('.')[0]}\n" if base else "") + source)
+    upstream.module(
+        "default_worker",
+        """
+import json
+import patchkit.auto
+from ray._private.function_manager import Descriptor, FunctionActorManager
+cls = FunctionActorManager().load_actor_class(None, Descriptor("users:Actor"))
+import up.mod
+print(json.dumps([sorted(patchkit.auto.session.roles), cls.captured(), up.mod.function()]))
+""",
+    )
+    done = upstream.run("default_worker.py", PATCHKIT_ONLY=ONLY)
+    assert done.returncode == 0, done.stderr
+    roles, captured, now = json.loads(done.stdout)
+    assert (roles, now) == ([kind], [kind, "old"])
+    assert captured == now or base  # which nobody could know before it was loaded
+
+
 def test_a_process_with_a_role_keeps_it(upstream: World) -> None:
     """Whoever loads an actor's class without being its process does not become one."""
     code = """
 import json, patchkit.auto
-from ray._private.function_manager import FunctionActorManager
-FunctionActorManager().load_actor_class("vllm.v1.executor.ray_utils:RayWorkerWrapper")
+from ray._private.function_manager import Descriptor, FunctionActorManager
+where = Descriptor("vllm.v1.executor.ray_utils:RayWorkerWrapper")
+FunctionActorManager().load_actor_class(None, where)
 print(json.dumps(sorted(patchkit.auto.session.roles)))
 """
     assert upstream.answer(code, PATCHKIT_ONLY=ONLY) == ["main"]
