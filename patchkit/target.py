@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from sys import intern
 from typing import NamedTuple
 
 _STEP = re.compile(r"\.?(?P<name>[^\W\d]\w*)|\[(?P<item>[^\]]+)\]")
@@ -66,7 +67,7 @@ def steps_of(qualname: str) -> tuple[Step, ...]:
 
     """
     if "[" not in qualname:
-        names = tuple(qualname.split("."))
+        names = tuple(map(intern, qualname.split(".")))  # one string each, however often it is set
         if not all(name.isidentifier() for name in names):
             raise ValueError(qualname)
         return names

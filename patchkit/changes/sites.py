@@ -191,7 +191,7 @@ class Site:
             if all(one is not self.current for one in former):
                 former.append(self.current)
         for former in (self.wrappers, self.replacements):
-            former[:] = _held_elsewhere(former)
+            former[:] = held_elsewhere(former)
 
     def _repoint(self) -> None:
         for owner, name, value in self.followers() if self.current is not MISSING else ():
@@ -199,7 +199,7 @@ class Site:
                 write(owner, name, self.current)
 
 
-def _held_elsewhere(values: list[Any]) -> list[Any]:
+def held_elsewhere(values: list[Any]) -> list[Any]:
     """Leave out what only this list holds: nobody can come with it any more."""
     alone = [object()]
     (least,) = (sys.getrefcount(value) for value in alone)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from patchkit.changes.sites import held_elsewhere
 from patchkit.changes.source.edited_file import publish
 from patchkit.changes.source.mismatch import describe
 from patchkit.changes.source.rewriting import MiscountError, rewrite
@@ -193,7 +194,10 @@ class CodeSite:
     def _set(self, built: Built) -> None:
         for name, value in built.values.items():
             self._original.setdefault(name, getattr(self.function, name))
-            self._known.setdefault(name, []).append(value)
+            known = self._known.setdefault(name, [])
+            known[:] = held_elsewhere(known)
+            if all(one is not value for one in known):
+                known.append(value)
         self._built = built
         (self._edited.add if built.edits else self._edited.discard)(self)
         for name, original in self._original.items():

@@ -182,3 +182,20 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     undo()
     assert stored(owner, "name") == ("original", False)
     assert stored(owner, "absent")[0] is MISSING
+
+
+def test_what_nobody_holds_is_forgotten() -> None:
+    """Thousands of cycles leave nothing behind, and what somebody has copied stays known."""
+    module = upstream()
+    site = site_on(module)
+    below = push(site, wrapping(0))
+    copied = []
+    for label in range(1, 1000):
+        undo = push(site, replacing(Around(label, "replaced")) if label % 2 else wrapping(label))
+        if label in (500, 501):
+            copied.append(module.name)
+        undo()
+    assert len(site.wrappers) + len(site.replacements) <= 2 * len(copied)
+    assert all(site.knows(one) for one in copied)
+    below()
+    assert module.name == "original"
