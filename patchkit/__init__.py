@@ -6,8 +6,9 @@ PYTEST_DONT_REWRITE: pytest would warn where patchkit armed the process before p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from patchkit import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
 from patchkit.bodies import watch_bodies
 from patchkit.declaration import (
     Add,
@@ -23,8 +24,6 @@ from patchkit.declaration import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from patchkit.block import applied
 
 watch_bodies()

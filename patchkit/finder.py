@@ -26,6 +26,7 @@ from patchkit.initializing import (
     when_initialized,
 )
 from patchkit.loaders import Notifier, Watcher, instrument, thread_telling
+from patchkit.unchecked import CLAW, leave_unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,6 +62,7 @@ class Finder:
         self._stir = stir or _nothing
         self._packages: set[str] = set()
         self._notifier.own[_UTIL] = _hook
+        self._notifier.own[CLAW] = leave_unchecked
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
 
