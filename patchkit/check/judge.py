@@ -9,7 +9,7 @@ from patchkit.check.bases import bases_of
 from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
-from patchkit.check.storage import HOOKS, elsewhere
+from patchkit.check.storage import HOOKS, elsewhere, is_beside
 from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.target import Item, Target
 from patchkit.upstream.resolving.values import Kind
@@ -117,7 +117,8 @@ class Judge:
         if outer.state == "absent":
             yield Fault(codes.TARGET_MISSING, f"{holder} is not there: {outer.reason}", _NARROW)
         elif facts.is_present:
-            yield _already(f"{change.place} is upstream already, {where(facts)}")
+            if not is_beside(self._subject.resolver, change.place, facts):
+                yield _already(f"{change.place} is upstream already, {where(facts)}")
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
 

@@ -1,11 +1,13 @@
-"""What a class only seems to hold: fields in instances, members of enums, hooks of msgspec."""
+"""What a class only seems to hold: fields of instances, enum members, what its metaclass has."""
 
 from __future__ import annotations
 
 import ast
+from abc import ABC, ABCMeta
 from typing import TYPE_CHECKING
 
 from patchkit.target import Item, Target
+from patchkit.upstream.resolving.ancestry import metaclass, mro
 from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.fields import flavour
 from patchkit.upstream.resolving.inheritance import made
@@ -13,6 +15,7 @@ from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
+    from patchkit.upstream.facts import Facts
     from patchkit.upstream.resolving.resolve import Resolver
     from patchkit.upstream.resolving.values import Value
 
@@ -34,6 +37,26 @@ def elsewhere(resolver: Resolver, place: Target) -> str:
     classes = (one for owner in owners for one in resolver.resolve(owner).variants if one.classes)
     found = (_kept(lookup, cls, name, value) for cls in classes for value in values)
     return next((words for words in found if words), "")
+
+
+def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
+    """Whether a class has a name only as every class has it, or from its metaclass."""
+    if len(place.steps) < 2 or isinstance(place.steps[-1], Item) or not facts.is_sure:
+        return False
+    outer, _, name = place.qualname.rpartition(".")
+    owner = facts.qualname.rpartition(".")[0]
+    if facts.kind == str(Kind.OUTSIDE):
+        if name == "__new__" or name in vars(ABC):
+            return False
+        is_objects = (facts.module, owner) == ("builtins", "object")
+        return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
+    if facts.kind == str(Kind.PROPERTY):  # it takes what is put on the class
+        return False
+    lookup = Lookup(resolver.modules, Platform())
+    classes = [one for one in resolver.resolve(Target(place.module, outer)).variants if one.classes]
+    metas = [meta for one in classes if (meta := metaclass(lookup, one)) and meta.classes]
+    makers = {(one.module, one.qualname) for meta in metas for one in mro(lookup, meta)}
+    return (facts.module, owner) in makers
 
 
 def _kept(lookup: Lookup, cls: Value, name: str, value: Value) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 REPLACE = "Replace('up.mod:f', by='g')"
 WRAP = "Wrap('up.mod:f', by='w')"
+MADE = "class C(metaclass=M): ..."
 FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
 IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
@@ -71,6 +72,16 @@ def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
         ("AddField('up.mod:C', 'x', int, 1)", "class C: ...", []),
         ("AddField('up.mod:C', 'x', int, 1)", "class C:\n    x: int = 2", ["PK121"]),
         ("AddField('up.mod:C', 'x', int, 1)", "def C(): ...", ["PK102"]),
+        ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
+        ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
+        ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.__call__', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.f', by='g')", "class M(type):\n    def f(c): ...\n" + MADE, []),
+        (
+            "Add('up.mod:C.f', by='g')",
+            "class M(type):\n    @property\n    def f(c): ...\n" + MADE,
+            ["PK121"],
+        ),
         ("Provide('up.extra', by='N')", "", []),
         ("Provide('up.mod', by='N')", "", ["PK121"]),
         ("Provide('up.none.extra', by='N')", "", ["PK101"]),
