@@ -1,9 +1,10 @@
 """
 Copies of an original: those that can be repointed are, the others are named.
 
-A copy is known by identity. What `from x import y` left in a module, what a class body stored, and
-what lies in a declared container is repointed, where the row's `rebind` says so. What holds one
-otherwise (a default, a closure, a container that nobody declared) is out of reach.
+A copy is found by identity, and known by where it was bound from: the same object elsewhere is
+somebody else's. What `from x import y` left in a module, what a class body stored, and what lies in
+a declared container is repointed, where the row's `rebind` says so. What holds one otherwise (a
+default, a closure, a container that nobody declared) is out of reach.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def modules_since(name: str) -> Where:
     """
     Look through a module and those that began to load after it did.
 
-    At its first execution nobody else can have copied from it.
+    At its first execution nobody else can have copied from it; what decorates its objects can have
+    put them into modules that it names, which the pass adds.
     """
     newer: list[str] = []
     for other in reversed(list(sys.modules)):
@@ -85,9 +87,7 @@ def repoint(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
     """
     Repoint every copy of what the sites held before, in one pass.
 
-    The sites remember the copies and carry them along when a layer comes or goes. A body's object
-    in another package than upstream's is taken for a copy only under the target's name: somebody
-    may have it from the body.
+    The sites remember the copies and carry them along when a layer comes or goes.
 
     Args:
         sites: changed attributes.

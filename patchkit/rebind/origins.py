@@ -19,7 +19,7 @@ from patchkit.changes.sites import Site
 from patchkit.rebind.bindings import Bindings, Made, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from patchkit.changes.sites import Sites
     from patchkit.rebind.bindings import Value
@@ -76,6 +76,17 @@ class Origins:
         """Whether the code says that a place has what it holds from another."""
         return any(isinstance(one, Source) for one in self._bound(owner, name))
 
+    def leads(self, start: Place, goal: Place) -> bool:
+        """Whether a place got what it holds from another one, as far as the code says."""
+        waiting, seen = [start], [start]
+        while waiting:
+            place = waiting.pop()
+            sources = [one for one in self._bound(*place) if isinstance(one, Source)]
+            further = [found for one in sources for found in self._follow(one, place)]
+            waiting += [one for one in further if not _is_among(one, seen)]
+            seen += waiting
+        return _is_among(goal, seen[1:])
+
     def _ends(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
         bound = self._bound(*place)
         if not bound:
@@ -87,7 +98,7 @@ class Origins:
             for further in self._follow(one, place) or (None,):
                 if further is None:
                     yield None
-                elif not any(further[0] is owner and further[1] == name for owner, name in seen):
+                elif not _is_among(further, seen):
                     yield from self._arrived(further, value, (*seen, place))
 
     def _arrived(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
@@ -154,6 +165,10 @@ class Origins:
             code = code_of(module)
             self._modules[id(module)] = None if code is None else Bindings(code)
         return self._modules[id(module)]
+
+
+def _is_among(place: Place, places: Iterable[Place]) -> bool:
+    return any(place[0] is owner and place[1] == name for owner, name in places)
 
 
 def _module_of(owner: Any) -> ModuleType | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from patchkit.rebind.wanted import Wanted
 
 OURS = ("patchkit",)
+UNKNOWN = " (nobody can tell where it is from)"
 
 
 class Found(NamedTuple):
@@ -107,6 +108,7 @@ class Search:
         self._seen: set[int] = set()
         self._opened: set[int] = set()
         self._told: set[int] = set()
+        self._follow: set[tuple[str, Site]] = set()
         named = {name for site in wanted.sites for name in site.rebind if ":" not in name}
         self._packages = frozenset(named if late else near)
         self._prefixes = tuple(f"{name}." for name in self._packages if late)
@@ -200,11 +202,13 @@ class Search:
         if origin is None:
             for site in self._wanted.claims(value)[:1]:
                 if is_within(room.module, site.rebind):
-                    yield Found(f"{room.prefix}{key} (nobody can tell where it is from)", site)
-        elif isinstance(origin, Site) and value is not origin.current and origin.rebind:
-            yield Found(room.prefix + key, origin, *room.place(key), room.module)
-        elif isinstance(origin, Site) and is_within(room.module, origin.rebind):
-            self._held.sites.follow(origin, *room.place(key))  # it is as it should be already
+                    yield Found(room.prefix + key + UNKNOWN, site)
+        elif isinstance(origin, Site) and origin.rebind:
+            self._follow.add((room.module, origin))
+            if value is not origin.current:
+                yield Found(room.prefix + key, origin, *room.place(key), room.module)
+            elif is_within(room.module, origin.rebind):
+                self._held.sites.follow(origin, *room.place(key))  # it is as it should be already
 
     def _holders(self, room: _Room) -> Iterator[Found]:
         for key, value in tuple(room.values.items()):
@@ -217,9 +221,15 @@ class Search:
                 continue
             self._told.add(id(value))
             for words, part in kind.named(value):
-                site = self._wanted.site_of(part)
-                if site is not None and self._wanted.is_its_own(part, site):
-                    yield Found(_name(room, key, value) + words, site)
+                if (site := self._wanted.site_of(part)) is not None:
+                    yield from self._held_by(room, _name(room, key, value) + words, part, site)
+
+    def _held_by(self, room: _Room, words: str, part: Any, site: Site) -> Iterator[Found]:
+        """Tell what holds a value; of one that others share, where the target is named too."""
+        if self._wanted.is_its_own(part, site):
+            yield Found(words, site)
+        elif (room.module, site) in self._follow or room.module == home_of(site):
+            yield Found(words + UNKNOWN, site)
 
     def _is_ours(self, room: _Room, key: str, value: Any) -> bool:
         if id(value) in self._wanted.ours or self._held.sites.holds(room.owner, key):

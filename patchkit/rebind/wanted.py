@@ -85,8 +85,15 @@ class Wanted:
         if is_defined_at(value, owner, name):
             return ELSEWHERE
         found = self._proven(value) or self._origins.of(owner, name, value)
+        if found is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
+            return ELSEWHERE
         found = self.all_sites.leader(owner, name) if found is None else found
         return self._onwards(found) if isinstance(found, Site) else found
+
+    def _is_from(self, site: Site, owner: Any, name: str) -> bool:
+        """Whether the target itself has what it holds from a place."""
+        own = None if isinstance(site.name, Item) else (site.owner, site.name)
+        return own is not None and self._origins.leads(own, (owner, name))
 
     def _onwards(self, site: Site) -> Site:
         """Go on from a site without patches that is a copy itself, and was patched as one."""

@@ -275,16 +275,25 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
 
 # -- what cannot be told ---------------------------------------------------------------------------
 
+HOLDERS = """
+import sys, up.mod
+from up.mod import NAMES
+setattr(sys.modules[__name__], 'kept', up.mod.NAMES)
+table = {'names': NAMES}
+"""
 
-def test_a_place_that_no_code_names_is_left_and_reported(world: World) -> None:
-    """A constant that somebody has set by `setattr` may be from anywhere."""
-    world.module("up.mod", "NAMES = object()")
-    world.module(
-        "up.user", "import sys, up.mod\nsetattr(sys.modules[__name__], 'kept', up.mod.NAMES)"
-    )
+
+def test_what_no_code_names_is_left_and_reported(world: World) -> None:
+    """A shared constant may be from anywhere, also where a module has it from the target."""
+    world.module("up.types", "names = object()")
+    world.module("up.mod", "import up.types\nNAMES = up.types.names\nROW = [NAMES]")
+    world.module("up.user", HOLDERS)
+    world.module("up.other", "from up.types import names\ntable = {'names': names}")
     world.pack(row("one", "patch_a", "Replace('up.mod:NAMES', by='NEW')"), patch_a="NEW = object()")
-    code = "import up.user, patchkit.auto\nassert up.user.kept is not up.mod.NAMES"
-    assert out_of_reach(world, code) == ["up.user:kept (nobody can tell where it is from)"]
+    code = "import up.user, up.other, patchkit.auto\nassert up.user.kept is not up.mod.NAMES"
+    cannot = "(nobody can tell where it is from)"
+    places = ["up.mod:ROW[0]", "up.user:kept", "up.user:table['names']"]
+    assert sorted(out_of_reach(world, code)) == [f"{place} {cannot}" for place in places]
 
 
 def test_a_copy_of_what_was_added(world: World) -> None:
