@@ -198,11 +198,12 @@ class Search:
 
     def _copy(self, room: _Room, key: str, value: Any) -> Iterator[Found]:
         """Tell a place that got its value from a site, or that may have."""
+        claims = [one for one in self._wanted.claims(value) if is_within(room.module, one.rebind)]
+        if not claims and self._wanted.proven(value) is None:
+            return  # another package's business, most probably, and its code is not read
         origin = self._wanted.origin(room.owner, key, value)
         if origin is None:
-            for site in self._wanted.claims(value)[:1]:
-                if is_within(room.module, site.rebind):
-                    yield Found(room.prefix + key + UNKNOWN, site)
+            yield from (Found(room.prefix + key + UNKNOWN, site) for site in claims[:1])
         elif isinstance(origin, Site) and origin.rebind:
             self._follow.add((room.module, origin))
             if value is not origin.current:

@@ -84,7 +84,7 @@ class Wanted:
         """
         if is_defined_at(value, owner, name):
             return ELSEWHERE
-        found = self._proven(value) or self._origins.of(owner, name, value)
+        found = self.proven(value) or self._origins.of(owner, name, value)
         if found is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
             return ELSEWHERE
         found = self.all_sites.leader(owner, name) if found is None else found
@@ -104,13 +104,13 @@ class Wanted:
 
     def is_its_own(self, value: Any, site: Site) -> bool:
         """Whether what holds a value has it from the site, as far as anybody can tell."""
-        if self.inner.get(id(value)) is site or self._proven(value) is site:
+        if self.inner.get(id(value)) is site or self.proven(value) is site:
             return True
         if value is not site.original or not is_at_home(site):
             return False
         return not self._origins.is_copy(site.owner, str(site.name))
 
-    def _proven(self, value: Any) -> Site | None:
+    def proven(self, value: Any) -> Site | None:
         """Tell the one site that has made a value, or that is the value's own definition."""
         claims = self.claims(value)
         if len(claims) != 1:
