@@ -16,6 +16,7 @@ from patchkit.changes.fields.rebuilding import rebuild_after
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.waves import in_waves
 from patchkit.errors import TargetError
+from patchkit.finder import home, others
 from patchkit.rebind.scope import scope_of
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def _apply_wave(
         (change, prepare(change, Context(module, body, sites, group.row.name, (group.rank, place))))
         for place, change in wave
     ]
+    for change, ready in prepared:
+        _refuse_to_discard(change, ready)
     rebuild = rebuild_after([ready for _, ready in prepared], sites)
     if rebuild is not None:
         group.undos.append(rebuild.undo)  # first, so that it runs once the changes are taken back
@@ -137,6 +140,19 @@ def _apply_wave(
         _make(group, change, ready)
     if rebuild is not None:
         rebuild.apply()
+
+
+def _refuse_to_discard(change: Change, ready: Prepared) -> None:
+    """Refuse to put an object in place of one on which another copy of patchkit has patches."""
+    if change.kind != "Replace":
+        return  # all else acts above or below
+    for site in ready.sites:
+        for other in others():
+            if names := other.patches_on(site.owner, site.name):
+                raise TargetError(
+                    f"Replace({change.place!s}): it would discard {', '.join(names)} of another "
+                    f"copy of patchkit, {home(other)}; expected one copy for both packs"
+                )
 
 
 def _make(group: Group, change: Change, ready: Prepared) -> None:

@@ -145,6 +145,11 @@ class Finder:
             return when_initialized(spec, self._notifier.completed, name)
         return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
 
+    @property
+    def watcher(self) -> Watcher:
+        """Who is told; another copy of patchkit finds that one's session here."""
+        return self._notifier.watcher
+
     def _provided(self, name: str) -> ModuleSpec | None:
         if self._provide is None or not self._notifier.active or name not in self._notifier.names:
             return None
@@ -174,6 +179,19 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         return (finder for finder in finders[place + 1 :] if finder is not self)
+
+
+def others() -> list[Any]:
+    """Find the sessions of other copies of patchkit, such as a vendored one, in this process."""
+    finders: list[Any] = [one for one in list(sys.meta_path) if not isinstance(one, Finder)]
+    watchers = (getattr(finder, "watcher", None) for finder in finders)
+    return list({id(one): one for one in watchers if hasattr(one, "patches_on")}.values())
+
+
+def home(session: Any) -> str:
+    """Say which copy of patchkit a session is of, and where that lies."""
+    name = type(session).__module__.rpartition(".")[0]
+    return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
 
 
 def _nothing() -> None:

@@ -22,7 +22,7 @@ from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.resolve import locate
 from patchkit.declaration import Role
 from patchkit.errors import AgreementError, PatchkitError, TargetError, UndoError, UnknownPatchError
-from patchkit.finder import Finder, is_half_imported
+from patchkit.finder import Finder, home, is_half_imported, others
 from patchkit.hold import Holds
 from patchkit.journal import process_facts
 from patchkit.ledger import Ledger
@@ -30,6 +30,7 @@ from patchkit.main_copy import MainCopies, unreachable
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
+from patchkit.target import Item
 from patchkit.verifier import Verifier
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class Session:
 
         """
         self._tell_armed()
+        self._tell_others()
         self._awaits_role = not (roles or lent)
         if self._awaits_role:
             self._settle_provided(one for one in self.states.values() if one.is_for_every_role)
@@ -116,6 +118,15 @@ class Session:
         rows = {name: sorted(state.row.roles) for name, state in self.states.items()}
         self.journal.write("armed", patches=list(rows), roles=rows, **facts, **process_facts())
 
+    def _tell_others(self) -> None:
+        for other in others():
+            self.journal.write("other-copy", copy=home(other))
+            self._ledger.say(
+                "warning",
+                f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
+                "act; a Replace of what the other one has changed is refused",
+            )
+
     def disarm(self) -> None:
         """Take everything back, patchkit's own hooks included, and watch no more."""
         self.stand_down()
@@ -129,6 +140,11 @@ class Session:
         self._finder.uninstall()
         self._ledger.ending.is_ours = False
         self.verifier.stop()
+
+    def patches_on(self, owner: object, name: Any) -> list[str]:
+        """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
+        site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
+        return site.patches if site is not None else []
 
     def when_imported(self, name: str, hook: Hook) -> None:
         """Call `hook(module)` after each execution of a module; say so before `arm`."""
