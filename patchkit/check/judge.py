@@ -147,7 +147,8 @@ class Judge:
     def _elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
         is_value = isinstance(change, Replace) and facts.kind in _VALUES
         may_be = is_value or change.place.steps[-1] in HOOKS
-        ours = self._body(change.by) if may_be and facts.is_sure else None
+        is_told = facts.is_sure or facts.kind == str(Kind.FIELD)
+        ours = self._body(change.by) if may_be and is_told else None
         if ours is None or ours.kind == str(Kind.PROPERTY):
             return ""
         return elsewhere(self._subject.resolver, change.place)

@@ -48,7 +48,7 @@ def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
     if facts.kind == str(Kind.OUTSIDE):
         if name == "__new__" or name in vars(ABC):
             return False
-        is_objects = (facts.module, owner) == ("builtins", "object")
+        is_objects = facts.module == "builtins" and owner in ("object", "type")
         return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
     if facts.kind == str(Kind.PROPERTY):  # it takes what is put on the class
         return False
@@ -63,14 +63,14 @@ def _kept(lookup: Lookup, cls: Value, name: str, value: Value) -> str:
     kind = flavour(lookup, cls)
     if name in HOOKS:
         return "a hook that msgspec looks for only once" if kind == "struct" else ""
+    if kind == "attrs" and value.kind is Kind.FIELD:
+        return "a field of an attrs class"
     if value.kind not in _VALUES or not value.sure:
         return ""
     if kind == "enum" and value.instance_of is not None:
         return "a member of an enum"
     if value.kind is Kind.FIELD and not value.attribute:
         return "a field that leaves nothing on the class"
-    if "__attrs_attrs__" in made(lookup, cls).touched and isinstance(value.nodes[0], ast.AnnAssign):
-        return "a field of an attrs class"
     return "a field that instances keep in a slot" if _is_slot(lookup, kind, cls, value) else ""
 
 

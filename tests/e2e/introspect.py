@@ -116,8 +116,9 @@ class Candidates:
             yield "made up", f"{one}_not_there"
             yield "made up", one.swapcase()
         yield "made up", "NoSuchName"
-        yield from (("types only", one) for one in self.only_typed() if one not in names)
-        yield from (("conditional", one) for one in self.conditional())
+        typed = (one for one in self.only_typed() if one not in names and one[:2] != "__")
+        yield from (("types only", one) for one in typed)
+        yield from (("conditional", one) for one in self.conditional() if one[:2] != "__")
         for name, value in list(vars(self.module).items()):
             # Not isinstance: that wakes lazy objects.
             if issubclass(type(value), type) and value.__module__ == self.name:
@@ -226,6 +227,8 @@ def attribute(owner: Any, name: str) -> Any:
     try:
         return inspect.getattr_static(owner, name)
     except AttributeError:
+        if issubclass(type(owner), type):  # a metaclass may answer
+            return ask(owner, name, MISSING)
         if not isinstance(owner, types.ModuleType):
             return MISSING
     try:
@@ -282,7 +285,8 @@ def signature_of(value: Any) -> list[list[Any]] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = inspect.signature(function)
-            if isinstance(value, type) and str(found) == "(*args, **kwargs)":
+            kinds = [int(one.kind) for one in found.parameters.values()]
+            if isinstance(value, type) and kinds == [2, 4]:  # (*args, **kwargs)
                 # inspect stops at a __new__ that leaves it to __init__ to say more
                 started = inspect.signature(inspect.getattr_static(value, "__init__"))
                 found = started.replace(parameters=list(started.parameters.values())[1:])
@@ -365,7 +369,10 @@ def dotted(name: str) -> tuple[Any, Any]:
             importlib.import_module(".".join(parts[:cut]))
         except ImportError:
             continue
-        return locate(".".join(parts[:cut]), ".".join(parts[cut:]))
+        owner, found = locate(".".join(parts[:cut]), ".".join(parts[cut:]))
+        if found is MISSING:
+            found = functools.reduce(getattr, parts[cut:], sys.modules[".".join(parts[:cut])])
+        return owner, found
     return None, MISSING
 
 

@@ -118,6 +118,8 @@ class Answer:
             return found in ("constant", "field")
         if kind in (Kind.FIELD, Kind.ITEM, Kind.GENERATED, Kind.OUTSIDE):
             return True
+        if found == "bound method":  # a function, for those who call it
+            return kind in (Kind.FUNCTION, Kind.ASYNC_FUNCTION)
         return bool(found == str(kind))
 
     def _place(self) -> None:
@@ -128,7 +130,7 @@ class Answer:
             if not (static.module and name in UNIQUE):
                 self.places = [[".", _spelled(one.dotted)] for one in static.variants]
         elif static.kind is Kind.MODULE:
-            self.places = [[static.module, ""]]
+            self.places = [[one.module, ""] for one in static.variants]
         elif self.truth["made_at"] not in [[one.module, one.qualname] for one in static.variants]:
             self.places = [[one.module, one.qualname] for one in static.variants]
 

@@ -70,6 +70,8 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     if len(found) != 1:
         return undecidable(f"the base {text}, which is one of several,")
     base = next(iter(found.values()))
+    if base.kind is Kind.CLASS and not base.sure:
+        return undecidable(f"the base {text}, which may be another,")
     if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecidable(f"the base {text}, which cannot be resolved,")

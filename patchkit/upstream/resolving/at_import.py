@@ -6,7 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -28,3 +30,29 @@ def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from ast.walk(child)
+
+
+def called_at_import(tree: ModuleTree) -> frozenset[str]:
+    """Name the functions of a module that run when it is imported, with those that they call."""
+    found: frozenset[str] = tree.noted("called", lambda: frozenset(_called(tree)))
+    return found
+
+
+def _called(tree: ModuleTree) -> set[str]:
+    functions = {one.name: one for one in tree.body if isinstance(one, SCOPES)}
+    runs = [node for one in statements(tree.body) for node in expressions(one)]
+    marks = [one for each in functions.values() for one in each.decorator_list]
+    found: set[str] = set()
+    waiting = _calls([*runs, *(node for one in marks for node in ast.walk(one))])
+    waiting |= {one.id for one in marks if isinstance(one, ast.Name)}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        if name in functions:
+            waiting |= _calls(ast.walk(functions[name])) - found
+    return found
+
+
+def _calls(nodes: Iterable[ast.AST]) -> set[str]:
+    called = (one.func for one in nodes if isinstance(one, ast.Call))
+    return {one.id for one in called if isinstance(one, ast.Name)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from patchkit.upstream.resolving.conditions import Condition, Platform, decide, dotted, words
+from patchkit.upstream.resolving.conditions import Condition, dotted, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,7 +78,9 @@ UNBOUND: Cases = (Case(None),)
 class Surroundings(Protocol):
     """What must be known about other modules to follow a scope."""
 
-    platform: Platform
+    @property
+    def decide(self) -> Callable[[ast.expr, ModuleTree], bool | None]:
+        """Tells whether a condition in a module holds; None where that cannot be told."""
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
@@ -115,6 +117,7 @@ class Flow:
         self._until = (until.lineno, until.col_offset) if until else None
         self._package = tree.name if is_module and tree.is_package else None
         self._walrus = name in tree.noted("walrus", lambda: _walrus_names(tree.source))
+        self._raised: list[Cases] = []
         self.submodule_imported = False
 
     def run(self, body: Iterable[ast.stmt], cases: Cases = UNBOUND) -> Cases | None:
@@ -212,7 +215,7 @@ class Flow:
     def _delete(self, node: ast.stmt, cases: Cases) -> Cases:
         assert isinstance(node, ast.Delete)
         for target in node.targets:
-            if isinstance(target, ast.Name) and target.id == self._name:
+            if self._name in _named(target):
                 return UNBOUND
             if isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
                 return _with_part(cases, node)
@@ -280,7 +283,7 @@ class Flow:
 
     def _if(self, node: ast.stmt, cases: Cases) -> Cases | None:
         assert isinstance(node, ast.If)
-        truth = decide(node.test, self._around.platform)
+        truth = self._around.decide(node.test, self._tree)
         if truth is not None:
             return self.run(node.body if truth else node.orelse, cases)
         text = words(node.test)
@@ -293,7 +296,7 @@ class Flow:
         assert isinstance(node, (ast.For, ast.AsyncFor, ast.While))
         entered = cases
         if isinstance(node, ast.While):
-            test = decide(node.test, self._around.platform)
+            test = self._around.decide(node.test, self._tree)
         else:
             test = _is_filled(node.iter)
             entered = self._assign_to(node.target, None, node, cases)
@@ -348,6 +351,7 @@ class Flow:
         """Follow statements; also return what is bound wherever one of them may fail."""
         points: Cases = ()
         now: Cases | None = cases
+        around, self._raised = self._raised, []
         for statement in body:
             assert now is not None
             before = now
@@ -358,18 +362,27 @@ class Flow:
                     points = _merge(points, now)
             if now is None:
                 break
+        for raised in self._raised:
+            points = _merge(points, raised)
+        self._raised = around
         return points or cases, now
 
     def _match(self, node: ast.stmt, cases: Cases) -> Cases | None:
         assert isinstance(node, ast.Match)
-        ways = [
-            (Condition(f"case {ast.unparse(one.pattern)}"), self.run(one.body, cases))
-            for one in node.cases
-        ]
+        ways = []
+        for one in node.cases:
+            captured = self._name in _captured(one.pattern)
+            entered = self._bind(Form.OTHER, node) if captured else cases
+            words = f"case {ast.unparse(one.pattern)}"
+            ways.append((Condition(words), self.run(one.body, entered)))
+            # A pattern may capture, and not match for its guard or what follows in it.
+            cases = _merge(cases, entered)
+            if one.guard is None and _matches_all(one.pattern):
+                return _branches(*ways)
         return _branches(*ways, (Condition("no case matches"), cases))
 
-    def _stop(self, _node: ast.stmt, _cases: Cases) -> None:
-        return None
+    def _stop(self, _node: ast.stmt, cases: Cases) -> None:
+        self._raised.append(cases)
 
     _STEPS: ClassVar[dict[type, Callable[[Flow, ast.stmt, Cases], Cases | None]]] = {
         ast.FunctionDef: _definition,
@@ -424,12 +437,33 @@ def _names_of(statement: ast.stmt) -> Iterator[str]:
             yield from _stored(target)
     elif isinstance(statement, (ast.AnnAssign, ast.For)):
         yield from _stored(statement.target)
+    elif isinstance(statement, ast.Match):
+        yield from (name for one in statement.cases for name in _captured(one.pattern))
 
 
 def _stored(target: ast.expr) -> Iterator[str]:
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def _named(target: ast.expr) -> set[str]:
+    """Name what `del` deletes, in brackets or not."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return {name for one in target.elts for name in _named(one)}
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _captured(pattern: ast.pattern) -> set[str]:
+    """Name what a pattern binds."""
+    nodes = list(ast.walk(pattern))
+    found = {one.name for one in nodes if isinstance(one, (ast.MatchAs, ast.MatchStar))}
+    found |= {one.rest for one in nodes if isinstance(one, ast.MatchMapping)}
+    return {name for name in found if name}
+
+
+def _matches_all(pattern: ast.pattern) -> bool:
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
 
 
 def _merge(first: Cases, second: Cases) -> Cases:

@@ -70,6 +70,8 @@ class Platform(NamedTuple):
             "sys.platform": self.system,
             "os.name": "nt" if self.system == "win32" else "posix",
             "sys.implementation.name": "cpython",
+            "platform.python_implementation": "CPython",
+            "platform.system": {"win32": "Windows"}.get(self.system, self.system.capitalize()),
         }
 
 
@@ -77,9 +79,49 @@ class UndecidedError(Exception):
     """An expression whose value cannot be told; never leaves this module's callers."""
 
 
-def decide(test: ast.expr, platform: Platform) -> bool | None:
-    """Tell whether a condition holds on a platform; None where that cannot be told."""
-    return _truth(test, platform.facts())
+class _Facts(dict[str, Any]):
+    """What is known of the platform, and who is asked about other names."""
+
+    def __init__(self, platform: Platform, known: Callable[[str], Any] | None) -> None:
+        super().__init__(platform.facts())
+        self._known = known
+
+    def __missing__(self, name: str) -> Any:
+        if self._known is None or not name:
+            raise UndecidedError(name)
+        return self._known(name)
+
+
+def decide(
+    test: ast.expr, platform: Platform, known: Callable[[str], Any] | None = None
+) -> bool | None:
+    """
+    Tell whether a condition holds on a platform; None where that cannot be told.
+
+    Args:
+        test: the condition.
+        platform: the platform.
+        known: tells the value of any other name, or raises `UndecidedError`.
+
+    """
+    return _truth(test, _Facts(platform, known))
+
+
+def evaluate(node: ast.expr, platform: Platform, known: Callable[[str], Any]) -> Any:
+    """
+    Work out what an expression comes to on a platform.
+
+    Raises:
+        UndecidedError: that cannot be told.
+
+    """
+    facts = _Facts(platform, known)
+    if isinstance(node, (ast.BoolOp, ast.UnaryOp)):
+        truth = _truth(node, facts)
+        if truth is None:
+            raise UndecidedError
+        return truth
+    return _value(node, facts)
 
 
 def _truth(test: ast.expr, facts: dict[str, Any]) -> bool | None:
@@ -126,10 +168,7 @@ def _value(node: ast.expr, facts: dict[str, Any]) -> Any:
         return _value(node.value, facts)[_index(node.slice, facts)]
     if isinstance(node, ast.Call):
         return _call(node, facts)
-    name = dotted(node)
-    if name in facts:
-        return facts[name]
-    raise UndecidedError(name)
+    return facts[dotted(node)]
 
 
 def _index(node: ast.expr, facts: dict[str, Any]) -> Any:
@@ -154,6 +193,8 @@ def _call(node: ast.Call, facts: dict[str, Any]) -> Any:
         text = _value(node.func.value, facts)
         if isinstance(text, str) and len(node.args) == 1 and not node.keywords:
             return getattr(text, node.func.attr)(_value(node.args[0], facts))
+    if dotted(node.func) in facts and not node.args:
+        return facts[dotted(node.func)]
     raise UndecidedError
 
 

@@ -54,6 +54,7 @@ class DecoratorSource:
         assert value.tree is not None
         self._lookup = lookup
         self._tree = value.tree
+        self._class = value.classes[-1] if value.classes else None
         self._bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
 
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
@@ -62,6 +63,8 @@ class DecoratorSource:
             return UNKNOWN
         use = _use(node, is_call=is_call, skipped=int(self._bound and depth == 0))
         found = {self._returned(node, one, use, depth) for one in _returns(node.body, use)}
+        if UNKNOWN not in found and _sets_signature(node):
+            return UNKNOWN
         if found == {SAME, WRAPS}:
             return WRAPS
         return found.pop() if len(found) == 1 else UNKNOWN
@@ -73,7 +76,7 @@ class DecoratorSource:
         for one in ast.walk(node):
             if isinstance(one, ast.Attribute) and isinstance(one.ctx, (ast.Store, ast.Del)):
                 names.add(one.attr)
-            elif isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
+            elif isinstance(one, ast.Call):
                 more, opened = self._touched_by_call(one, node, depth)
                 names |= more
                 is_open |= opened
@@ -151,21 +154,46 @@ class DecoratorSource:
     def _touched_by_call(
         self, call: ast.Call, node: ast.AST, depth: int
     ) -> tuple[frozenset[str], bool]:
-        assert isinstance(call.func, ast.Name)
-        if call.func.id in ("setattr", "delattr"):
+        owner, _, name = dotted(call.func).rpartition(".")
+        if name in ("setattr", "delattr", "__setattr__"):
             if len(call.args) < 2:
                 return frozenset(), True
-            text = self._lookup.literals.text(call.args[1], self._tree)
+            text = self._lookup.literals.text(call.args[-2 if owner else 1], self._tree)
             return (frozenset([text]), False) if text is not None else (frozenset(), True)
-        function = self._function(call.func.id)
+        function = self._function(name) if not owner else self._method(name)
+        if function is None and owner in _given(node):
+            return frozenset(), not name.startswith("__")  # a method of what it is given
         if function is None or function is node or depth >= _DEPTH:
             return frozenset(), False
         return self.touched(function, depth + 1)
+
+    def _method(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        body = self._class.body if self._class else ()
+        return next((one for one in body if isinstance(one, _DEFS) and one.name == name), None)
 
     def _function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         found = [one.binding for one in self._lookup.cases(self._tree, name) if one.binding]
         node = found[-1].node if found else None
         return node if isinstance(node, _DEFS) else None
+
+
+def _given(node: ast.AST) -> set[str]:
+    """Name the first parameter of a function, and of the functions in it that it returns."""
+    nodes = list(ast.walk(node))
+    returned = {dotted(one.value) for one in nodes if isinstance(one, ast.Return) and one.value}
+    functions = [
+        one for one in nodes if isinstance(one, _DEFS) and (one is node or one.name in returned)
+    ]
+    return {one.args.args[0].arg for one in functions if one.args.args}
+
+
+def _sets_signature(node: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(one, ast.Attribute)
+        and one.attr == "__signature__"
+        and isinstance(one.ctx, ast.Store)
+        for one in ast.walk(node)
+    )
 
 
 def _use(node: ast.FunctionDef, *, is_call: bool, skipped: int) -> _Use:

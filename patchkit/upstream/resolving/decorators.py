@@ -139,7 +139,7 @@ def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     """Tell what a decorator does."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     options = (
-        {one.arg: one.value for one in decorator.keywords if one.arg}
+        {one.arg or "**": one.value for one in decorator.keywords}
         if isinstance(decorator, ast.Call)
         else {}
     )
@@ -207,7 +207,8 @@ def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
         return Effect(SAME, _DESCRIPTORS[name])
     if name in _SAME:
         touched = _SETTING.get(name, frozenset())
-        return Effect(SAME, None, touched, dataclass=DATACLASSES.get(name, ""), options=options)
+        flavour = "attrs" if touched is _ATTRS else DATACLASSES.get(name, "")
+        return Effect(SAME, None, touched, dataclass=flavour, options=options)
     if name in _WRAPS:
         return Effect(WRAPS)
     return Effect(UNKNOWN, is_open=True)

@@ -8,11 +8,12 @@ is not told.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.at_import import expressions, statements
 from patchkit.upstream.resolving.bindings import UNBOUND, Flow
-from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.conditions import Condition, dotted
 from patchkit.upstream.resolving.literals import NotLiteralError
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
@@ -57,7 +58,9 @@ def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values | Non
         return (lookup.module(f"{tree.name}.{name}"),)
     reason = f"{tree.name} puts something else in its place in sys.modules"
     typed = _typed(lookup, tree, name) if tree.noted("or typed", lambda: _is_or(tree)) else ()
-    return tuple(one.unsure(reason) for one in typed) or (undecidable(reason),)
+    # Where an optional import fails it gives something else for it.
+    stand_in = replace(absent(reason), is_none=True, conditions=(Condition("except ImportError"),))
+    return (*typed, stand_in) if typed else (undecidable(reason),)
 
 
 def open_namespace(tree: ModuleTree) -> str:
@@ -88,11 +91,13 @@ def _of_function(lookup: Lookup, tree: ModuleTree, node: ast.FunctionDef, name: 
     if placed := _placed(lookup, tree, node, name):
         return placed
     ends, through = _Ways(lookup, tree, node.args.args[0].arg, name).ends(node.body)
-    if through or ends - {"absent", "given"} or len(ends) != 1:
-        return (undecidable(f"{where} may give {name}, which cannot be told"),)
-    if ends == {"absent"}:
+    if ends == {"absent"} and not through:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
-    return _typed(lookup, tree, name) or (_lazy(tree, name, node),)
+    if not ends or ends - {"given", "perhaps"}:
+        return (undecidable(f"{where} may give {name}, which cannot be told"),)
+    lazy = _typed(lookup, tree, name) or (_lazy(tree, name, node),)
+    is_sure = ends == {"given"} and not through
+    return lazy if is_sure else tuple(one.unsure(f"{where} may give another") for one in lazy)
 
 
 def _lazy(tree: ModuleTree, name: str, node: ast.stmt) -> Value:
@@ -119,7 +124,7 @@ class _Ways:
         self._name = name
 
     def ends(self, body: Sequence[ast.stmt], *, known: bool = False) -> tuple[set[str], bool]:
-        """List how statements end: `given`, `absent` or `open`; may they run through?"""
+        """List how they end: `given`, `perhaps`, `absent` or `open`; may they run through?"""
         found: set[str] = set()
         for one in body:
             if isinstance(one, ast.Return):
@@ -136,7 +141,7 @@ class _Ways:
                 if not any(through for _, through in after):
                     return found, False
             elif any(isinstance(each, (ast.Return, ast.Raise)) for each in ast.walk(one)):
-                found.add("given" if known else "open")
+                found.add("perhaps" if known else "open")
         return found, True
 
     def _test(self, node: ast.expr) -> _Test:

@@ -27,6 +27,7 @@ _ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Fl
 _CLASSES = (
     _TUPLES | _ENUMS | {"typing.TypedDict", "dataclasses.make_dataclass", "pydantic.create_model"}
 )
+_OF_CLASSES = frozenset(dir(type))
 _PLAIN = frozenset(
     {
         "functools.partial",
@@ -60,7 +61,7 @@ def member(value: Value, name: str) -> Value:
         where = f"{value.qualname}.{name}"
         return Value("present", kind, value.module, where, value.tree, value.nodes)
     known = inheritance.outside_has(_base(value.dotted), name)
-    if names is None or known is not False:
+    if names is None or known is not False or name in _OF_CLASSES:
         return undecidable(f"{place} is made by {value.dotted}(…)")
     return absent(f"{place}, made by {value.dotted}(…), has no {name!r}")
 
@@ -76,7 +77,7 @@ def _called(lookup: Lookup, value: Value, node: ast.Call, scope: Scope) -> Value
 
 def _outside(lookup: Lookup, value: Value, node: ast.Call, scope: Scope, made: Value) -> Value:
     name = value.dotted.replace("typing_extensions.", "typing.")
-    if name in _DESCRIPTORS and node.args:
+    if name in _DESCRIPTORS and (node.args or node.keywords):
         return _described(lookup, _DESCRIPTORS[name], node, scope, made)
     if name in _CLASSES or (name == "builtins.type" and len(node.args) == 3):
         return replace(made, kind=Kind.CLASS, dotted=name, sure=True)
@@ -86,7 +87,8 @@ def _outside(lookup: Lookup, value: Value, node: ast.Call, scope: Scope, made: V
 
 
 def _described(lookup: Lookup, kind: Kind, node: ast.Call, scope: Scope, made: Value) -> Value:
-    inner = lookup.evaluate(node.args[0], scope)
+    given = [*node.args[:1], *(one.value for one in node.keywords if one.arg in ("fget", "func"))]
+    inner = lookup.evaluate(given[0], scope) if given else ()
     if len(inner) == 1 and inner[0].kind in FUNCTIONS | METHODS:
         return replace(made, kind=kind, signature=inner[0].signature, sure=True)
     if kind is Kind.CACHED_FUNCTION:
@@ -99,15 +101,25 @@ def _names(value: Value) -> list[str] | None:
     call = value.expression
     if not isinstance(call, ast.Call) or value.dotted not in _TUPLES | _ENUMS:
         return None
-    if len(call.args) < 2 or call.keywords:
+    named = {one.arg: one.value for one in call.keywords}
+    spelled = [*call.args[1:2], *filter(None, map(named.get, ("field_names", "names", "fields")))]
+    if not spelled or None in named or "rename" in named:
         return None
+    return _spelled(spelled[0])
+
+
+def _spelled(node: ast.expr) -> list[str] | None:
+    """Read `"a, b"`, `["a", "b"]`, `[("a", int)]`, `{"a": 1}`; None where more is in it."""
     try:
-        given = ast.literal_eval(call.args[1])
+        given = ast.literal_eval(node)
     except (ValueError, SyntaxError):
-        return None
+        pairs = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+        firsts = [one.elts[0] for one in pairs if isinstance(one, ast.Tuple) and one.elts]
+        names = [one.value for one in firsts if isinstance(one, ast.Constant)]
+        return [str(one) for one in names] if len(names) == len(pairs) else None
     if isinstance(given, str):
         return given.replace(",", " ").split()
-    return [one if isinstance(one, str) else one[0] for one in given]
+    return [one if isinstance(one, str) else str(one[0]) for one in given]
 
 
 def _base(dotted: str) -> str:

@@ -12,16 +12,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import ancestry, inheritance
-from patchkit.upstream.resolving.conditions import Platform, decide, dotted
-from patchkit.upstream.resolving.outside import standard_class
+from patchkit.upstream.resolving.at_import import SCOPES
+from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.outside import is_class
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.signature import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, undecidable
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _BASES = {
@@ -34,7 +36,18 @@ _BASES = {
     "ctypes.Union": "ctypes",
     **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
 }
-_GENERATED = frozenset({"__init__", "__repr__", "__eq__"})
+_GENERATED = {
+    "init": frozenset({"__init__"}),
+    "repr": frozenset({"__repr__"}),
+    "eq": frozenset({"__eq__"}),
+    "order": frozenset({"__lt__", "__le__", "__gt__", "__ge__"}),
+    "frozen": frozenset({"__setattr__", "__delattr__"}),
+}
+"""What a dataclass writes, by the option that asks for it."""
+_OFF = frozenset({"order", "frozen"})
+"""Options that are off unless somebody turns them on."""
+_OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
+_OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})
 _MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
 _FIELD = frozenset({"dataclasses.field"})
 _PYDANTIC_FIELD = frozenset({"pydantic.Field", "pydantic.fields.Field"})
@@ -50,7 +63,7 @@ class Field(NamedTuple):
         node: its annotation.
         default: whether it may be left out.
         in_init: whether the constructor takes it.
-        keyword: whether only by keyword.
+        keyword: whether only by keyword; None where the class says.
         attribute: whether its default stands on the class; None where that cannot be told.
 
     """
@@ -59,7 +72,7 @@ class Field(NamedTuple):
     node: ast.AnnAssign
     default: bool
     in_init: bool
-    keyword: bool
+    keyword: bool | None
     attribute: bool | None
 
 
@@ -97,13 +110,17 @@ def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | 
         bound: whether its body binds the name.
 
     """
+    if not bound and (slot := _slot(lookup, entry, name)):
+        return slot
     node = annotation(entry.classes[-1], name)
-    if node is None or not entry.classes or _is_class_var(node):
-        return (_slot(lookup, entry, name) or _listed(lookup, entry, name)) if not bound else None
+    if node is None or _is_class_var(node):
+        return _listed(lookup, entry, name) if not bound else None
     kind = flavour(lookup, entry)
     if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not _is_direct(lookup, entry)):
         return None
     field = _field(lookup, entry, node, kind)
+    if kind == "attrs":
+        field = field._replace(attribute=None)
     value = Value(
         "present",
         Kind.FIELD,
@@ -128,9 +145,16 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     if value.kind not in (Kind.ASSIGNMENT, Kind.OUTSIDE, Kind.CONSTANT):
         return value
     kind = flavour(lookup, entry)
+    if kind == "attrs" and isinstance(value.expression, ast.Call):
+        return replace(value, kind=Kind.FIELD).unsure("attrs may take it off the class")
     if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind == "enum" and not name.startswith("_"):
+        if (ignored := _is_ignored(lookup, entry, name)) is not False:
+            reason = f"{entry.qualname}._ignore_ names {name}"
+            return (
+                absent(reason) if ignored else undecidable(f"{entry.qualname}._ignore_ is computed")
+            )
         where = f"{entry.qualname}.{name}"
         return replace(
             value,
@@ -146,15 +170,34 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     return value
 
 
+def _is_ignored(lookup: Lookup, entry: Value, name: str) -> bool | None:
+    """Whether an enum takes a name away; None where that is computed."""
+    assert entry.tree is not None
+    binding = inheritance.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding
+    if binding is None:
+        return False
+    text = lookup.literals.text(binding.value, entry.tree) if binding.value else None
+    if text is not None:
+        return name in text.replace(",", " ").split()
+    return lookup.literals.membership(binding, entry.tree, name)
+
+
+def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
+    """Whether a base that is not known may make a field of what is annotated and has a default."""
+    node = annotation(entry.classes[-1], name)
+    if node is None or _is_class_var(node) or flavour(lookup, entry):
+        return False
+    bases = (one for one in ancestry.mro(lookup, entry) if not one.classes)
+    return any(one.kind is not Kind.CLASS and not _is_known(one) for one in bases)
+
+
 def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """Tell what is written for a class by what made it; None for any other name."""
     kind = flavour(lookup, entry)
-    own = inheritance.made(lookup, entry).flavour
-    if name not in _GENERATED | _MARKERS:
-        return None
-    options = inheritance.made(lookup, entry).options
-    by_dataclass = own in DATACLASSES and not _is_false(options.get(name.strip("_")))
-    if not by_dataclass and (kind != "struct" or name not in ("__repr__", "__eq__")):
+    written = _writes(lookup, entry, kind, name)
+    if written is None:
+        return undecidable(f"the {kind} may write {name}, as its options say")
+    if not written:
         return None
     value = Value(
         "present",
@@ -171,6 +214,27 @@ def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     return replace(value, signature=called, sure=called is not None)
 
 
+def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
+    """Whether what makes a class writes a method for it; None where its options do not tell."""
+    if kind == "struct":
+        return name in ("__repr__", "__eq__")
+    if kind == "enum":
+        return None if name in _OF_ENUMS else False
+    if kind == "namedtuple":
+        return name in _OF_TUPLES and _is_direct(lookup, entry)
+    work = inheritance.made(lookup, entry)
+    if work.flavour not in DATACLASSES:
+        return False
+    option = next((one for one, names in _GENERATED.items() if name in names), None)
+    if option is None:
+        return name in _MARKERS
+    given = work.options.get(option)
+    if work.flavour == "unknown" or (given is None and inheritance.SPREAD in work.options):
+        return None
+    is_default = option not in _OFF
+    return is_default if given is None else _truth(given)
+
+
 # --- the fields of a class
 
 
@@ -184,7 +248,7 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
         kind = flavour(lookup, entry)
         if kind in DATACLASSES and not inheritance.made(lookup, entry).flavour:
             continue  # a plain class between dataclasses adds no field
-        if kind == "unknown":
+        if kind in ("unknown", "attrs"):
             return None
         if kind:
             own = _own(lookup, entry, kind)
@@ -199,55 +263,86 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def _own(lookup: Lookup, entry: Value, kind: str) -> list[Field] | None:
+    assert entry.tree is not None
     options = inheritance.made(lookup, entry).options
-    keyword = _is_true(options.get("kw_only")) or kind == "basemodel"
-    keyword = keyword or any(
-        one.arg == "kw_only" and _is_true(one.value) for one in entry.classes[-1].keywords
-    )
+    by_class = {one.arg: one.value for one in entry.classes[-1].keywords}
+    keyword = _truth(options.get("kw_only", by_class.get("kw_only")))
+    nodes = _annotated(lookup, entry.tree, entry.classes[-1].body)
+    if keyword is None or inheritance.SPREAD in options or nodes is None:
+        return None
     found: list[Field] = []
-    for node in _annotated(entry.classes[-1].body, lookup.platform):
+    for node in nodes:
         if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
             keyword = True
         elif not _is_class_var(node) and not _is_private(node, kind):
             field = _field(lookup, entry, node, kind)
             if field.attribute is None and kind != "basemodel" and node.value is not None:
                 return None
-            found.append(field._replace(keyword=field.keyword or keyword))
+            if node.value is None and kind in DATACLASSES and _inherits(lookup, entry, field.name):
+                return None  # what a base has of that name is its default
+            by_name = keyword if field.keyword is None else field.keyword
+            found.append(field._replace(keyword=by_name or kind == "basemodel"))
     return found
 
 
-def _annotated(body: Sequence[ast.stmt], platform: Platform) -> Iterator[ast.AnnAssign]:
+def _inherits(lookup: Lookup, entry: Value, name: str) -> bool:
+    """Whether the bases of a class may have something of a name on them."""
+    return any(
+        inheritance.member(lookup, base, name)[0].state != "absent"
+        for base in ancestry.mro(lookup, entry)[1:]
+        if base.classes
+    )
+
+
+def _annotates(statement: ast.stmt) -> bool:
+    return any(isinstance(one, ast.AnnAssign) for one in ast.walk(statement))
+
+
+def _annotated(
+    lookup: Lookup, tree: ModuleTree, body: Sequence[ast.stmt]
+) -> list[ast.AnnAssign] | None:
+    """List the annotations in the body of a class; None where it depends on more than that."""
+    found: list[ast.AnnAssign] = []
     for one in body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            yield one
-        elif isinstance(one, ast.If):
-            truth = decide(one.test, platform)
-            yield from _annotated(one.body if truth else one.orelse, platform)
+        truth = lookup.decide(one.test, tree) if isinstance(one, ast.If) else None
+        if isinstance(one, ast.If) and truth is not None:
+            inner = _annotated(lookup, tree, one.body if truth else one.orelse)
+            if inner is None:
+                return None
+            found += inner
+        elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            found.append(one)
+        elif not isinstance(one, SCOPES) and _annotates(one):
+            return None
+    return found
 
 
 def _field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
     assert isinstance(node.target, ast.Name)
     name = node.target.id
     if node.value is None:
-        stands = _has_slots(lookup, entry) or kind in ("struct", "namedtuple")
-        return Field(name, node, default=False, in_init=True, keyword=False, attribute=stands)
+        stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
+        return Field(name, node, default=False, in_init=True, keyword=None, attribute=stands)
     field = _called_field(lookup, entry, node, kind)
     if field is None:
-        field = Field(name, node, default=True, in_init=True, keyword=False, attribute=True)
+        field = Field(name, node, default=True, in_init=True, keyword=None, attribute=True)
     if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
         return field._replace(attribute=name.startswith("_") or _is_deprecated(node.value))
     if kind == "typeddict":
         return field._replace(attribute=False)
     stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
-    return field._replace(attribute=True) if stands else field
+    return field if stands is False or field.attribute else field._replace(attribute=stands)
 
 
 def _is_deprecated(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and any(one.arg == "deprecated" for one in value.keywords)
 
 
-def _has_slots(lookup: Lookup, entry: Value) -> bool:
-    return _is_true(inheritance.made(lookup, entry).options.get("slots"))
+def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
+    options = inheritance.made(lookup, entry).options
+    if "slots" not in options and inheritance.SPREAD in options:
+        return None
+    return _truth(options.get("slots"))
 
 
 def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field | None:
@@ -263,9 +358,7 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
         if all(one.sure for one in made):
             return None
         # What a function returns may be a `field(…)`.
-        return Field(
-            node.target.id, node, default=True, in_init=True, keyword=False, attribute=None
-        )
+        return Field(node.target.id, node, default=True, in_init=True, keyword=None, attribute=None)
     given = {one.arg: one.value for one in node.value.keywords}
     spread = None in given
     first = node.value.args[0] if node.value.args else given.get("default")
@@ -282,7 +375,7 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
         node,
         default=first is not None or factory,
         in_init=not _is_false(given.get("init")),
-        keyword=_is_true(given.get("kw_only")),
+        keyword=_truth(given["kw_only"]) if "kw_only" in given else None,
         attribute=None if spread or kind == "unknown" else stands,
     )
 
@@ -291,15 +384,15 @@ def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
     assert entry.tree is not None
     cases = inheritance.own_binding(lookup, entry.tree, entry.classes, "__slots__")
-    if len(cases) != 1 or cases[0].binding is None:
-        return None
-    inside = lookup.literals.membership(cases[0].binding, entry.tree, name)
+    bindings = [one.binding for one in cases if one.binding]
+    written = inheritance.written(entry, name)
+    inside = {lookup.literals.membership(one, entry.tree, written) for one in bindings}
     where = f"{entry.qualname}.{name}"
-    if inside is None:
-        return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
-    node = cases[0].binding.node
-    if not inside:
+    if inside <= {False}:
         return None
+    if inside != {True} or len(bindings) < len(cases):
+        return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
+    node = bindings[0].node
     return Value("present", Kind.FIELD, entry.module, where, entry.tree, (node,), "a slot")
 
 
@@ -330,7 +423,7 @@ def _is_direct(lookup: Lookup, entry: Value) -> bool:
 
 def _is_known(entry: Value) -> bool:
     name = entry.dotted.replace("typing_extensions.", "typing.")
-    return name in _BASES or standard_class(name) is not None
+    return name in _BASES or is_class(name) or name in ("typing.Generic", "typing.Protocol")
 
 
 def _is_class_var(node: ast.AnnAssign) -> bool:
@@ -343,8 +436,11 @@ def _is_private(node: ast.AnnAssign, kind: str) -> bool:
     return kind == "basemodel" and node.target.id.startswith("_")
 
 
-def _is_true(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
+def _truth(node: ast.expr | None) -> bool | None:
+    """Read an option; one that is not given is off, None where it is not spelled out."""
+    if node is None:
+        return False
+    return bool(node.value) if isinstance(node, ast.Constant) else None
 
 
 def _is_false(node: ast.expr | None) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import decorators, factories, fields
+from patchkit.upstream.resolving import decorators, factories, fields, metaclasses
 from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
 from patchkit.upstream.resolving.conditions import dotted
@@ -29,9 +29,22 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup, Values
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
-_OF_CLASSES = frozenset(dir(type)) | {"__doc__", "__module__", "__dict__", "__annotations__"}
+_OF_CLASSES = frozenset(dir(type)) | {
+    *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),
+    *("__annotate_func__", "__annotations_cache__", "__classcell__", "__classdictcell__"),
+    *("__firstlineno__", "__static_attributes__", "__type_params__", "__match_args__"),
+    *("__orig_bases__", "__parameters__", "__final__", "__override__", "__deprecated__"),
+    *("__protocol_attrs__", "__non_callable_proto_members__", "__slots__", "__hash__"),
+    *("__class_getitem__", "__extra_items__", "__closed__", "__orig_class__", "__args__"),
+}
+_BY_TYPE = {one for one in vars(type) if callable(vars(type)[one])} - set(vars(object))
+_TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
+_SETS_OWN = re.compile(rb"setattr\(\s*(cls|self\.__class__|type\(self\))\s*,\s*[^'\"]")
+SPREAD = "**"
+"""Among the options of a decorator: it was given more than is spelled out."""
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
 
 
@@ -109,9 +122,7 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of an instance is."""
     if not value.classes:
         return (
-            undecidable(
-                f"{value.dotted} lies outside the release", Kind.OUTSIDE, f"{value.dotted}.{name}"
-            ),
+            undecidable(f"{value.dotted}, of which it is an instance, lies outside the release"),
         )
     found = member(lookup, value, name)
     if all(one.state == "absent" for one in found):
@@ -169,13 +180,14 @@ def _search(
     lookup: Lookup, value: Value, name: str, entries: Sequence[Value], doubt: str
 ) -> Values:
     """Look through the classes from one on; a base that is not known leaves a doubt."""
+    shadow = ""  # what may set the name on a class that was passed
     for at, entry in enumerate(entries):
         if not entry.classes:
             has = _outside(entry, name)
             if has is None:
                 doubt = doubt or _words(entry)
             elif has:
-                return (_doubted(_inherited(entry, name), doubt),)
+                return (_doubted(_inherited(entry, name), doubt, shadow),)
             continue
         rest = entries[at + 1 :]
         search = partial(_search, lookup, value, name, rest, doubt)
@@ -184,7 +196,8 @@ def _search(
             through = (f"{entry.module}:{entry.qualname}.{name}",) if at else ()
             if at and name in _WRITTEN:
                 doubt = doubt or _writer(rest)
-            return tuple(_doubted(one, doubt).via(*through) for one in found)
+            return tuple(_doubted(one, doubt, shadow).via(*through) for one in found)
+        shadow = shadow or _opened_by(lookup, entry)
     return _not_found(lookup, value, name, doubt)
 
 
@@ -201,7 +214,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     assert entry.tree is not None
     work = made(lookup, entry)
     scope = Scope(entry.tree, entry.classes)
-    cases = own_binding(lookup, entry.tree, entry.classes, _written(entry, name))
+    cases = own_binding(lookup, entry.tree, entry.classes, written(entry, name))
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
     values = [
@@ -210,6 +223,8 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
         if case.binding
         for one in lookup.bound(case.binding, scope)
     ]
+    if written(entry, name) != name:
+        values = [replace(one, qualname=f"{entry.qualname}.{name}") for one in values]
     if field is not None:
         return _as_field(field, rest)
     if by := work.touched.get(name) or edits_of(lookup, entry).names.get(name):
@@ -222,7 +237,17 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
         values += rest()
     if work.replaced:
         return tuple(one.unsure(work.replaced) for one in values)
-    return tuple(fields.as_member(lookup, entry, name, one) for one in values)
+    members = tuple(fields.as_member(lookup, entry, name, one) for one in values)
+    if fields.may_be_field(lookup, entry, name):
+        reason = "a base that is not known may make a field of it"
+        return tuple(replace(one, kind=Kind.FIELD).unsure(reason) for one in members)
+    return tuple(_remade(lookup, entry, name, one) for one in members)
+
+
+def _remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
+    is_def = bool(value.nodes) and isinstance(value.nodes[0], _DEFS)
+    reason = metaclasses.remakes(lookup, entry, name, is_def=is_def)
+    return undecidable(reason) if reason else value
 
 
 def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
@@ -242,7 +267,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
         if any(one.state == "present" for one in found):
             return tuple(one.via(f"{meta.module}:{meta.qualname}") for one in found)
-        if _meta_opens(lookup, meta):
+        if metaclasses.opens(lookup, meta):
             return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
     if doubt:
         return (undecidable(f"{doubt} may have it"),)
@@ -252,9 +277,15 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
     opened = _opened(lookup, value)
     if opened:
         return (undecidable(opened),)
-    if name in _OF_CLASSES or (name.startswith("__") and name.endswith("__")):
+    if name in _BY_TYPE:
+        return (_inherited(_TYPE, name),)
+    if name in _OF_CLASSES:
         return (undecidable(f"{name} is one that Python itself may set"),)
     return (_absent(lookup, value, name),)
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def _added_later(lookup: Lookup, value: Value, name: str) -> Values:
@@ -277,6 +308,8 @@ def _absent(lookup: Lookup, value: Value, name: str) -> Value:
         found = _instance_attribute(entry, name) if entry.classes else None
         if found is not None:
             method, node = found
+            if _is_of_class(entry, method):
+                return undecidable(f"{entry.qualname}.{method} sets {name} on the class")
             reason = f"{entry.qualname}.{method} assigns it"
             return replace(
                 absent(f"an instance attribute of {place}, not one of the class: {reason}"),
@@ -307,24 +340,15 @@ def _inherited(entry: Value, name: str) -> Value:
     )
 
 
-def _doubted(value: Value, doubt: str) -> Value:
-    return value.unsure(f"unless {doubt} has one") if doubt and value.state == "present" else value
+def _doubted(value: Value, doubt: str, shadow: str) -> Value:
+    reason = f"unless {doubt} has one" if doubt else shadow
+    return value.unsure(reason) if reason and value.state == "present" else value
 
 
 def _words(entry: Value) -> str:
     if entry.dotted:
         return f"{entry.dotted}, which lies outside the release,"
     return entry.reason or entry.qualname
-
-
-def _meta_opens(lookup: Lookup, meta: Value) -> bool:
-    hooks = ("__new__", "__init__", "__prepare__", "__getattr__", "__getattribute__")
-    for entry in mro(lookup, meta):
-        if entry.classes and entry.tree is not None:
-            for name in hooks:
-                if own_binding(lookup, entry.tree, entry.classes, name)[0].binding is not None:
-                    return True
-    return False
 
 
 # --- what is done to a class
@@ -360,7 +384,13 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
         binding = own_binding(lookup, entry.tree, entry.classes, "__init_subclass__")[0].binding
         if binding is None or binding.form is not Form.FUNCTION:
             continue
-        hook = Value("present", Kind.CLASSMETHOD, tree=entry.tree, nodes=(binding.node,))
+        hook = Value(
+            "present",
+            Kind.CLASSMETHOD,
+            tree=entry.tree,
+            nodes=(binding.node,),
+            classes=entry.classes,
+        )
         names, is_open = decorators.touched_by(lookup, hook)
         text = f"{entry.qualname}.__init_subclass__"
         touched |= dict.fromkeys(names, text)
@@ -368,12 +398,15 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
     return replace(work, touched=touched, opened=opened)
 
 
+def _opened_by(lookup: Lookup, entry: Value) -> str:
+    work = made(lookup, entry)
+    return work.opened or work.replaced or edits_of(lookup, entry).opened
+
+
 def _opened(lookup: Lookup, value: Value) -> str:
     for entry in mro(lookup, value):
         if entry.classes:
-            work = made(lookup, entry)
-            opened = work.opened or work.replaced or edits_of(lookup, entry).opened
-            if opened:
+            if opened := _opened_by(lookup, entry):
                 return opened
             if _dynamic_body(entry):
                 return f"{entry.qualname} builds attributes by code"
@@ -381,8 +414,10 @@ def _opened(lookup: Lookup, value: Value) -> str:
 
 
 def _dynamic_body(entry: Value) -> bool:
-    """Whether a class body sets attributes by computed names."""
+    """Whether a class sets attributes on itself by computed names."""
     assert entry.tree is not None
+    if _SETS_OWN.search(entry.tree.source) and any(map(_sets_own, ast.walk(entry.classes[-1]))):
+        return True
     return any(
         isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
         for one in entry.classes[-1].body
@@ -391,7 +426,13 @@ def _dynamic_body(entry: Value) -> bool:
     )
 
 
-def _written(entry: Value, name: str) -> str:
+def _sets_own(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or dotted(node.func) != "setattr" or not node.args:
+        return False
+    return _SETS_OWN.match(ast.unparse(node).encode()) is not None
+
+
+def written(entry: Value, name: str) -> str:
     """Undo what Python does to private names: `_Class__name` is written `__name`."""
     mangled = f"_{entry.classes[-1].name.lstrip('_')}__"
     if name.startswith(mangled) and not name.endswith("__"):
@@ -401,6 +442,13 @@ def _written(entry: Value, name: str) -> str:
 
 def _within(statement: ast.stmt, node: ast.ClassDef) -> bool:
     return node.lineno <= statement.lineno <= (node.end_lineno or 0) and statement is not node
+
+
+def _is_of_class(entry: Value, method: str) -> bool:
+    """Whether a method is given the class, and not an instance."""
+    node = next(one for one in entry.classes[-1].body if getattr(one, "name", "") == method)
+    marks = [dotted(one) for one in getattr(node, "decorator_list", ())]
+    return "classmethod" in marks or method in ("__init_subclass__", "__class_getitem__")
 
 
 def _instance_attribute(entry: Value, name: str) -> tuple[str, ast.AST] | None:

@@ -85,6 +85,10 @@ def _missing(value: Value, item: Item, opened: str) -> Value:
         return undecidable(f"{opened} may have {item}")
     assert value.tree is not None
     name = value.qualname.rpartition(".")[2].encode()
+    if value.expression is not None and not any(ast.iter_child_nodes(value.expression)):
+        return undecidable(f"{value.qualname} is empty, and filled by code")
+    if re.search(rb"=\s*(?:\w+\.)*%s\s*$" % re.escape(name), value.tree.source, re.MULTILINE):
+        return undecidable(f"{value.qualname} has another name, by which {item} may be set")
     changes = len(re.findall(_CHANGED % re.escape(name), value.tree.source))
     if changes > len(value.nodes) - 1:
         return undecidable(f"{value.qualname} is filled by code, which may set {item}")

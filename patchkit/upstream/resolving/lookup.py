@@ -7,12 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, dynamic, factories, inheritance, signature
+from patchkit.upstream.resolving.at_import import called_at_import
 from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Flow, Form
-from patchkit.upstream.resolving.conditions import Platform, decide, dotted
+from patchkit.upstream.resolving.conditions import Platform, dotted
+from patchkit.upstream.resolving.flags import Flags
 from patchkit.upstream.resolving.literals import Literals
 from patchkit.upstream.resolving.outside import is_builtin, standard_class
 from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import FUNCTIONS, METHODS, Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    AS_METHOD,
+    FUNCTIONS,
+    METHODS,
+    Kind,
+    Value,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +68,7 @@ class Lookup:
         self.modules = modules
         self.platform = platform
         self.literals = Literals(self)
+        self.decide = Flags(modules, platform).decide
         self._active: set[tuple[object, ...]] = set()
         self._attributes: dict[tuple[str, str], Values] = {}
 
@@ -79,10 +90,13 @@ class Lookup:
         listed = [case for case in self.cases(tree, "__all__") if case.binding]
         if not listed:
             return False if name.startswith("_") else self._brings(module, name)
-        answers = {
-            self.literals.membership(one.binding, tree, name) for one in listed if one.binding
-        }
+        answers = {self._lists(one.binding, tree, name) for one in listed if one.binding}
         return answers.pop() if len(answers) == 1 else None
+
+    def _lists(self, binding: Binding, tree: ModuleTree, name: str) -> bool | None:
+        if binding.value is not None and _is_public_names(binding.value) and not binding.parts:
+            return False if name.startswith("_") else self._brings(tree.name, name)
+        return self.literals.membership(binding, tree, name)
 
     def _brings(self, module: str, name: str) -> bool | None:
         tree = self.modules.get(module)
@@ -152,7 +166,7 @@ class Lookup:
         values: list[Value] = []
         for case in self.cases(tree, name):
             values += self._of_case(tree, name, case)
-        kept = _possible(values)
+        kept = self._rebound(tree, name, _possible(values))
         return (*kept, *self._clash(tree, name, kept))
 
     def _of_missing(self, module: str, name: str) -> Value:
@@ -169,6 +183,14 @@ class Lookup:
             return tuple(one.under(case.conditions) for one in self._unbound(tree, name))
         values = self.bound(case.binding, Scope(tree))
         return tuple(one.under(case.conditions) for one in values)
+
+    def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
+        """Doubt what a function of the module binds anew, if that runs at import."""
+        by = tree.rebound_in_functions().get(name, frozenset()) & called_at_import(tree)
+        if not by:
+            return values
+        reason = f"{min(by)}() binds {name} anew at import"
+        return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
 
     def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
         """A submodule of the name takes its place when something imports it after the package."""
@@ -191,12 +213,16 @@ class Lookup:
             return (found,)
         if name in _IMPLICIT:
             return (Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"),)
-        lazy = dynamic.from_getattr(self, tree, name)
-        if lazy is not None:
-            return lazy
         functions = tree.rebound_in_functions()
+        lazy = dynamic.from_getattr(self, tree, name)
+        is_absent = lazy is not None and all(one.state == "absent" for one in lazy)
+        if lazy is not None and not (
+            is_absent and (name in functions or dynamic.open_namespace(tree))
+        ):
+            return lazy
         if name in functions:
-            return (undecidable(f"{tree.name} binds {name} only once {functions[name]}() has run"),)
+            by = min(functions[name])
+            return (undecidable(f"{tree.name} binds {name} only once {by}() has run"),)
         reason = dynamic.open_namespace(tree)
         if reason:
             return (undecidable(reason),)
@@ -271,6 +297,8 @@ class Lookup:
         self, value: Value, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
     ) -> Value:
         called = signature.of_arguments(node.args)
+        if scope.classes:
+            called = called.mangled(scope.classes[-1].name)
         kind, unknown = decorators.function_kind(self, node, scope, method=bool(scope.classes))
         if kind is None:
             reason = f"nothing is known about the decorator @{unknown}"
@@ -283,6 +311,12 @@ class Lookup:
         """Tell what an assignment makes of its name: an alias, or a value of its own."""
         assert value.expression is not None
         found = self.evaluate(value.expression, scope)
+        if isinstance(value.expression, ast.Attribute) and any(
+            one.kind in METHODS for one in found
+        ):
+            owners = self.evaluate(value.expression.value, scope)
+            is_instance = any(one.instance_of is not None for one in owners)
+            found = tuple(_got(one, is_instance=is_instance) for one in found)
         return tuple(self._as_assigned(value, one) for one in found)
 
     def _as_assigned(self, value: Value, found: Value) -> Value:
@@ -399,7 +433,7 @@ class Lookup:
             return _possible(values)
 
     def _if_expression(self, node: ast.IfExp, scope: Scope) -> Values:
-        truth = decide(node.test, self.platform)
+        truth = self.decide(node.test, scope.tree)
         if truth is not None:
             return self.evaluate(node.body if truth else node.orelse, scope)
         return (*self.evaluate(node.body, scope), *self.evaluate(node.orelse, scope))
@@ -448,6 +482,15 @@ def _possible(values: Sequence[Value]) -> Values:
     return tuple(kept or values)
 
 
+def _is_public_names(node: ast.expr) -> bool:
+    """Whether an `__all__` is `[name for name in dir() if not name.startswith("_")]`."""
+    if not isinstance(node, ast.ListComp) or len(node.generators) != 1:
+        return False
+    of = node.generators[0]
+    tests = [ast.unparse(one) for one in of.ifs]
+    return ast.unparse(of.iter) == "dir()" and tests == [f"not {dotted(node.elt)}.startswith('_')"]
+
+
 def _is_alias_of_type(value: Value) -> bool:
     """Whether subscribing something makes a type hint, such as `list[int]`."""
     module = value.dotted.rpartition(".")[0]
@@ -461,6 +504,17 @@ def _as_imported(value: Value) -> Value:
     if value.kind is not Kind.OUTSIDE:
         return value
     return replace(value, state="present", sure=True, reason="")
+
+
+def _got(value: Value, *, is_instance: bool) -> Value:
+    """Tell what a method is once it is read from a class, or from an instance of one."""
+    if value.kind not in METHODS:
+        return value
+    is_async = bool(value.nodes) and isinstance(value.nodes[0], ast.AsyncFunctionDef)
+    kind = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
+    is_bound = value.kind is Kind.CLASSMETHOD or (is_instance and value.kind in AS_METHOD.values())
+    called = value.signature.bound() if value.signature and is_bound else value.signature
+    return replace(value, kind=kind, signature=called)
 
 
 def _shaped(binding: Binding) -> bool:

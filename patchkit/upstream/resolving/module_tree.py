@@ -61,9 +61,9 @@ class ModuleTree:
         base = ".".join(parts[: len(parts) - level + 1])
         return f"{base}.{module}" if module else base
 
-    def rebound_in_functions(self) -> dict[str, str]:
-        """Names that functions declare global and bind, each with one such function's name."""
-        found: dict[str, str] = self.noted("globals", self._find_globals)
+    def rebound_in_functions(self) -> dict[str, frozenset[str]]:
+        """Names that functions declare global and bind, each with those functions' names."""
+        found: dict[str, frozenset[str]] = self.noted("globals", self._find_globals)
         return found
 
     def noted(self, key: Any, work: Callable[[], Any]) -> Any:
@@ -72,10 +72,10 @@ class ModuleTree:
             self.notes[key] = work()
         return self.notes[key]
 
-    def _find_globals(self) -> dict[str, str]:
+    def _find_globals(self) -> dict[str, frozenset[str]]:
         if not _GLOBAL.search(self.source):
             return {}
-        found: dict[str, str] = {}
+        found: dict[str, frozenset[str]] = {}
         for function in ast.walk(self.tree):
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 declared = {
@@ -85,7 +85,7 @@ class ModuleTree:
                     for name in one.names
                 }
                 for name in declared & _stored_in(function):
-                    found.setdefault(name, function.name)
+                    found[name] = found.get(name, frozenset()) | {function.name}
         return found
 
 

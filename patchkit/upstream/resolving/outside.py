@@ -102,8 +102,11 @@ def has_member(dotted: str, name: str) -> bool | None:
     found = standard_class(dotted)
     if found is None:
         return None
+    if found is object:
+        return name in vars(object)
     # Not hasattr alone: `Enum.value` is there, though the class does not give it away.
-    return any(name in vars(one) for one in found.__mro__) or hasattr(found, name)
+    own = any(name in vars(one) for one in found.__mro__[:-1])
+    return own or (hasattr(found, name) and not hasattr(object, name))
 
 
 @lru_cache(maxsize=512)

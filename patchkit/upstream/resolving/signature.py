@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter as Inspected
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,18 @@ class Signature:
         if self.parameters and self.parameters[0].kind in (POSITIONAL_ONLY, POSITIONAL):
             return Signature(self.parameters[1:])
         return self
+
+    def mangled(self, name: str) -> Signature:
+        """Name private parameters as Python does in the body of a class."""
+        owner = name.lstrip("_")
+        return Signature(
+            tuple(
+                replace(one, name=f"_{owner}{one.name}")
+                if one.name.startswith("__") and not one.name.endswith("__") and owner
+                else one
+                for one in self.parameters
+            )
+        )
 
     def __str__(self) -> str:
         parts: list[str] = []

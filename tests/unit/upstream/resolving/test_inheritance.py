@@ -229,7 +229,7 @@ Level = enum.Enum('Level', ['LOW', 'HIGH'])
         ("Model.none", "absent"),
         ("Message.a", "field"),
         ("Row.a", "field"),
-        ("Row._replace", "outside the release"),
+        ("Row._replace", "generated"),
         ("Keys.a", "field, no attribute"),
         ("Colour.RED", "constant"),
         ("Colour.note", "absent"),

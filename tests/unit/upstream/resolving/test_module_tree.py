@@ -66,4 +66,4 @@ def test_finds_what_functions_bind_globally() -> None:
     """
     tree = Modules(Memory({"up.": text})).get("up")
     assert tree is not None
-    assert tree.rebound_in_functions() == {"made": "start"}
+    assert tree.rebound_in_functions() == {"made": {"start"}}
