@@ -13,7 +13,9 @@ from patchkit.declaration import Role
 @click.command("list")
 @click.option("--role", type=click.Choice([str(role) for role in Role]), help="Only its patches.")
 @click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
-@click.option("--all", "everything", is_flag=True, help="Also those not for here, and why not.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
+)
 @patches_option
 @format_option
 def command(
@@ -46,5 +48,10 @@ def command(
 
 
 def _left_out(count: int) -> str:
-    verb = "is" if count == 1 else "are"
-    return f"{count} more {verb} not for here: --all shows {'it' if count == 1 else 'them'} and why"
+    one = count == 1
+    words = (
+        "patch does not apply here: --all shows it"
+        if one
+        else ("patches do not apply here: --all shows them")
+    )
+    return f"{count} more {words} and why"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from patchkit.report.shapes import ExplainShape
 
+_WIDEST = 100
+"""Longer lines of prose are hard to read."""
 _STYLES = {"error": "bad", "warning": "warn", "info": "note"}
 
 
@@ -23,7 +25,11 @@ def print_explain(one: ExplainShape) -> None:
     out = console()
     out.print(Text(f"{one['code']} {one['title']}", style="heading"))
     out.print()
-    out.print(Markdown(one["text"], code_theme="ansi_dark") if out.is_terminal else one["text"])
+    if out.is_terminal:
+        text = Markdown(one["text"], code_theme="ansi_dark")
+        out.print(text, width=min(out.width, _WIDEST))
+    else:
+        out.print(one["text"])
 
 
 def print_codes(several: Iterable[ExplainShape]) -> None:

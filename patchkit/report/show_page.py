@@ -65,7 +65,7 @@ def _texts(data: ShowShape) -> Iterator[tuple[str, str]]:
         "when": data["when"],
         "data": ", ".join(data["data"]),
         "failure": "stops the process" if data["required"] else "is a warning",
-        "lock": _near(data["lock"]) if data["lock"] else "none speaks of it: nothing is reviewed",
+        "lock": _near(data["lock"]) if data["lock"] else "no lock file covers this patch",
     }
     return ((label, text) for label, text in texts.items() if text)
 

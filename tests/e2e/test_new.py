@@ -55,8 +55,20 @@ def test_they_are_listed_and_hold(python: Path, project: Path) -> None:
     assert [data["grid"][name]["vllm 0.32.0"] for name in TARGETS] == ["ok"] * len(TARGETS)
 
 
-def test_their_tests_are_green_and_red_for_the_right_reason(python: Path, project: Path) -> None:
-    """What is applied is seen to be; an Edit of nothing, and what only an author knows, is not."""
+@pytest.mark.parametrize("installed", [False, True])
+def test_their_tests_are_green_and_red_for_the_right_reason(
+    python: Path, project: Path, installed: bool
+) -> None:
+    """
+    What is applied is seen to be; an Edit of nothing, and what only an author knows, is not.
+
+    The same once the pack is installed, which vLLM's plugins would apply as a whole.
+    """
+    if installed:
+        info = project / "my_pack-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-pack\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[patchkit.patches]\nmy_pack = my_pack\n")
     done = run(python, project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     failed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")}
     purposes = {f"tests/test_{name.replace('-', '_')}.py::test_what_it_is_for" for name in TARGETS}

@@ -159,7 +159,7 @@ def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is said of each change."""
     assert main(["show", "ray-worker"]) == 0
     out = capsys.readouterr().out
-    assert "none speaks of it" in out
+    assert "no lock file covers this patch" in out
     assert "   reviewed  " not in out
 
 
