@@ -99,6 +99,13 @@ def is_spawned_child() -> bool:
     return "--multiprocessing-fork" in sys.orig_argv
 
 
+def _is_told_by_parent() -> bool:
+    """Whether a parent may tell the role; what other libraries start with this flag has nobody."""
+    texts = [word for word in sys.orig_argv if " import spawn_main" in word]
+    known = any(f"from {library}.spawn import" in text for library in LIBRARIES for text in texts)
+    return is_spawned_child() and (known or not texts)
+
+
 _PROCESSES = tuple(f"{library}.process" for library in LIBRARIES)
 
 
@@ -115,7 +122,7 @@ def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     processes = [sys.modules[name].current_process() for name in _PROCESSES if name in sys.modules]
     role = next(filter(None, map(role_of_process, processes)), None)
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
-    if role is None and is_spawned_child() and not has_begun:
+    if role is None and _is_told_by_parent() and not has_begun:
         return frozenset()
     return frozenset({role or Role.MAIN})
 

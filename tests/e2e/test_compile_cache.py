@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = """
-from patchkit import Patch, Replace, Role, Wrap
+from patchkit import AddField, Patch, Replace, Role, Wrap
 
 PATCHES = (
     Patch(
@@ -27,6 +27,10 @@ PATCHES = (
     Patch(
         name="louder", body="patch_llama", requires=("vllm",), roles={Role.WORKER},
         changes=(Replace("vllm.model_executor.models.llama:LlamaMLP.forward", by="forward"),),
+    ),
+    Patch(
+        name="tagged", requires=("vllm",), roles=set(Role),
+        changes=(AddField("vllm.v1.outputs:ModelRunnerOutput", "tags", "set", {"a", "b", "c"}),),
     ),
 )
 """
@@ -68,7 +72,7 @@ class Compiler:
     def __init__(self, python: Path, model: Path, directory: Path) -> None:
         self._python = python
         self._model = model
-        self._directory = directory
+        self.directory = directory
         package = directory / "loud_patches"
         package.mkdir()
         (package / "__init__.py").write_text(ROWS)
@@ -76,17 +80,17 @@ class Compiler:
         (package / "patch_decorators.py").write_text(LOADER)
         (directory / "unstamped.py").write_text(UNSTAMPED)
 
-    def tokens(self, *flags: str, **settings: str) -> list[int]:
-        """Run once; the single process holds main, engine core and worker."""
+    def tokens(self, *flags: str, executor: str = "uni", **settings: str) -> list[int]:
+        """Run once; with `uni` a single process holds main, engine core and worker."""
         env = {
             **scenario.SINGLE,
-            "PYTHONPATH": str(self._directory),
+            "PYTHONPATH": str(self.directory),
             "PATCHKIT_PATCHES": "loud_patches",
-            "VLLM_CACHE_ROOT": str(self._directory / "cache"),
+            "VLLM_CACHE_ROOT": str(self.directory / "cache"),
             **settings,
         }
-        arguments = ("--executor", "uni", "--patchkit", "--compile", *flags)
-        log = self._directory / "run.log"
+        arguments = ("--executor", executor, "--patchkit", "--compile", *flags)
+        log = self.directory / "run.log"
         self.last: processes.Outcome = scenario.generate(
             self._python, self._model, log, *arguments, env=env
         )
@@ -115,3 +119,20 @@ def test_the_wrong_artifact_is_served_only_without_the_stamp(compiler: Compiler)
     assert right != plain
     assert compiler.tokens() == right
     assert compiler.loaded(), "the patched model has an artifact of its own"
+
+
+def test_spawned_workers_agree_and_find_their_artifact_again(compiler: Compiler) -> None:
+    """A default that is a set has another order in each process; the key is equal all the same."""
+    settings = {
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+        "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+        "PYTHONHASHSEED": "random",
+    }
+    first = compiler.tokens(executor="mp", **settings)
+    assert not compiler.loaded()
+    assert compiler.tokens(executor="mp", **settings) == first
+    assert compiler.loaded()
+    helper = compiler.directory / "loud_patches" / "helpers.py"
+    helper.write_text("LOUDER = True\n")
+    compiler.tokens(executor="mp", **settings)
+    assert not compiler.loaded(), "a body may import the module that is new"

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+import shutil
+from pathlib import Path
 
+import multiprocess  # type: ignore[import-untyped]
 import packages
 import pytest
 from packages import World, row
@@ -227,6 +231,17 @@ def test_a_child_of_the_library_multiprocess(
     answer = upstream.script(parent(method, "up.tell:target", name=name))
     assert answer == [[kind], [kind, "old"], seen(method, kind)]
     assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [name]
+
+
+def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
+    """A copy under another name hooks nothing: what it spawns is a main, and patched."""
+    copied = upstream.folder / "copied"
+    shutil.copytree(Path(multiprocess.__file__).parent, copied, ignore=lambda *_: ["tests"])
+    for file in copied.glob("*.py"):
+        file.write_text(re.sub(r"\bmultiprocess\b", "copied", file.read_text()))
+    upstream.module("ask", ASK.replace("multiprocessing", "copied"))
+    answer = upstream.script(parent("spawn", "up.tell:target"))
+    assert answer[:2] == [["main"], ["main", "old"]]
 
 
 @pytest.mark.parametrize("library", ["multiprocessing", "multiprocess"])
