@@ -8,7 +8,6 @@ each compares it with its own before it does anything else.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.canonical import canonical
 from patchkit.errors import AgreementError
-from patchkit.pack_files import body_bytes, data_bytes, modules_digest
+from patchkit.pack_files import body_bytes, data_bytes, hash_of, modules_digest
 from patchkit.plan import FAILED, SKIPPED
 
 if TYPE_CHECKING:
@@ -79,17 +78,14 @@ def patch_set(states: Iterable[State], selection: Selection, role: Role) -> dict
 def digest(patches: PatchSet) -> str:
     """Hash a patch set: equal digests mean equal patch sets, in one order, by one patchkit."""
     lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
-    return hashlib.sha256("\n".join([_version(), *lines]).encode()).hexdigest()[:16]
+    return hash_of(line.encode() for line in (_version(), *lines))
 
 
 def fingerprint(row: Row) -> str:
     """Hash what a row does: what it declares, its body, and its data files."""
     fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
     declared = "\n".join([canonical(fields), *map(_words, row.patch.changes)])
-    parts = [declared.encode(), body_bytes(row), *data_bytes(row)]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[
-        :12
-    ]
+    return hash_of((declared.encode(), body_bytes(row), *data_bytes(row)))
 
 
 def _version() -> str:

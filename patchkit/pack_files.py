@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from importlib.machinery import PathFinder, all_suffixes
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from patchkit.registry import Row
 
 
+def hash_of(parts: Iterable[bytes]) -> str:
+    """Hash parts, whichever they are and in this order."""
+    import hashlib  # noqa: PLC0415 - 3 ms of a start, and few processes hash anything
+
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(hashlib.sha256(part).digest())
+    return total.hexdigest()[:16]
+
+
 def modules_digest(pack: str) -> str:
     """Hash the names and the bytes of every module in a pack's package, beneath it too."""
-    total = hashlib.sha256()
-    for folder in _folders(pack):
-        for name, text in sorted(_modules(Path(folder))):
-            total.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(text).digest())
-    return total.hexdigest()[:12]
+    modules = (one for folder in _folders(pack) for one in sorted(_modules(folder)))
+    return hash_of(part for name, text in modules for part in (name.encode(), text))
 
 
 def body_bytes(row: Row) -> bytes:
@@ -38,29 +43,35 @@ def body_bytes(row: Row) -> bytes:
 def data_bytes(row: Row) -> Iterator[bytes]:
     """Read the files that a row names."""
     for name in row.patch.data:
-        yield b"".join(_bytes(Path(folder, name)) for folder in _folders(row.pack))
+        yield b"".join(_bytes(f"{folder}/{name}") for folder in _folders(row.pack))
 
 
 def _folders(pack: str) -> list[str]:
     return list(getattr(sys.modules.get(pack), "__path__", ()))
 
 
-def _modules(folder: Path) -> Iterator[tuple[str, bytes]]:
-    if archive := next(filter(Path.is_file, folder.parents), None):
-        yield archive.name, _bytes(archive)  # all of it, data files too
+def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
+    if archive := _archive(folder):
+        yield archive, _bytes(archive)  # all of it, data files too
+    endings = tuple({f".{suffix.rpartition('.')[2]}" for suffix in all_suffixes()})
     for inner, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name.isidentifier() and name != "__pycache__"]
-        for file in map(Path, files):
-            if file.name.partition(".")[0].isidentifier() and file.suffix in _SUFFIXES:
-                path = Path(inner, file)
-                yield path.relative_to(folder).as_posix(), _bytes(path)
+        for name in files:
+            if name.endswith(endings) and name.partition(".")[0].isidentifier():
+                path = f"{inner}/{name}"
+                yield path[len(folder) :], _bytes(path)
 
 
-_SUFFIXES = {Path(f"x{suffix}").suffix for suffix in all_suffixes()}
+def _archive(folder: str) -> str:
+    """Find the zip file that a folder lies in; '' where it is a real one."""
+    while folder and not os.path.exists(folder):  # noqa: PTH110 - pathlib costs a start
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return folder if os.path.isfile(folder) else ""  # noqa: PTH113
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: str) -> bytes:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
     except OSError:
         return b""

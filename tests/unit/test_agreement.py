@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import zipfile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -260,3 +261,24 @@ def test_values_are_the_same_in_every_process(world: World, default: str) -> Non
     found = [world.script(SPAWN, PYTHONHASHSEED=seed) for seed in ("0", "1", "random")]
     assert found[0][0] == "agreed"
     assert all(one == found[0] for one in found)
+
+
+def test_a_pack_in_an_archive_counts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of the archive, as one cannot be changed in part."""
+    config = a_config()
+    a_session(world)
+    archive = world.folder / "packs.zip"
+
+    def zipped(helper: str) -> Session:
+        with zipfile.ZipFile(archive, "w") as file:
+            for one in (world.folder / "pack").glob("*.py"):
+                file.write(one, f"zipped/{one.name}")
+            file.writestr("zipped/helper.py", helper)
+        sys.modules.pop("zipped", None)
+        return world.session("zipped")
+
+    monkeypatch.syspath_prepend(str(archive))
+    zipped("ONE = 1").stamp(config)
+    zipped("ONE = 1").agree(Role.WORKER, config)
+    with pytest.raises(AgreementError, match="p has another module in its pack here"):
+        zipped("ONE = 2").agree(Role.WORKER, config)
