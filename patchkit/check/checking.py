@@ -133,7 +133,10 @@ class Check:
         if change.when:
             message += f"; {change.when} decides where it would apply"
         target = str(change.place)
-        return Finding(fault.code, message, fault.fix, row.name, target, subject.name, file, line)
+        fix = fault.fix
+        if fault.code is codes.UNDECIDABLE:
+            fix += f', then add "{fault.code.code} {target}" to accept in [tool.patchkit]'
+        return Finding(fault.code, message, fix, row.name, target, subject.name, file, line)
 
     def _order(self) -> Iterator[Finding]:
         seen: dict[tuple[str, str, str], list[str]] = {}

