@@ -44,15 +44,16 @@ def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[
 
 
 def test_they_are_listed_and_hold(python: Path, project: Path) -> None:
-    """Each is selected here, and `check` finds nothing but what its author has to say."""
+    """Each is selected here; `check` finds what its author has to say, and the Edit of nothing."""
     listed = patchkit(python, project, "list", "--patches", "my_pack", "--format", "json")
     rows = {one["name"]: one for one in json.loads(listed.stdout)["patches"]}
     assert [rows[name]["selected"] for name in TARGETS] == [True] * len(TARGETS)
     words = ["check", *TARGETS, "--patches", "my_pack", "--format", "json"]
     data = json.loads(patchkit(python, project, *words).stdout)
     told = {one["code"] for one in data["findings"] if one["severity"] != "info"}
-    assert told == {"PK511", "PK512", "PK513"}
-    assert [data["grid"][name]["vllm 0.32.0"] for name in TARGETS] == ["ok"] * len(TARGETS)
+    assert told == {"PK113", "PK511", "PK512", "PK513"}
+    states = {name: data["grid"][name]["vllm 0.32.0"] for name in TARGETS}
+    assert states == {**dict.fromkeys(TARGETS, "ok"), "edit-schedule": "broken"}
 
 
 @pytest.mark.parametrize("installed", [False, True])
