@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
@@ -107,3 +108,22 @@ def test_a_name_that_no_patch_has(world: World) -> None:
     for refused in (session.undo, session.apply):
         with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
             refused(["q"])
+
+
+@pytest.mark.parametrize("change", [REPLACE, WRAP, "Add('up.mod:new', by='function')"])
+def test_cycles_leave_nothing(world: World, change: str) -> None:
+    """Apply and undo, however often, keep no object; the journal has a bound of its own."""
+    session = a_world(world, change)
+    session.arm(MAIN)
+    load("up.mod")
+
+    def objects_after(cycles: int) -> int:
+        for _ in range(cycles):
+            session.undo()
+            session.apply(["p"])
+        session.journal.entries.clear()
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = objects_after(10)
+    assert objects_after(40) - before < 10
