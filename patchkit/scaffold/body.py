@@ -42,7 +42,7 @@ def body_text(changes: Sequence[tuple[Found, Change]]) -> str:
     return f"{text}\n"
 
 
-def is_its_def(found: Found) -> bool:
+def _is_its_def(found: Found) -> bool:
     """Whether a function of its name defines it, not one that makes it when it is asked for."""
     name = found.facts.qualname.rpartition(".")[2]
     return isinstance(found.node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
@@ -91,8 +91,8 @@ def _replace(found: Found, change: Replace) -> Part:
     target, facts = found.target, found.facts
     if facts.kind == str(Kind.CLASS):
         return _subclass(found, change)
-    if is_its_def(found) or facts.signature is not None or facts.kind == str(Kind.GENERATED):
-        parameters = _parameters(found.node) if is_its_def(found) else None
+    if _is_its_def(found) or facts.signature is not None or facts.kind == str(Kind.GENERATED):
+        parameters = _parameters(found.node) if _is_its_def(found) else None
         words = [f"Take the place of `{target.qualname}`."]
         if facts.signature and not parameters:
             words.append(f"It is called as {facts.signature}.")

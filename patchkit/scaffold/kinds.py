@@ -18,28 +18,21 @@ from patchkit.declaration import (
     Wrap,
 )
 from patchkit.errors import ScaffoldError
-from patchkit.target import Item, Target
+from patchkit.target import Item
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from patchkit.declaration import Change
     from patchkit.scaffold.found import Found
 
-_WORD = "{}"
+_NEW = ("add", "add-field", "provide")
+_OF_MODULE = ("provide", "before-import", "after-import")
+_CLASS = str(Kind.CLASS)
 _VALUES = frozenset(map(str, (Kind.CONSTANT, Kind.ASSIGNMENT, Kind.FIELD, Kind.OUTSIDE)))
-_NO_CALL = _VALUES | {str(Kind.CLASS), str(Kind.MODULE)}
+_NO_CALL = _VALUES | {_CLASS, str(Kind.MODULE)}
 _NO_SOURCE = _NO_CALL | {str(Kind.GENERATED), str(Kind.ITEM)}
-
-
-def default_kind(found: Found) -> str:
-    """Say which kind of change serves a target that is there."""
-    if not found.target.qualname:
-        return "after-import"
-    if found.facts.kind in _VALUES | {str(Kind.CLASS), str(Kind.ITEM), str(Kind.MODULE)}:
-        return "replace"
-    return "wrap"
 
 
 def change_for(found: Found, kind: str | None, taken: Collection[str]) -> Change:
@@ -48,121 +41,91 @@ def change_for(found: Found, kind: str | None, taken: Collection[str]) -> Change
 
     Args:
         found: the target.
-        kind: one of `KINDS`; what serves the target where it is None.
+        kind: a word of `--kind`; what serves the target where it is None.
         taken: names that the body has already.
 
     Raises:
         ScaffoldError: the target is not there, or is there already, or is of another kind.
 
     """
-    if kind not in ("add", "add-field", "provide"):
+    target = found.target
+    if kind not in _NEW:
         _refuse_missing(found, is_sure=kind is None)
-    kind = kind or default_kind(found)
-    if "import" not in kind and kind != "provide" and not found.target.qualname:
-        raise ScaffoldError(f"{found.target}: found a module, expected 'module:qualname'")
-    if found.target.qualname and ("import" in kind or kind == "provide"):
-        raise ScaffoldError(f"{found.target}: found a place in a module, expected 'module'")
-    return KINDS[kind](found, _Names(found.target, taken))
-
-
-class _Names:
-    """Names for the body's objects, none of them twice."""
-
-    def __init__(self, target: Target, taken: Collection[str]) -> None:
-        self._target = target
-        self._taken = taken
-
-    def free(self, form: str) -> str:
-        last = self._target.steps[-1] if self._target.qualname else self._target.module
-        plain = "entry" if isinstance(last, Item) else last.rpartition(".")[2].strip("_")
-        name = form.format(plain or "it")
-        name = f"{name}_" if keyword.iskeyword(name) else name
-        tries = (name, *(f"{name}_{number}" for number in range(2, len(self._taken) + 3)))
-        return next(one for one in tries if one not in self._taken)
-
-
-def _replace(found: Found, names: _Names) -> Change:
-    is_class = found.facts.kind == str(Kind.CLASS)
-    return Replace(str(found.target), by=names.free("Patched{}" if is_class else _WORD))
-
-
-def _wrap(found: Found, names: _Names) -> Change:
-    if found.facts.kind in _NO_CALL:
+    kind = kind or _default_kind(found)
+    if bool(target.qualname) is (kind in _OF_MODULE):
+        what = "a place in a module, expected 'module'"
+        other = "a module, expected 'module:qualname'"
+        raise ScaffoldError(f"{target}: found {what if target.qualname else other}")
+    name = _free(found, kind, taken)
+    if kind in _OF_MODULE:
+        return _of_module(found, kind, name)
+    if kind == "edit":
+        return _edit(found)
+    if kind in _NEW:
+        return _new(found, kind, name)
+    if kind == "wrap" and found.facts.kind in _NO_CALL:
         raise _misfit(found, "something to call, as Wrap needs; --kind replace takes it")
-    return Wrap(str(found.target), by=names.free("around_{}"))
+    return (Wrap if kind == "wrap" else Replace)(str(target), by=name)
 
 
-def _edit(found: Found, _: _Names) -> Change:
+def _default_kind(found: Found) -> str:
+    if not found.target.qualname:
+        return "after-import"
+    return "replace" if found.facts.kind in _NO_CALL | {str(Kind.ITEM)} else "wrap"
+
+
+def _free(found: Found, kind: str, taken: Collection[str]) -> str:
+    """Name the body's object after the target; no two objects have one name."""
+    last = found.target.steps[-1] if found.target.qualname else found.target.module
+    plain = "entry" if isinstance(last, Item) else last.rpartition(".")[2].strip("_") or "it"
+    head = {"wrap": "around_", "before-import": "before_", "after-import": "after_"}.get(kind, "")
+    name = f"Patched{plain}" if kind == "replace" and found.facts.kind == _CLASS else head + plain
+    name = f"{name}_" if keyword.iskeyword(name) else name
+    tries = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    return next(one for one in tries if one not in taken)
+
+
+def _of_module(found: Found, kind: str, name: str) -> Change:
+    if kind == "provide":
+        _refuse_present(found)
+        return Provide(found.target.module)
+    return (BeforeImport if kind == "before-import" else AfterImport)(found.target.module, name)
+
+
+def _edit(found: Found) -> Change:
+    """Start with a line of a function that occurs once in it; the author chooses another."""
     if found.facts.owner:
         raise _misfit(found, f"its own source; it is inherited, name {found.facts.owner}")
     if found.facts.kind in _NO_SOURCE:
         raise _misfit(found, "a function with source of its own, as Edit needs")
-    line = _anchor(found)
-    return Edit(str(found.target), old=line, new=line)
-
-
-def _anchor(found: Found) -> str:
-    """Choose a line of a function that occurs once in it; the author chooses another."""
-    text, node = found.text, found.node
-    lines = found.tree.source.decode(errors="replace").splitlines() if found.tree else []
+    node, lines = found.node, found.tree.source.decode(errors="replace") if found.tree else ""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and found.facts.lines:
         for one in node.body:
-            line = lines[one.lineno - 1].strip()
-            is_plain = one.lineno == one.end_lineno and not _is_docstring(one)
+            line = lines.splitlines()[one.lineno - 1].strip()
             change = Edit(str(found.target), old=line, new=line)
-            if is_plain and look(change, text, found.facts.lines[0]).times == 1:
-                return line
-    raise _misfit(
-        found, "a function in which a line of its own occurs once; write the Edit by hand"
-    )
+            is_plain = one.lineno == one.end_lineno and not _is_docstring(one)
+            if is_plain and look(change, found.text, found.facts.lines[0]).times == 1:
+                return change
+    expected = "a function in which a line of its own occurs once; write the Edit by hand"
+    raise _misfit(found, expected)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _add(found: Found, names: _Names) -> Change:
-    _refuse_present(found)
-    _refuse_missing(found.around)
-    return Add(str(found.target), by=names.free(_WORD))
-
-
-def _add_field(found: Found, _: _Names) -> Change:
+def _new(found: Found, kind: str, name: str) -> Change:
     holder = found.around
-    if found.facts.kind == str(Kind.CLASS) or not holder.target.qualname:
+    if kind == "add-field" and (found.facts.kind == _CLASS or not holder.target.qualname):
         raise ScaffoldError(f"{found.target}: expected the new field too, 'module:Class.field'")
     _refuse_present(found)
     _refuse_missing(holder)
-    if holder.facts.kind != str(Kind.CLASS):
+    if kind == "add":
+        return Add(str(found.target), by=name)
+    if holder.facts.kind != _CLASS:
         raise _misfit(holder, "a class, as AddField needs")
-    name = found.target.qualname.rpartition(".")[2]
-    return AddField(str(holder.target), name=name, type=bool, default=False)
-
-
-def _provide(found: Found, _: _Names) -> Change:
-    _refuse_present(found)
-    return Provide(found.target.module)
-
-
-def _before_import(found: Found, names: _Names) -> Change:
-    return BeforeImport(found.target.module, call=names.free("before_{}"))
-
-
-def _after_import(found: Found, names: _Names) -> Change:
-    return AfterImport(found.target.module, call=names.free("after_{}"))
-
-
-KINDS: dict[str, Callable[[Found, _Names], Change]] = {
-    "replace": _replace,
-    "wrap": _wrap,
-    "edit": _edit,
-    "add": _add,
-    "add-field": _add_field,
-    "provide": _provide,
-    "before-import": _before_import,
-    "after-import": _after_import,
-}
-"""The words of `--kind`."""
+    field = found.target.qualname.rpartition(".")[2]
+    return AddField(str(holder.target), name=field, type=bool, default=False)
 
 
 def _refuse_missing(found: Found, *, is_sure: bool = False) -> None:

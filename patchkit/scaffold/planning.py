@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.declaration import Patch
 from patchkit.errors import ScaffoldError
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 BODY, TEST, ROW, PACKAGE = "body", "test", "row", "package"
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(NamedTuple):
     """
     One file to write.
 
@@ -45,8 +43,7 @@ class Planned:
     old: bytes | None = None
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """
     What a new patch needs.
 
@@ -69,11 +66,10 @@ class Plan:
         """Leave the row to its author."""
         refusal = self.refusal or ScaffoldError("it was not to be written")
         files = tuple(one for one in self.files if one.what != ROW)
-        return replace(self, files=files, refusal=refusal)
+        return self._replace(files=files, refusal=refusal)
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(NamedTuple):
     """
     What a command line asks for.
 
@@ -117,7 +113,7 @@ def plan(wish: Wish, founds: Sequence[Found], place: Place, tests: Path) -> Plan
     files = [
         *(Planned(PACKAGE, one, b"") for one in place.new_parents),
         *([Planned(BODY, place.folder / f"{patch.body}.py", body)] if body else []),
-        Planned(TEST, test, test_text(patch, place.module, changes).encode()),
+        Planned(TEST, test, test_text(patch, place.module, founds).encode()),
         *rows,
     ]
     _refuse_there(files)

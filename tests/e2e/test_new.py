@@ -61,7 +61,7 @@ def test_their_tests_are_green_and_red_for_the_right_reason(
     python: Path, project: Path, installed: bool
 ) -> None:
     """
-    What is applied is seen to be; an Edit of nothing, and what only an author knows, is not.
+    What can be applied is; an Edit of nothing, and what only an author knows, is red.
 
     The same once the pack is installed, which vLLM's plugins would apply as a whole.
     """
@@ -73,7 +73,7 @@ def test_their_tests_are_green_and_red_for_the_right_reason(
     done = run(python, project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     failed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")}
     purposes = {f"tests/test_{name.replace('-', '_')}.py::test_what_it_is_for" for name in TARGETS}
-    unedited = "tests/test_edit_schedule.py::test_it_is_applied_and_taken_back"
+    unedited = "tests/test_edit_schedule.py::test_it_applies"
     assert failed == {*purposes, unedited}, done.stdout[-4000:]
     assert done.stdout.count("Failed: fill in") >= len(TARGETS)
     assert f"{len(TARGETS) + 1} failed, {len(TARGETS) - 1} passed" in done.stdout
