@@ -107,6 +107,7 @@ class Origins:
         if known is not None and known.layers:
             yield known
             return
+        known = known or self._sites.leader(*place)
         further = [end for end in self._ends(place, value, seen) if isinstance(end, Site)]
         if further or known is not None:
             yield from further or (known,)

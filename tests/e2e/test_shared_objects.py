@@ -128,16 +128,12 @@ def run(request: pytest.FixtureRequest, python: Path, model: Path, tmp_path_fact
     arguments = ("--executor", "uni", "--patchkit")
     outcome = scenario.generate(python, model, directory / "log", *arguments, env=env)
     assert (directory / "witness").exists(), outcome.tail()
-    journals = read_directory(directory / "journal")
+    processes = read_directory(directory / "journal")
+    found = [one.patches["registered"] for one in processes if "registered" in one.patches]
     return Run(
         scenario.report(outcome).tokens,
         json.loads((directory / "witness").read_text()),
-        [
-            words
-            for one in journals.processes
-            if (patch := one.patches.get("registered"))
-            for words in patch.out_of_reach
-        ],
+        [words for patch in found for words in patch.out_of_reach],
     )
 
 

@@ -31,10 +31,20 @@ SINGLETONS = (
 )
 SHARED = "atom = object()\ndef fun(*args, **kwargs): return 'fun'\nclass Cls: ..."
 HEAD = "import logging, re, sys, up.shared\n"
-BODY = "from up.shared import atom, fun, Cls\nfrom pack.stubs import stub\n"
-STUBS = "def stub(*args, **kwargs): return 'stub'\n"
+BODY = "from up.shared import atom, fun, Cls\nfrom pack.stubs import around, stub\n"
+STUBS = """
+def stub(*args, **kwargs): return 'stub'
+def around(wrapped, instance, args, kwargs): return 'around'
+"""
+DYNAMIC = "globals()['{new}'] = {old}"
 # How a name is bound from another: of the same module, or of one before it.
-HERE = ("{new} = {old}", "{new}: object = {old}", "{new}, _ = {old}, 1")
+HERE = (
+    "{new} = {old}",
+    "{new}: object = {old}",
+    "{new}, _ = {old}, 1",
+    "{new} = {old} if len(__name__) else None",
+    DYNAMIC,
+)
 THERE = (
     "from up.m{at} import {old} as {new}",
     "import up.m{at}\n{new} = up.m{at}.{old}",
@@ -138,6 +148,8 @@ def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
         others = [one.name for one in before if one.made != at.made]
         shared = [one for one in ("fun", "atom") if f"up.shared.{one}" != at.made]
         by = draw(st.sampled_from(("stub", "Cls", f"own{number}", *shared, *others)))
+        if at.code.startswith("def "):
+            by = draw(st.sampled_from(("around", "stub", f"own{number}")))
         roles = draw(st.sets(st.sampled_from(ROLES), min_size=1))
         found.append(Patched(at, by, frozenset(roles)))
     return found
@@ -187,7 +199,7 @@ class Trial:
         bodies = {f"patch_{number}": self._body(number) for number in self.rows}
         world.pack(*(self._row(number) for number in self.rows), stubs=STUBS, **bodies)
         self.session = world.session()
-        self.on: set[int] = set()
+        self.was: dict[Name, list[Any]] = {}
 
     def _body(self, number: int) -> str:
         by, at = self.rows[number].by, self.rows[number].at
@@ -198,6 +210,8 @@ class Trial:
     def _row(self, number: int) -> str:
         one = self.rows[number]
         change = f"Replace({one.at.target!r}, by={one.by!r}, unrelated=True)"
+        if one.by == "around":
+            change = f"Wrap({one.at.target!r}, by='around')"
         roles = ", ".join(f"Role.{role.name}" for role in one.roles)
         return row(f"p{number}", f"patch_{number}", change, roles=f"{{{roles}}}")
 
@@ -236,35 +250,50 @@ class Trial:
     def _check(self) -> None:
         for name in self._there():
             value, own = name.look(), self._replacement(name)
-            if own is not None:
+            if getattr(own, "__name__", "") == "around":
+                assert value() == "around", name
+            elif own is not None:
                 assert value is own or value.__code__ is own.__code__, name  # methods have a twin
             elif name.parent is not None:
-                assert value is name.parent.look(), name
+                self._check_bound(name, name.parent)
             else:
-                self._assert_original(name)
+                assert self._is_original(name, value), name
+        for name in self._there():
+            self.was.setdefault(name, []).append(name.look())
+
+    def _check_bound(self, name: Name, parent: Name) -> None:
+        """Compare with what it was bound from; where no code says so, with what that ever was."""
+        value, now = name.look(), parent.look()
+        if not name.code.startswith("globals"):
+            assert value is now, name
+        else:
+            known = [now, *self.was.get(parent, ())]
+            assert self._is_original(name, value) or any(value is one for one in known), name
 
     def _check_originals(self) -> None:
         for name in self._there():
             if name.parent is not None:
-                assert name.look() is name.parent.look(), name
+                self._check_bound(name, name.parent)
             else:
-                self._assert_original(name)
+                assert self._is_original(name, name.look()), name
 
-    def _assert_original(self, name: Name) -> None:
-        value = name.look()
+    def _is_original(self, name: Name, value: Any) -> bool:
+        """Whether a value is what the first of the names that this one is from began with."""
+        while name.parent is not None:
+            name = name.parent
         if name.code.startswith("def "):
-            assert value() == name.name
-        else:
-            shared = vars(sys.modules[f"up.m{name.module}"])
-            assert value is eval(name.code.partition(" = ")[2], shared), name
+            return getattr(value, "__name__", "") == name.name and value() == name.name
+        shared = vars(sys.modules[f"up.m{name.module}"])
+        return value is eval(name.code.partition(" = ")[2], shared)
 
     def _there(self) -> list[Name]:
         return [name for name in self.names if f"up.m{name.module}" in sys.modules]
 
     def _replacement(self, name: Name) -> Any:
-        """The object of the last row that is on."""
+        """The object of the last row that is on, of those that wrap if there are any."""
         found = None
         for number, one in self.rows.items():
             if one.at == name and number not in self.undone and self.role in one.roles:
-                found = vars(sys.modules[f"pack.patch_{number}"])[one.by]
+                last = vars(sys.modules[f"pack.patch_{number}"])[one.by]
+                found = found if getattr(found, "__name__", "") == "around" else last
         return found
