@@ -148,7 +148,7 @@ def patches(draw: st.DrawFn, names: list[Name]) -> list[Patched]:
         others = [one.name for one in before if one.made != at.made]
         shared = [one for one in ("fun", "atom") if f"up.shared.{one}" != at.made]
         by = draw(st.sampled_from(("stub", "Cls", f"own{number}", *shared, *others)))
-        if at.code.startswith("def "):
+        if at.code.startswith(f"def {at.name}("):
             by = draw(st.sampled_from(("around", "stub", f"own{number}")))
         roles = draw(st.sets(st.sampled_from(ROLES), min_size=1))
         found.append(Patched(at, by, frozenset(roles)))
