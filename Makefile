@@ -6,7 +6,7 @@ VLLM = .envs/vllm-0.32.0/bin
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
-.PHONY: help test test-unit check e2e ways lint demo bench clean env-unit env-vllm
+.PHONY: help test test-unit check e2e ways truth lint demo bench clean env-unit env-vllm
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -24,6 +24,9 @@ e2e: env-vllm    ## Real engines on a real Ray, one at a time
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
 	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py
+
+truth: env-vllm  ## What source is said to hold, against vLLM and eight packages as they are imported
+	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py
 
 lint: env-unit   ## Style, types, layers
 	$(UNIT)/ruff check .

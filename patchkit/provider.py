@@ -67,6 +67,14 @@ class Search:
             return self._distributed(next(self._namesakes(), None))
         return self._distributed(self._provider(self.package)) or self._vouched(self.package)
 
+    def beside(self) -> frozenset[str]:
+        """Name the packages and modules that the same distribution has put beside the package."""
+        dist = self._provider(self.package) if self.package else None
+        record = _record_of(dist, self.package) if dist and self.package else ""
+        tops = (line.partition(",")[0].partition("/") for line in record.splitlines())
+        names = {top.partition(".")[0] for top, slash, _ in tops if slash or top.endswith(".py")}
+        return frozenset(one for one in names if one.isidentifier())
+
     def _vouched(self, package: _Package) -> Found:
         """What is believed where no distribution has brought the package."""
         stated = _stated(self.name, package)

@@ -32,4 +32,5 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> Source:
         raise UpstreamError(f"{package} is not installed here")
     place = located.place
     root = place.parent.parent if place.name.startswith("__init__.") else place.parent
-    return Tree(f"{package} {found.version}", found.version, root, located.name)
+    name = f"{package} {found.version}"
+    return Tree(name, found.version, root, located.name, *search.beside())

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 class Tree:
     """
-    One import package in a directory.
+    The import packages of one release in a directory.
 
     Args:
         name: for messages, such as `the tree at …`.
         version: as released, None where unknown.
         root: the directory that holds the package.
-        package: name of the import package, or of a module that is a file of its own.
+        packages: names of the import packages, or of modules that are files of their own.
 
     """
 
-    def __init__(self, name: str, version: str | None, root: Path, package: str) -> None:
+    def __init__(self, name: str, version: str | None, root: Path, *packages: str) -> None:
         self.name = name
         self.version = version
         self._root = root
-        self._package = package
+        self._packages = frozenset(packages)
 
     def read(self, path: str) -> bytes | None:
         """
@@ -59,7 +59,7 @@ class Tree:
         return is_listed(path) and self._is_inside(path) and (self._root / path).is_file()
 
     def paths(self) -> frozenset[str]:
-        """Every path of the package that an import may lead to."""
+        """Every path of the packages that an import may lead to."""
         return frozenset(filter(self.has, self._walk()))
 
     def mark(self, path: str) -> Mark | None:  # noqa: ARG002 - as every source has it
@@ -72,15 +72,15 @@ class Tree:
     def _is_inside(self, path: str) -> bool:
         first, *others = path.split("/")
         if not others:
-            package = compiled(first) or first.removesuffix("i").removesuffix(".py")
-            return package == self._package
-        return first == self._package and not {"", ".", ".."} & set(others)
+            return (compiled(first) or first.partition(".")[0]) in self._packages
+        return first in self._packages and not {"", ".", ".."} & set(others)
 
     def _walk(self) -> Iterator[str]:
-        yield from (file.name for file in self._root.glob(f"{self._package}.*"))
-        for directory, _, files in os.walk(self._root / self._package):
-            inside = Path(directory).relative_to(self._root).as_posix()
-            yield from (f"{inside}/{file}" for file in files)
+        for package in self._packages:
+            yield from (file.name for file in self._root.glob(f"{package}.*"))
+            for directory, _, files in os.walk(self._root / package):
+                inside = Path(directory).relative_to(self._root).as_posix()
+                yield from (f"{inside}/{file}" for file in files)
 
 
 def open_tree(directory: Path, package: str) -> Source:

@@ -43,6 +43,15 @@ def test_a_module_that_is_one_file(tmp_path: Path) -> None:
     assert source.paths() == {"six.py"}
 
 
+def test_a_distribution_of_two_packages(tmp_path: Path) -> None:
+    """What a package is a front for lies beside it; what others have installed there does not."""
+    files = [*package(tmp_path, "up"), *package(tmp_path, "_up"), "up_tool.py"]
+    write(tmp_path / "up_tool.py")
+    package(tmp_path, "other")
+    dist_info(tmp_path, "up", "1.0", files)
+    assert open_installed("up", [str(tmp_path)]).paths() == set(files)
+
+
 def test_what_is_not_installed(tmp_path: Path) -> None:
     """It is said in one line."""
     with pytest.raises(UpstreamError, match="vllm is not installed here"):

@@ -1,0 +1,180 @@
+"""What code that runs at import does to names and classes, beyond what statements say."""
+
+from __future__ import annotations
+
+import pytest
+
+from patchkit.target import Target
+from patchkit.upstream.resolving.resolve import Resolver
+from upstream.memory import Memory, resolve
+
+BUILT = (
+    "_g = globals()\nbuild(_g)",
+    "build(globals())",
+    "build(vars())",
+    "import sys\nbuild(sys.modules[__name__])",
+    "def add(kind):\n from up import dtypes\n globals()[kind.name] = kind",
+    "import sys\ndef add(n): setattr(sys.modules[__name__], n, 1)",
+)
+
+
+@pytest.mark.parametrize("source", BUILT)
+def test_who_is_given_a_namespace_may_bind_names(source: str) -> None:
+    """`globals()` in another's hands: neither there nor not, through a star import too."""
+    assert resolve(source, "Language").state == "undecidable"
+    assert resolve("from .a import *", "Language", a=source).state == "undecidable"
+
+
+@pytest.mark.parametrize(
+    "source", ["x = len(globals())", "x = 'y' in globals()", "def f(): return eval('1', globals())"]
+)
+def test_who_only_looks_binds_nothing(source: str) -> None:
+    """A name that nothing binds stays absent."""
+    assert resolve(source, "Language").state == "absent"
+
+
+def test_a_function_that_binds_a_global_at_import() -> None:
+    """What the module's own statement says is not sure once a function that runs says other."""
+    source = "x = None\ndef start():\n global x\n x = make()\n"
+    assert resolve(source, "x").is_sure
+    for call in ("start()", "def main(): start()\nmain()"):
+        found = resolve(source + call, "x")
+        assert (found.state, found.is_sure) == ("present", False)
+        assert "start() binds x anew" in found.reason
+
+
+BOUND = """
+class Api:
+    def create(self, name): ...
+    async def wait(self, name): ...
+    @classmethod
+    def of(cls, name): ...
+    @staticmethod
+    def plain(name): ...
+_api = Api()
+create = _api.create
+wait = _api.wait
+of = Api.of
+plain = _api.plain
+raw = Api.create
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "signature"),
+    [
+        ("create", "function", "(name)"),
+        ("wait", "async function", "(name)"),
+        ("of", "function", "(name)"),
+        ("plain", "function", "(name)"),
+        ("raw", "function", "(self, name)"),
+    ],
+)
+def test_methods_that_a_module_gives_a_name(name: str, kind: str, signature: str) -> None:
+    """A method of an instance is called without `self`."""
+    found = resolve(BOUND, name)
+    assert (str(found.kind), str(found.signature)) == (kind, signature)
+
+
+META = """
+class Meta(type):
+    def __new__(mcs, name, bases, namespace):
+        namespace.pop("Options", None)
+        namespace["wrapped"] = wrap(namespace["wrapped"])
+        found = {key: one for key, one in namespace.items() if not hasattr(one, "contribute")}
+        return super().__new__(mcs, name, bases, found)
+class Keeps(type):
+    def __new__(mcs, name, bases, namespace):
+        cls = super().__new__(mcs, name, bases, namespace)
+        cls.added = 1
+        return cls
+class C(metaclass=Meta):
+    value = 1
+    def method(self): ...
+    def wrapped(self): ...
+    class Options: ...
+class D(metaclass=Keeps):
+    value = 1
+    class Options: ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "state"),
+    [
+        ("C.method", "present"),
+        ("C.wrapped", "undecidable"),
+        ("C.Options", "undecidable"),
+        ("D.value", "present"),
+        ("D.Options", "present"),
+        ("D.added", "undecidable"),
+    ],
+)
+def test_what_a_metaclass_takes_away(qualname: str, state: str) -> None:
+    """What it pops or sets by name is not told; one that hands everything on changes nothing."""
+    assert resolve(META, qualname).state == state
+
+
+FLAGS = """
+import sys
+import typing as t
+from typing import TYPE_CHECKING as TC
+from sys import version_info as vi
+from .compat import NEWER
+NEW = sys.version_info >= (3, 14)
+MYPY = False
+if NEW:
+    a = 1
+else:
+    def a(): ...
+if t.TYPE_CHECKING:
+    b = 1
+if TC or MYPY:
+    c = 1
+if vi < (3, 99) and not NEWER:
+    d = 1
+MYPY_2 = unknown()
+if MYPY_2:
+    e = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "kind"),
+    [
+        ("a", "present", "function"),
+        ("b", "absent", "None"),
+        ("c", "absent", "None"),
+        ("d", "present", "constant"),
+        ("e", "undecidable", "constant"),
+    ],
+)
+def test_names_that_stand_for_conditions(name: str, state: str, kind: str) -> None:
+    """`NEW = sys.version_info >= …`, aliases of typing, `MYPY = False`, from other modules too."""
+    compat = "import platform\nNEWER = platform.system() == 'Windows'"
+    found = resolve(FLAGS, name, compat=compat)
+    assert (found.state, str(found.kind)) == (state, kind)
+    assert len(found.variants) == 1 + (name == "e")
+
+
+def test_the_python_that_is_asked_about_decides() -> None:
+    """The same release on a newer Python has the other branch."""
+    source = Memory({"up.": FLAGS, "up.compat": "NEWER = False"})
+    found = Resolver(source, python=(3, 14)).resolve(Target("up", "a"))
+    assert (found.state, str(found.kind)) == ("present", "constant")
+
+
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [
+        ("x = y = 1\ndel (x, y)", "absent"),
+        ("x = y = 1\ndel [y, (x,)]", "absent"),
+        ("match a:\n case [x, *rest]: pass\n case _: x = 1", "present"),
+        ("match a:\n case {'k': 1, **x}: pass", "undecidable"),
+        ("match a:\n case int() as x: pass", "undecidable"),
+        ("try:\n if a:\n  x = 1\n  raise ImportError\nexcept ImportError: pass", "undecidable"),
+    ],
+)
+def test_names_in_brackets_and_patterns(source: str, state: str) -> None:
+    """`del` of several deletes each; `match` captures; a `raise` leaves what was bound."""
+    assert resolve(source, "x").state == state
