@@ -52,7 +52,7 @@ def overwrite(module):
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method: str) -> None:
     """The engine answers as before; `status` says who did it, and when the worker last looked."""
-    pack = tmp_path / "rows"
+    pack = tmp_path / "looked_at"
     pack.mkdir()
     (pack / "__init__.py").write_text(ROWS)
     (pack / "patch_worker.py").write_text(BY)
@@ -61,7 +61,7 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
         "VLLM_PLUGINS": "",
         "VLLM_WORKER_MULTIPROC_METHOD": method,
         "PYTHONPATH": str(tmp_path),
-        "PATCHKIT_PATCHES": "rows",
+        "PATCHKIT_PATCHES": "looked_at",
         "PATCHKIT_VERIFY": "1",
         "PATCHKIT_JOURNAL": str(tmp_path / "journal"),
     }
@@ -76,8 +76,10 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
     assert patches["counted"]["status"] == "failed"
     reason = patches["counted"]["reason"]
     assert reason.startswith(f"OverwrittenError: {TARGET} was overwritten by")
-    assert "rows.patch_somebody" in reason
+    assert "looked_at.patch_somebody" in reason
     assert worker["verified"] < 60
     assert patches["somebody"]["status"] == "applied"
     assert said["code"] == 1
-    assert f"error: required patch counted (rows.patch_worker) failed: {reason}" in outcome.output
+    assert (
+        f"error: required patch counted (looked_at.patch_worker) failed: {reason}" in outcome.output
+    )
