@@ -61,7 +61,7 @@ class Project:
             SettingsError: it is no TOML, or holds something else than it may.
 
         """
-        start = Path.cwd() if folder is None else folder
+        start = _here() if folder is None else folder
         for place in (start, *start.parents):
             if (table := _table(place / _FILE)) is not None:
                 return cls(place / _FILE, **_checked(place / _FILE, table))
@@ -70,14 +70,21 @@ class Project:
     def folders_of(self, packs: Iterable[str]) -> list[str]:
         """List the folders of this project in which packs lie that are found nowhere else."""
         missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
-        places = dict.fromkeys((Path.cwd(), *self.folders))
+        places = dict.fromkeys((_here(), *self.folders))
         return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Where the modules of the project lie that are not installed."""
-        root = self.file.parent if self.file else Path.cwd()
+        root = self.file.parent if self.file else _here()
         return root, root / "src"
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # it was deleted
+        return Path()
 
 
 def _is_found(name: str) -> bool:
@@ -136,7 +143,7 @@ def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]
             if not isinstance(value, str) or not value:
                 _refuse(file, f"lock: found {value!r}", "expected a file")
             place = file.parent / value
-            yield key, value if place == Path.cwd() / value else str(place)
+            yield key, value if place == _here() / value else str(place)
             continue
         form, expected = _LISTS[key]
         if not isinstance(value, list):

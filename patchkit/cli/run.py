@@ -104,4 +104,5 @@ def _folders_of(packs: Iterable[str], project: Project) -> list[str]:
     tops = [find_module(name.partition(".")[0]) for name in packs]
     places = {place for top in tops if top for place in top.submodule_search_locations or ()}
     found = {Path(place).parent for place in places}
-    return [str(one) for one in dict.fromkeys((Path.cwd(), *project.folders)) if one in found]
+    folders = dict.fromkeys((Path().absolute(), *project.folders)) if found else ()
+    return [str(one) for one in folders if one in found]

@@ -215,6 +215,13 @@ def test_the_shell_completes_patch_names(
     assert (broken.stdout.strip(), broken.stderr) == ("", "")
 
 
+def test_a_folder_that_was_deleted_is_no_fault(python: Python, tmp_path: Path) -> None:
+    """Commands that need nothing of it answer all the same."""
+    line = f"mkdir gone; cd gone; rmdir ../gone; '{sys.executable}' -m patchkit list"
+    done = shell(python, line)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
 _IMPORTED = """
 import json, sys
 from patchkit.cli import main
