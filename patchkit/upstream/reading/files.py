@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.upstream.reading.archive import compiled
 
@@ -42,12 +42,14 @@ class Parsed(NamedTuple):
         text: as it lies there.
         tree: parsed, empty where it cannot be.
         fault: why not, in words; '' where it can.
+        notes: what was worked out from it alone, by who worked it out.
 
     """
 
     text: bytes
     tree: ast.Module
     fault: str
+    notes: dict[str, Any]
 
 
 class Files:
@@ -84,7 +86,7 @@ class Files:
             found = self._parsed.pop(path)
         else:
             text = self.read(path)
-            found = None if text is None else Parsed(text, *parse(text))
+            found = None if text is None else Parsed(text, *parse(text), {})
             self._size += _size(found)
         self._parsed[path] = found
         while self._size > _KEPT and len(self._parsed) > 1:

@@ -34,7 +34,7 @@ def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 
 def called_at_import(tree: ModuleTree) -> frozenset[str]:
     """Name the functions of a module that run when it is imported, with those that they call."""
-    found: frozenset[str] = tree.noted("called", lambda: frozenset(_called(tree)))
+    found: frozenset[str] = tree.by_file("called", lambda: frozenset(_called(tree)))
     return found
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError"}
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
 _PROPERTY_PARTS = {"setter", "getter", "deleter"}
+_NAME = re.compile(rb"([\w\x80-\xff]+)\s*\Z")
+_LONGEST = 200
 _NAMESPACES = {"globals", "vars", "locals"}
 
 
@@ -116,7 +118,7 @@ class Flow:
         self._around = around
         self._until = (until.lineno, until.col_offset) if until else None
         self._package = tree.name if is_module and tree.is_package else None
-        self._walrus = name in tree.noted("walrus", lambda: _walrus_names(tree.source))
+        self._walrus = name in tree.by_file("walrus", lambda: _walrus_names(tree.source))
         self._raised: list[Cases] = []
         self.submodule_imported = False
 
@@ -507,8 +509,9 @@ def _is_property_part(decorator: ast.expr, name: str) -> bool:
 
 def _walrus_names(source: bytes) -> frozenset[str]:
     """List what `:=` may bind somewhere in a file."""
-    found = re.findall(rb"([\w\x80-\xff]+)\s*:=", source) if b":=" in source else []
-    return frozenset(one.decode(errors="replace") for one in found)
+    before = (part[-_LONGEST:] for part in source.split(b":=")[:-1])
+    found = (_NAME.search(part) for part in before)
+    return frozenset(one[1].decode(errors="replace") for one in found if one)
 
 
 def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:

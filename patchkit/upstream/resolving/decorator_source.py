@@ -71,13 +71,20 @@ class DecoratorSource:
 
     def touched(self, node: ast.AST, depth: int = 0) -> tuple[frozenset[str], bool]:
         """List the attributes that a function sets on what it is given; are there more?"""
+        key = ("touched", id(node), depth)
+        found: tuple[frozenset[str], bool] = self._tree.noted(
+            key, lambda: self._touched(node, depth)
+        )
+        return found
+
+    def _touched(self, node: ast.AST, depth: int) -> tuple[frozenset[str], bool]:
         names: set[str] = set()
-        is_open = False
+        is_open, given = False, _given(node)
         for one in ast.walk(node):
             if isinstance(one, ast.Attribute) and isinstance(one.ctx, (ast.Store, ast.Del)):
                 names.add(one.attr)
             elif isinstance(one, ast.Call):
-                more, opened = self._touched_by_call(one, node, depth)
+                more, opened = self._touched_by_call(one, node, given, depth)
                 names |= more
                 is_open |= opened
         return frozenset(names), is_open
@@ -152,7 +159,7 @@ class DecoratorSource:
         return self.outcome(target, is_call=is_call, depth=depth + 1)
 
     def _touched_by_call(
-        self, call: ast.Call, node: ast.AST, depth: int
+        self, call: ast.Call, node: ast.AST, given: set[str], depth: int
     ) -> tuple[frozenset[str], bool]:
         owner, _, name = dotted(call.func).rpartition(".")
         if name in ("setattr", "delattr", "__setattr__"):
@@ -161,7 +168,7 @@ class DecoratorSource:
             text = self._lookup.literals.text(call.args[-2 if owner else 1], self._tree)
             return (frozenset([text]), False) if text is not None else (frozenset(), True)
         function = self._function(name) if not owner else self._method(name)
-        if function is None and owner in _given(node):
+        if function is None and owner in given:
             return frozenset(), not name.startswith("__")  # a method of what it is given
         if function is None or function is node or depth >= _DEPTH:
             return frozenset(), False

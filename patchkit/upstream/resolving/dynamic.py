@@ -52,7 +52,7 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values | None:
 
 def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values | None:
     """Tell what a module that puts something else in its place has; None where it does not."""
-    if not tree.noted("replaced", lambda: any(map(_replaces, statements(tree.body)))):
+    if not tree.by_file("replaced", lambda: any(map(_replaces, statements(tree.body)))):
         return None
     if f"{tree.name}.{name}" in lookup.modules:
         return (lookup.module(f"{tree.name}.{name}"),)
@@ -65,7 +65,7 @@ def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values | Non
 
 def open_namespace(tree: ModuleTree) -> str:
     """Say how a module's code may bind names that cannot be read; '' where it does not."""
-    text: str = tree.noted("open", lambda: _open(tree))
+    text: str = tree.by_file("open", lambda: _open(tree))
     return text
 
 

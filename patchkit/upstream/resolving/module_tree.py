@@ -40,6 +40,8 @@ class ModuleTree:
     fault: str = ""
     notes: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What was worked out about the tree, by who worked it out."""
+    file_notes: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -63,7 +65,7 @@ class ModuleTree:
 
     def rebound_in_functions(self) -> dict[str, frozenset[str]]:
         """Names that functions declare global and bind, each with those functions' names."""
-        found: dict[str, frozenset[str]] = self.noted("globals", self._find_globals)
+        found: dict[str, frozenset[str]] = self.by_file("globals", self._find_globals)
         return found
 
     def noted(self, key: Any, work: Callable[[], Any]) -> Any:
@@ -71,6 +73,12 @@ class ModuleTree:
         if key not in self.notes:
             self.notes[key] = work()
         return self.notes[key]
+
+    def by_file(self, key: str, work: Callable[[], Any]) -> Any:
+        """Work something out once that no other file has to do with."""
+        if key not in self.file_notes:
+            self.file_notes[key] = work()
+        return self.file_notes[key]
 
     def _find_globals(self) -> dict[str, frozenset[str]]:
         if not _GLOBAL.search(self.source):
@@ -84,7 +92,7 @@ class ModuleTree:
                     if isinstance(one, ast.Global)
                     for name in one.names
                 }
-                for name in declared & _stored_in(function):
+                for name in declared and declared & _stored_in(function):
                     found[name] = found.get(name, frozenset()) | {function.name}
         return found
 
@@ -168,10 +176,11 @@ class Modules:
         if place is None:
             return None
         path, is_package = place
-        found = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "")
+        found = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "", {})
         if found is None:
             return None
-        return ModuleTree(name, path, is_package, found.tree, found.text, found.fault)
+        own = (found.tree, found.text, found.fault)
+        return ModuleTree(name, path, is_package, *own, file_notes=found.notes)
 
 
 def module_name(path: str) -> str:

@@ -105,7 +105,7 @@ def _additions(
 ) -> Sequence[ast.stmt]:
     if scope.classes:
         return _by_name(scope.classes[-1].body).get(node.name, ())
-    found = scope.tree.noted("additions", lambda: _by_name(scope.tree.body))
+    found = scope.tree.by_file("additions", lambda: _by_name(scope.tree.body))
     return found.get(node.name, ())  # type: ignore[no-any-return]
 
 
