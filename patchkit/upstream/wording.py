@@ -148,6 +148,8 @@ class _Page:
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
+        if any(self._definitions_of(name) > 1 for name in self._names[:-1]):
+            return True  # the last one counts, and it may be no class
         if self._are_assigned:
             return not all(_PLAIN.match(self._source[start:end]) for start, end in self.texts)
         name = self._names[-1]
@@ -173,6 +175,10 @@ class _Page:
         return (base, ".".join(names)) if base else None
 
     # -- where it stands ------------------------------------------------------------------------
+
+    def _definitions_of(self, name: bytes) -> int:
+        found = (_DEFINES.match(self._source, at + self._indent(at)) for at in self._mentions[name])
+        return sum(one is not None and one[1] == name for one in found)
 
     def _lines_with(self, name: bytes) -> list[int]:
         """List the starts of the lines that hold a name, each once."""

@@ -140,10 +140,11 @@ def test_follows_plain_imports() -> None:
         ("class A(B): ...", "A.x"),
         ("from .. import x", "x"),
         ("from . import x", "x"),
+        ("class A:\n    def x(self): ...\ndef A(): ...", "A.x"),
     ],
 )
 def test_says_nothing_of_what_indentation_does_not_tell(source: str, qualname: str) -> None:
-    """Missing, inherited, imported in several ways, indented by tabs, items of containers."""
+    """Missing, inherited, bound or imported in several ways, indented by tabs, items."""
     assert wording(source, qualname) is None
 
 
