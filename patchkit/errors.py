@@ -7,8 +7,6 @@ import would swallow it, and the process would go on half patched.
 
 from __future__ import annotations
 
-from patchkit.written import place_of_row
-
 
 class PatchkitError(Exception):
     """The root of them all; also raised by nobody directly."""
@@ -44,6 +42,8 @@ class DeclarationError(PatchkitError):
 
 def _at(pack: str, patch: str | None) -> str:
     """Say at which line of which file, where that is known."""
+    from patchkit.written import place_of_row  # noqa: PLC0415 - no start pays for it
+
     file, line = place_of_row(pack, patch) or ("", None)
     place = f"{file}:{line}" if line else file
     return f" ({place})" if place else ""

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from patchkit import declaration
 from patchkit.declaration import Patch, Role
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.near import near
 from patchkit.packs import packs_for
 from patchkit.rules import check_pack, check_patch
-from patchkit.written import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -150,6 +148,8 @@ def _meant(error: BaseException) -> str:
     """Say what may stand in the place of a word of a row that patchkit does not know; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
+    from patchkit.near import near  # noqa: PLC0415 - only on the way to an error
+
     found = _UNEXPECTED.search(str(error))
     kind = getattr(declaration, found[1], None) if found else None
     if found is None or not is_dataclass(kind):
@@ -160,6 +160,8 @@ def _meant(error: BaseException) -> str:
 
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
+    from patchkit.written import shown  # noqa: PLC0415 - only on the way to an error
+
     folder, found = f"/{pack.replace('.', '/')}/", ""
     trace = error.__traceback__
     while trace is not None:

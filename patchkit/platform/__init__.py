@@ -3,9 +3,8 @@
 import os
 
 from patchkit.declaration import AfterImport, Patch, Replace, Role, Wrap
-from patchkit.device_backend import DEFAULT, VARIABLE
 
-_BACKEND = () if os.environ.get(VARIABLE) else (DEFAULT,)
+_BACKEND = () if os.environ.get("PATCHKIT_DEVICE_BACKEND") else ("torch_npu",)
 """A module that is named by hand may be of no distribution: the body asks for it."""
 _WHY_UNPICKLE = (
     "Ray unpickles a worker's arguments, and multiprocessing a spawned engine core's "
