@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import SettingsError
-from patchkit.near import near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -108,6 +107,8 @@ class Settings:
         for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
             for name in names:
                 if name not in known:
+                    from patchkit.near import near  # noqa: PLC0415 - no start pays for it
+
                     hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
                     expected = f"found {name!r}, expected a patch's name{hint}"
                     raise SettingsError(f"PATCHKIT_{variable}: {expected}")
