@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.source import Mark, Source
 
 _THERE = "+"
-_KEPT = 1 << 19
+_KEPT = 3 << 18
 """Bytes of source that stay parsed; a tree takes some thirty times as much."""
 
 

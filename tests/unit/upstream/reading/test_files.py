@@ -5,8 +5,8 @@ from upstream.memory import Memory
 
 
 def test_the_files_that_were_asked_for_last_stay_parsed() -> None:
-    """Half a megabyte of source: a look at a thousand files does not hold a thousand trees."""
-    source = Memory(dict.fromkeys(("a", "b", "c"), "#" * 200_000))
+    """As many as a limit allows: a look at a thousand files does not hold a thousand trees."""
+    source = Memory(dict.fromkeys(("a", "b", "c"), "#" * 300_000))
     files = Files(source)
     for path in ("a.py", "b.py", "a.py", "c.py", "a.py", "b.py"):
         files.parsed(path)
