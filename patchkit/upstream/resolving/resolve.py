@@ -72,7 +72,8 @@ class Resolution:
     def reason(self) -> str:
         """Why it is absent, undecidable or not sure; '' where nothing is to be said."""
         if len(self.variants) == 1:
-            return self._first.reason
+            is_made = self.kind is Kind.ASSIGNMENT and not self._first.sure
+            return self._first.reason or ("code makes what it is assigned" if is_made else "")
         return "; ".join(dict.fromkeys(_way(one) for one in self.variants))
 
     @property
