@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import inheritance
-from patchkit.upstream.resolving.outside import is_class
+from patchkit.upstream.resolving.outside import has_member, is_class
 from patchkit.upstream.resolving.values import FUNCTIONS, METHODS, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def member(value: Value, name: str) -> Value:
         kind = Kind.FIELD if value.dotted in _TUPLES else Kind.CONSTANT
         where = f"{value.qualname}.{name}"
         return Value("present", kind, value.module, where, value.tree, value.nodes)
-    known = inheritance.outside_has(_base(value.dotted), name)
+    known = has_member(_base(value.dotted), name)
     if names is None or known is not False or name in _OF_CLASSES:
         return undecidable(f"{place} is made by {value.dotted}(…)")
     return absent(f"{place}, made by {value.dotted}(…), has no {name!r}")

@@ -134,11 +134,6 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     return tuple(replace(one, attribute=True) for one in found)
 
 
-def outside_has(name: str, attribute: str) -> bool | None:
-    """Whether a class outside has an attribute; None where that is not known."""
-    return has_member(name, attribute)
-
-
 def makes_instances(lookup: Lookup, value: Value) -> bool:
     """Whether calling a class surely makes an instance of it."""
     for one in mro(lookup, value):
