@@ -128,6 +128,9 @@ class _Watcher:
     def imported(self, name: str, module: ModuleType) -> None:
         pass
 
+    def import_ended(self, name: str) -> None:
+        pass
+
 
 @contextmanager
 def _patchkit(names: Sequence[str]) -> Iterator[None]:

@@ -14,7 +14,7 @@ from patchkit import applied
 from patchkit.errors import ApplyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Pack = Callable[[str], str]
@@ -53,7 +53,7 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pack:
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
     """Write a pack of one patch with a change, and return its name."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "sampled.py").write_text(ATTRS)
@@ -69,7 +69,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pack:
         )
         return name
 
-    yield written  # type: ignore[misc]
+    yield written
     sys.modules.pop("sampled", None)
 
 

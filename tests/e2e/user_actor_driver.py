@@ -11,12 +11,12 @@ import json
 import os
 
 import ray
-from up.mod import Base, function
+from up.mod import Base, function  # type: ignore[import-not-found]
 
 import patchkit.ray
 
 
-class Actor(Base):
+class Actor(Base):  # type: ignore[misc]
     """Holds what the class was made of."""
 
     own = staticmethod(function)
