@@ -203,6 +203,7 @@ class Applier:
     def after_fork(self) -> None:
         """Forget other threads, which are gone, and what they had half done."""
         self.turns.after_fork()
+        self.sites.after_fork()
         self._counting = threading.Lock()
         me = threading.get_ident()
         for state in self._plan.states.values():

@@ -68,17 +68,20 @@ class Holds:
 
     def let_go(self, states: Sequence[State]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
-        with self.applier.turns.within(*states, patience=_PATIENCE):
+        turns = self.applier.turns
+        with turns.within(*states, patience=_PATIENCE):
             free = [(state, self._uncount(state)) for state in reversed(states)]
-            over = [(one, former) for one, former in free if former and self._is_over(one, former)]
-            errors = self.applier.take_back(*(state for state, _ in over))
-            for state, (status, reason, error) in over:
-                state.error = error
-                if (state.status, state.reason) != (status, reason):
-                    self.ledger.set(state, status, reason)
-        # A role that another thread has entered meanwhile found them applied.
-        entered = [state for state, _ in over if state.is_for(self.roles)]
-        self.apply_late(group for state in entered for group in state.groups)
+            ended = [(state, former) for state, former in free if former]
+            # Who enters a role of theirs now finds them applied, or waits for the end of this.
+            with turns.within(*(group for state, _ in ended for group in state.groups)):
+                return self._end([one for one in ended if self._is_over(*one)])
+
+    def _end(self, over: Sequence[tuple[State, Outcome]]) -> list[Exception]:
+        errors = self.applier.take_back(*(state for state, _ in over))
+        for state, (status, reason, error) in over:
+            state.error = error
+            if (state.status, state.reason) != (status, reason):
+                self.ledger.set(state, status, reason)
         return errors
 
     @contextlib.contextmanager

@@ -8,6 +8,7 @@ layers that are left, and the very original once none is left.
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -77,6 +78,7 @@ class Site:
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
     rebind: frozenset[str] = frozenset()
+    guard: threading.RLock = field(default_factory=threading.RLock)
     is_patched: Callable[[Any, Step], bool] = lambda _owner, _name: False
 
     def __post_init__(self) -> None:
@@ -101,7 +103,8 @@ class Site:
             TargetError: the place does not keep what is put there; it is as it was.
 
         """
-        self._set(sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank)))
+        with self.guard:
+            self._set(sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank)))
 
     def take(self, layer: Layer) -> None:
         """
@@ -111,6 +114,10 @@ class Site:
             UndoError: somebody else has overwritten the attribute since; it is left as it is.
 
         """
+        with self.guard:
+            self._take(layer)
+
+    def _take(self, layer: Layer) -> None:
         if layer not in self.layers:
             return
         left = [kept for kept in self.layers if kept is not layer]
@@ -213,6 +220,13 @@ class Sites:
         self._sites: dict[Place, Site] = {}
         self._led: dict[Place, Site] = {}
         self._extras: dict[object, object] = {}
+        self._guard = threading.RLock()
+
+    def after_fork(self) -> None:
+        """Forget threads that were changing a site."""
+        self._guard = threading.RLock()
+        for site in self:
+            site.guard = self._guard
 
     def __iter__(self) -> Iterator[Site]:
         return iter(list(self._sites.values()))
@@ -224,11 +238,12 @@ class Sites:
         A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
         forgotten: what stands there now is the original of a new one.
         """
-        site = self.get(location.owner, location.name)
-        if site is None or not site.is_ours():
-            site = Site(location.owner, location.name, location.value, location.own)
-            site.is_patched = self.holds
-            self._sites[_place(location.owner, location.name)] = site
+        with self._guard:
+            site = self.get(location.owner, location.name)
+            if site is None or not site.is_ours():
+                site = Site(location.owner, location.name, location.value, location.own)
+                site.is_patched, site.guard = self.holds, self._guard
+                self._sites[_place(location.owner, location.name)] = site
         return site
 
     def get(self, owner: object, name: Step) -> Site | None:
