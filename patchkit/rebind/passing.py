@@ -27,7 +27,22 @@ def look_through(sites: Sequence[Site], where: Where, held: Held) -> Outcome:
     wanted = Wanted.of(sites, held.sites)
     near = () if where.late else _named_by(sites)
     search = Search(wanted, held, late=where.late, near=near)
-    return _settle(wanted, search, dict.fromkeys((*where.modules, *near)), held)
+    outcome = _settle(wanted, search, dict.fromkeys((*where.modules, *near)), held)
+    for site in sites:
+        _take_over(site, wanted, outcome, held)
+    return outcome
+
+
+def _take_over(site: Site, wanted: Wanted, outcome: Outcome, held: Held) -> None:
+    """Let the copies of a place go with it, which went with the place's own origin so far."""
+    leader = held.sites.leader(site.owner, site.name)
+    if leader is None or isinstance(site.name, Item):
+        return
+    for owner, step, value in leader.followers():
+        holder = sys.modules.get(str(owner.get("__name__"))) if isinstance(owner, dict) else owner
+        name = str(step.key if isinstance(step, Item) else step)
+        if value is not site.current and wanted.is_led(holder, name, site):
+            _write(Found(words(holder, name), site, owner, step), outcome, held.sites)
 
 
 def look_back(sites: Sequence[Site], modules: Iterable[str], held: Held) -> Outcome:

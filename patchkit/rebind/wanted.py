@@ -95,6 +95,10 @@ class Wanted:
         own = None if isinstance(site.name, Item) else (site.owner, site.name)
         return own is not None and self._origins.leads(own, (owner, name))
 
+    def is_led(self, owner: Any, name: str, site: Site) -> bool:
+        """Whether a place got what it holds from that of a site, as far as the code says."""
+        return self._origins.leads((owner, name), (site.owner, str(site.name)))
+
     def _onwards(self, site: Site) -> Site:
         """Go on from a site without patches that is a copy itself, and was patched as one."""
         if site.layers or isinstance(site.name, Item) or len(self.claims(site.current)) == 1:
