@@ -85,6 +85,11 @@ class Name:
         """What made the object that it began with."""
         return self.parent.made if self.parent else self.code.partition(" = ")[2] or self.name
 
+    @property
+    def line(self) -> list[Name]:
+        """Itself, and what it is bound from, and so on."""
+        return [self, *(self.parent.line if self.parent else ())]
+
     def look(self) -> Any:
         """What it is now."""
         values = vars(sys.modules[f"up.m{self.module}"])
@@ -267,7 +272,9 @@ class Trial:
         if not name.code.startswith("globals"):
             assert value is now, name
         else:
-            known = [now, *self.was.get(parent, ())]
+            known = [
+                one for above in parent.line for one in (above.look(), *self.was.get(above, ()))
+            ]
             assert self._is_original(name, value) or any(value is one for one in known), name
 
     def _check_originals(self) -> None:
