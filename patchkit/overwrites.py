@@ -39,15 +39,16 @@ def stranger_at(site: Site, sites: Sites) -> Stranger | None:
         sites: every changed attribute of this process.
 
     """
-    value = read(site.owner, site.name)
-    while value is not site.current:
-        newer = sites.get(site.owner, site.name)
-        if newer is None or newer is site or value is not newer.current:
-            return _judged(value, site)
-        value = newer.original  # a later patch has come on top of somebody else's
-        if newer.original is newer.current:
-            return _judged(value, site)
-    return None
+    with site.guard:  # another thread may be changing it
+        value = read(site.owner, site.name)
+        while value is not site.current:
+            newer = sites.get(site.owner, site.name)
+            if newer is None or newer is site or value is not newer.current:
+                return _judged(value, site)
+            value = newer.original  # a later patch has come on top of somebody else's
+            if newer.original is newer.current:
+                return _judged(value, site)
+        return None
 
 
 def copies_that_came_back(site: Site) -> Iterator[str]:
