@@ -82,9 +82,10 @@ class Wanted:
             The site; ELSEWHERE where it is none; None where nobody can tell.
 
         """
-        if is_defined_at(value, owner, name):
-            return ELSEWHERE
-        found = self.proven(value) or self._origins.of(owner, name, value)
+        found: Site | Elsewhere | None = self.proven(value)
+        if found is None and is_defined_at(value, owner, name):
+            return ELSEWHERE  # a proven one is a copy of the module, `__main__` beside its own name
+        found = found or self._origins.of(owner, name, value)
         if found is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
             return ELSEWHERE
         found = self.all_sites.leader(owner, name) if found is None else found
