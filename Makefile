@@ -6,7 +6,7 @@ VLLM = .envs/vllm-0.32.0/bin
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
-.PHONY: help test test-unit check e2e ways truth lint demo bench clean env-unit env-vllm
+.PHONY: help test test-unit faults check e2e ways truth lint demo bench clean env-unit env-vllm
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -15,6 +15,9 @@ test: lint test-unit check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Seconds, no vLLM
 	$(UNIT)/python -m pytest tests/unit
+
+faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
+	FAULTS=all $(UNIT)/python -m pytest tests/unit/test_faults.py
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" --releases "ray>=2.9"
