@@ -14,13 +14,16 @@ from patchkit import upstream
 from patchkit.target import Target
 from patchkit.upstream.facts import Facts
 from patchkit.upstream.moves.whereabouts import Whereabouts
-from patchkit.upstream.reading.files import Question
+from patchkit.upstream.reading.files import ParsedFiles, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from patchkit.upstream.reading.cache import Cache
     from patchkit.upstream.reading.files import Files
+
+_PARSED = 4 << 20
+"""Bytes of source that stay parsed, of all releases together."""
 
 _Grounds = tuple[tuple[Question, str], ...]
 
@@ -38,6 +41,7 @@ class Kept:
     """
 
     def __init__(self, cache: Cache) -> None:
+        self.parsed = ParsedFiles(_PARSED)
         self._cache = cache
         self._lock = threading.Lock()
         self._concluded: dict[Target, dict[_Grounds, Facts]] = {}

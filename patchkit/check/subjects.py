@@ -198,7 +198,8 @@ class Subject:
 
     def _own_resolver(self) -> Resolver:
         """Make a resolver that no other thread has."""
-        return Resolver(self.source, python=sys.version_info[:2])
+        parsed = self.kept.parsed if self.kept else None
+        return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _state(self, target: Target) -> str:
         try:
@@ -284,6 +285,8 @@ def in_parallel(
     """
     with _no_collection():
         results = for_each(subjects, work, progress)
+    for kept in {subject.kept for subject in subjects if subject.kept}:
+        kept.parsed.forget()
     return {one.name: result for one, result in zip(subjects, results, strict=True)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import threading
 import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.upstream.reading.archive import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from patchkit.upstream.reading.source import Mark, Source
 
@@ -52,6 +53,48 @@ class Parsed(NamedTuple):
     notes: dict[str, Any]
 
 
+class ParsedFiles:
+    """
+    The files that were asked for last, parsed; of one release, or of several.
+
+    What is the same file in several releases is parsed once. Safe for threads.
+
+    Args:
+        limit: bytes of source that stay.
+
+    """
+
+    def __init__(self, limit: int = _KEPT) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._files: dict[object, Parsed] = {}
+        self._size = 0
+
+    def get(self, key: object, read: Callable[[], bytes | None]) -> Parsed | None:
+        """Return what is known by a key, or read and parse it; None where there is no file."""
+        with self._lock:
+            found = self._files.pop(key, None)
+            if found:
+                self._files[key] = found
+                return found
+        text = read()
+        return None if text is None else self._keep(key, Parsed(text, *parse(text), {}))
+
+    def forget(self) -> None:
+        """Let go of all."""
+        with self._lock:
+            self._files.clear()
+            self._size = 0
+
+    def _keep(self, key: object, new: Parsed) -> Parsed:
+        with self._lock:
+            found = self._files.setdefault(key, new)
+            self._size += len(new.text) if found is new else 0
+            while self._size > self._limit and len(self._files) > 1:
+                self._size -= len(self._files.pop(next(iter(self._files))).text)
+            return found
+
+
 class Files:
     """
     The Python files of one release, and of others beside it.
@@ -60,13 +103,14 @@ class Files:
 
     Args:
         sources: where they lie; the first that has a file provides it.
+        shared: keeps the parsed files of other releases as well; None for those of this one.
 
     """
 
-    def __init__(self, *sources: Source) -> None:
+    def __init__(self, *sources: Source, shared: ParsedFiles | None = None) -> None:
         self._sources = sources
-        self._parsed: dict[str, Parsed | None] = {}
-        self._size = 0
+        self._own = ParsedFiles()
+        self._shared = shared or self._own
 
     def answer(self, question: Question) -> str:
         """Answer a question; '' where there is no such thing. Equal answers mean equal content."""
@@ -82,16 +126,9 @@ class Files:
 
     def parsed(self, path: str) -> Parsed | None:
         """Read and parse a file; None where there is none."""
-        if path in self._parsed:
-            found = self._parsed.pop(path)
-        else:
-            text = self.read(path)
-            found = None if text is None else Parsed(text, *parse(text), {})
-            self._size += _size(found)
-        self._parsed[path] = found
-        while self._size > _KEPT and len(self._parsed) > 1:
-            self._size -= _size(self._parsed.pop(next(iter(self._parsed))))
-        return found
+        mark = self.mark(path)
+        kept = self._shared if mark else self._own
+        return kept.get((path, mark), lambda: self.read(path))
 
     def read(self, path: str) -> bytes | None:
         """Read a file; None where there is none."""
@@ -114,9 +151,8 @@ class Files:
         return (path for path in self._paths() if path.endswith(".py"))
 
     def forget(self) -> None:
-        """Let go of what was parsed."""
-        self._parsed.clear()
-        self._size = 0
+        """Let go of what was parsed for this release alone."""
+        self._own.forget()
 
     def _provider(self, path: str) -> Source | None:
         return next((one for one in self._sources if one.has(path)), None)
@@ -138,10 +174,6 @@ class Files:
     def _paths(self) -> Iterator[str]:
         for source in self._sources:
             yield from source.paths()
-
-
-def _size(parsed: Parsed | None) -> int:
-    return len(parsed.text) if parsed else 0
 
 
 def _above(folder: str) -> Iterator[str]:

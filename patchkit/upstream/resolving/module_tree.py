@@ -12,6 +12,7 @@ from patchkit.upstream.reading.files import Files, Parsed, Question
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import Source
 
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
@@ -103,11 +104,12 @@ class Modules:
 
     Args:
         sources: where they lie; the first that has a module provides it.
+        parsed: keeps the parsed files of other releases as well.
 
     """
 
-    def __init__(self, *sources: Source) -> None:
-        self.files = Files(*sources)
+    def __init__(self, *sources: Source, parsed: ParsedFiles | None = None) -> None:
+        self.files = Files(*sources, shared=parsed)
         self.sources = sources
         self.asked: dict[Question, str] = {}
         """All that was asked of the files, with the answers: what came of them depends on it."""

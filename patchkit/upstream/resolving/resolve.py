@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import ast
 
     from patchkit.target import Step
+    from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import Source
     from patchkit.upstream.resolving.lookup import Values
     from patchkit.upstream.resolving.signature import Signature
@@ -178,6 +179,7 @@ class Resolver:
         others: further ones to look into where it imports from them.
         python: the Python that it is judged for.
         system: the `sys.platform` that it is judged for.
+        parsed: keeps the parsed files of other releases as well.
 
     """
 
@@ -187,9 +189,10 @@ class Resolver:
         *others: Source,
         python: tuple[int, int] = (3, 11),
         system: str = "linux",
+        parsed: ParsedFiles | None = None,
     ) -> None:
         self.source = source
-        self.modules = Modules(source, *others)
+        self.modules = Modules(source, *others, parsed=parsed)
         self._lookup = Lookup(self.modules, Platform(python, system))
 
     def afresh(self) -> Resolver:
