@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
+    from patchkit.upstream.resolving.values import Value
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -120,8 +121,15 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         shape=_shape(found),
         wording=_wording(resolver, target, found),
         wrapped=tuple(_places(found)),
-        bases=tuple((f"{one.module}:{one.qualname}", of_nodes(one.nodes)) for one in found.bases),
+        bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
     )
+
+
+def _of_class(value: Value) -> str:
+    assert value.tree is not None
+    key = ("fingerprint", *map(id, value.nodes))
+    found: str = value.tree.by_file(key, lambda: of_nodes(value.nodes))
+    return found
 
 
 def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:

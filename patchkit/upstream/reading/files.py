@@ -50,7 +50,7 @@ class Parsed(NamedTuple):
     text: bytes
     tree: ast.Module
     fault: str
-    notes: dict[str, Any]
+    notes: dict[Any, Any]
 
 
 class ParsedFiles:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from patchkit.upstream.resolving.binders import Binders
 from patchkit.upstream.resolving.conditions import Condition, dotted, words
 
 if TYPE_CHECKING:
@@ -121,6 +122,14 @@ class Flow:
         self._walrus = name in tree.by_file("walrus", lambda: _walrus_names(tree.source))
         self._raised: list[Cases] = []
         self.submodule_imported = False
+
+    def whole(self, scope: ast.Module | ast.ClassDef) -> Cases | None:
+        """Follow all statements of the scope; None where they always end in an error."""
+        if self._walrus:
+            return self.run(scope.body)
+        key = ("binders", id(scope))
+        binders: Binders = self._tree.by_file(key, lambda: Binders(self._tree, scope.body))
+        return self.run(binders.of(self._name))
 
     def run(self, body: Iterable[ast.stmt], cases: Cases = UNBOUND) -> Cases | None:
         """Follow statements; None where they always end in an error."""

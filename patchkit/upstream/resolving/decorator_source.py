@@ -22,6 +22,7 @@ UNKNOWN = "unknown"
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEPTH = 3
+_SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
 
 
 class _Use(NamedTuple):
@@ -38,6 +39,28 @@ class _Use(NamedTuple):
     given: str
     keywords: str
     is_call: bool
+
+
+class _Code(NamedTuple):
+    """
+    What a function does, as far as that concerns the attributes of what it is given.
+
+    Args:
+        stored: attributes that it sets or deletes, of whatever.
+        setters: calls of `setattr` and its kin.
+        called: whatever else it calls, each as the dotted name before the last dot, and the rest.
+        given: its first parameter, and those of the functions in it that it returns.
+        bound: names that it binds.
+        signed: whether it sets a signature on something.
+
+    """
+
+    stored: frozenset[str]
+    setters: tuple[ast.Call, ...]
+    called: frozenset[tuple[str, str]]
+    given: frozenset[str]
+    bound: frozenset[str]
+    signed: bool
 
 
 class DecoratorSource:
@@ -63,7 +86,7 @@ class DecoratorSource:
             return UNKNOWN
         use = _use(node, is_call=is_call, skipped=int(self._bound and depth == 0))
         found = {self._returned(node, one, use, depth) for one in _returns(node.body, use)}
-        if UNKNOWN not in found and _sets_signature(node):
+        if UNKNOWN not in found and self._code(node).signed:
             return UNKNOWN
         if found == {SAME, WRAPS}:
             return WRAPS
@@ -78,16 +101,13 @@ class DecoratorSource:
         return found
 
     def _touched(self, node: ast.AST, depth: int) -> tuple[frozenset[str], bool]:
-        names: set[str] = set()
-        is_open, given = False, _given(node)
-        for one in ast.walk(node):
-            if isinstance(one, ast.Attribute) and isinstance(one.ctx, (ast.Store, ast.Del)):
-                names.add(one.attr)
-            elif isinstance(one, ast.Call):
-                more, opened = self._touched_by_call(one, node, given, depth)
-                names |= more
-                is_open |= opened
-        return frozenset(names), is_open
+        code = self._code(node)
+        ways = [
+            *(self._set_by(one) for one in code.setters),
+            *(self._touched_by_call(*one, node, code.given, depth) for one in code.called),
+        ]
+        names = code.stored.union(*(touched for touched, _ in ways))
+        return names, any(is_open for _, is_open in ways)
 
     def bases(self, node: ast.AST, depth: int = 0) -> tuple[Value, ...]:
         """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`."""
@@ -136,7 +156,7 @@ class DecoratorSource:
         if returned is None or not use.given:
             return UNKNOWN
         if ast.unparse(returned) == use.given:
-            return UNKNOWN if _rebinds(node, use.given) else SAME
+            return UNKNOWN if use.given in self._code(node).bound else SAME
         if isinstance(returned, ast.Name) and returned.id in inner:
             return _wrapped(node, inner[returned.id], use.given)
         return self._of_call(returned, use, inner, depth)
@@ -158,15 +178,20 @@ class DecoratorSource:
             return UNKNOWN
         return self.outcome(target, is_call=is_call, depth=depth + 1)
 
+    def _code(self, node: ast.AST) -> _Code:
+        code: _Code = self._tree.by_file(("code", id(node)), lambda: _code(node))
+        return code
+
+    def _set_by(self, call: ast.Call) -> tuple[frozenset[str], bool]:
+        if len(call.args) < 2:
+            return frozenset(), True
+        at = -2 if "." in dotted(call.func) else 1
+        text = self._lookup.literals.text(call.args[at], self._tree)
+        return (frozenset([text]), False) if text is not None else (frozenset(), True)
+
     def _touched_by_call(
-        self, call: ast.Call, node: ast.AST, given: set[str], depth: int
+        self, owner: str, name: str, node: ast.AST, given: frozenset[str], depth: int
     ) -> tuple[frozenset[str], bool]:
-        owner, _, name = dotted(call.func).rpartition(".")
-        if name in ("setattr", "delattr", "__setattr__"):
-            if len(call.args) < 2:
-                return frozenset(), True
-            text = self._lookup.literals.text(call.args[-2 if owner else 1], self._tree)
-            return (frozenset([text]), False) if text is not None else (frozenset(), True)
         function = self._function(name) if not owner else self._method(name)
         if function is None and owner in given:
             return frozenset(), not name.startswith("__")  # a method of what it is given
@@ -184,23 +209,37 @@ class DecoratorSource:
         return node if isinstance(node, _DEFS) else None
 
 
-def _given(node: ast.AST) -> set[str]:
-    """Name the first parameter of a function, and of the functions in it that it returns."""
+def _code(node: ast.AST) -> _Code:
     nodes = list(ast.walk(node))
+    attributes = [one for one in nodes if isinstance(one, ast.Attribute)]
+    names = (one for one in nodes if isinstance(one, ast.Name))
+    calls = [(one, dotted(one.func)) for one in nodes if isinstance(one, ast.Call)]
+    return _Code(
+        frozenset(one.attr for one in attributes if isinstance(one.ctx, (ast.Store, ast.Del))),
+        tuple(one for one, name in calls if _last(name) in _SETTERS),
+        frozenset(_split(name) for _, name in calls if _last(name) not in _SETTERS),
+        _given(node, nodes),
+        frozenset(one.id for one in names if isinstance(one.ctx, ast.Store)),
+        any(one.attr == "__signature__" and isinstance(one.ctx, ast.Store) for one in attributes),
+    )
+
+
+def _split(name: str) -> tuple[str, str]:
+    owner, _, last = name.rpartition(".")
+    return owner, last
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _given(node: ast.AST, nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """Name the first parameter of a function, and of the functions in it that it returns."""
     returned = {dotted(one.value) for one in nodes if isinstance(one, ast.Return) and one.value}
     functions = [
         one for one in nodes if isinstance(one, _DEFS) and (one is node or one.name in returned)
     ]
-    return {one.args.args[0].arg for one in functions if one.args.args}
-
-
-def _sets_signature(node: ast.FunctionDef) -> bool:
-    return any(
-        isinstance(one, ast.Attribute)
-        and one.attr == "__signature__"
-        and isinstance(one.ctx, ast.Store)
-        for one in ast.walk(node)
-    )
+    return frozenset(one.args.args[0].arg for one in functions if one.args.args)
 
 
 def _use(node: ast.FunctionDef, *, is_call: bool, skipped: int) -> _Use:
@@ -320,13 +359,6 @@ def _compared(test: ast.Compare, use: _Use) -> bool | None:
     vararg = use.given.removesuffix("[0]")
     alone = (f"len({vararg}) == 1", f"len({use.keywords}) == 0")
     return True if text in alone and not use.is_call else None
-
-
-def _rebinds(node: ast.FunctionDef, name: str) -> bool:
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
-        for one in ast.walk(node)
-    )
 
 
 def _yields(node: ast.FunctionDef) -> Iterator[bool]:

@@ -96,7 +96,7 @@ def own_binding(
         return tree.notes[key]  # type: ignore[no-any-return]
     inside = until if until is not None and _within(until, node) else None
     flow = Flow(name, tree, lookup, inside, is_module=False)
-    cases = flow.run(node.body) or UNBOUND
+    cases = flow.whole(node) or UNBOUND
     if until is None:
         tree.notes[key] = cases
     return cases

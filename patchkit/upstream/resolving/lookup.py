@@ -120,7 +120,7 @@ class Lookup:
             return UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
         flow = Flow(name, tree, self, until)
         with _Guard(self._active, (tree.name, *key)):
-            cases = flow.run(tree.body) or UNBOUND
+            cases = flow.whole(tree.tree) or UNBOUND
         if until is None and not self._active_stars(name):
             tree.notes[key] = (cases, flow.submodule_imported)
         return cases

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import Source
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 
@@ -41,7 +43,7 @@ class ModuleTree:
     fault: str = ""
     notes: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What was worked out about the tree, by who worked it out."""
-    file_notes: dict[str, Any] = field(default_factory=dict, repr=False)
+    file_notes: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
@@ -75,7 +77,7 @@ class ModuleTree:
             self.notes[key] = work()
         return self.notes[key]
 
-    def by_file(self, key: str, work: Callable[[], Any]) -> Any:
+    def by_file(self, key: Any, work: Callable[[], Any]) -> Any:
         """Work something out once that no other file has to do with."""
         if key not in self.file_notes:
             self.file_notes[key] = work()
@@ -85,16 +87,9 @@ class ModuleTree:
         if not _GLOBAL.search(self.source):
             return {}
         found: dict[str, frozenset[str]] = {}
-        for function in ast.walk(self.tree):
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                declared = {
-                    name
-                    for one in ast.walk(function)
-                    if isinstance(one, ast.Global)
-                    for name in one.names
-                }
-                for name in declared and declared & _stored_in(function):
-                    found[name] = found.get(name, frozenset()) | {function.name}
+        for function, declared in _declared(self.body).items():
+            for name in declared & _stored_in(function):
+                found[name] = found.get(name, frozenset()) | {function.name}
         return found
 
 
@@ -196,6 +191,21 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
     first = [node.lineno for node in places if hasattr(node, "lineno")]
     last = [getattr(node, "end_lineno", 0) or 0 for node in places]
     return (min(first), max(last)) if first else None
+
+
+def _declared(body: Sequence[ast.AST]) -> dict[_Function, set[str]]:
+    """List what functions declare global, they or functions in them."""
+    found: dict[_Function, set[str]] = {}
+    open_ones: list[tuple[ast.AST, tuple[_Function, ...]]] = [(one, ()) for one in body]
+    while open_ones:
+        node, around = open_ones.pop()
+        if isinstance(node, ast.Global):
+            for function in around:
+                found.setdefault(function, set()).update(node.names)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            around = (*around, node)
+        open_ones += [(one, around) for block in _BLOCKS for one in getattr(node, block, ())]
+    return found
 
 
 def _stored_in(function: ast.AST) -> set[str]:
