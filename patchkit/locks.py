@@ -2,7 +2,8 @@
 Which lock says what was reviewed for a row.
 
 A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
-package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all.
+package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all. What an
+installed pack brings is never lost: reviews of one's own are added to it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Locks:
 
     Args:
         named: the lock for all rows, as somebody has named it; None for the packs' own.
-        here: a directory whose lock comes first for the patches that it names, of packs that an
-            installer has put where they are; None for none.
+        here: a directory whose lock adds to what packs bring that an installer has put where
+            they are; None for none.
 
     """
 
@@ -45,32 +46,42 @@ class Locks:
 
     def of(self, row: Row) -> Lock | None:
         """
-        Return the lock that speaks of a row; None where there is none.
+        Return what was reviewed for a row; None where no lock speaks of it.
 
         Raises:
-            LockError: it is none, at which line, or is named and not there.
+            LockError: a lock is none, at which line, or is named and not there.
 
         """
-        file = self.file(row)
-        return self._lock(file) if file else None
+        locks = [self._lock(file) for file in self._files(row)]
+        if len(locks) < 2:
+            return locks[0] if locks else None
+        from patchkit.spans import united  # noqa: PLC0415 - few have more than one
+
+        return united(row.name, locks)
 
     def file(self, row: Row) -> Path | None:
         """
-        Find the lock that speaks of a row; None where there is none.
+        Find the lock that speaks of a row, the first of several; None where there is none.
 
         Raises:
             LockError: one is named and not there, or the one here is none.
 
         """
+        return next(iter(self._files(row)), None)
+
+    def _files(self, row: Row) -> list[Path]:
+        """List the locks that speak of a row: what its pack brings is added to others' reviews."""
+        is_elsewhere = self.home(row.pack) is None
         if self._named:
             if not self._named.is_file():
                 raise LockError(f"found no file {str(self._named)!r}, expected a lock")
-            return self._named
-        here = self._here if self._here and self._here.exists() else None
-        is_elsewhere = self.home(row.pack) is None
-        if here and is_elsewhere and row.name in self._lock(here).entries:
-            return here
-        return self.own(row.pack) or (here if is_elsewhere else None)
+            own = self.own(row.pack) if is_elsewhere else None
+            return list(filter(None, (self._named, own)))
+        own = self.own(row.pack)
+        here = self._here if self._here and is_elsewhere and self._here.exists() else None
+        if here and own and row.name not in self._lock(here).entries:
+            here = None
+        return list(filter(None, (here, own)))
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
         """

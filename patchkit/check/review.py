@@ -8,6 +8,7 @@ from patchkit.check.grid import Grid
 from patchkit.check.subjects import learn_all
 from patchkit.lock import Lock, Span
 from patchkit.requirements import release_order
+from patchkit.spans import both_wordings, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ def _spans(row: Row, target: str, grid: Grid) -> Iterator[Span]:
         change = next(due, None)
         here = _span(subject, change) if change else None
         if here and last and here[:2] == last[:2]:
-            last = last._replace(last=here.last, wordings=_both(last, here))
+            last = last._replace(last=here.last, wordings=both_wordings(last, here))
             continue
         if last:
             yield last
@@ -81,43 +82,16 @@ def _span(subject: Subject, change: Change) -> Span | None:
     return Span(facts.fingerprint, subject.project, version, version, wordings)
 
 
-def _both(one: Span, other: Span) -> tuple[str, ...]:
-    return tuple(sorted({*one.wordings, *other.wordings}))
-
-
 def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
     """Keep what was reviewed outside of the releases that were looked at, or before an update."""
     versions: dict[str, list[Listed]] = {}
     for subject in subjects:
         versions.setdefault(subject.project, []).append(release_order(subject.version))
-    found = list(new)
-    for span in old:
-        seen = versions.get(span.project)
-        if (
-            seen
-            and min(seen) <= release_order(span.first)
-            and release_order(span.last) <= max(seen)
-        ):
-            continue
-        found = list(_joined(found, span))
-    return sorted(
-        found, key=lambda one: (one.project, release_order(one.first), release_order(one.last))
+    kept = [span for span in old if not _is_looked_at(span, versions.get(span.project))]
+    return joined(new, kept)
+
+
+def _is_looked_at(span: Span, seen: Sequence[Listed] | None) -> bool:
+    return seen is not None and (
+        min(seen) <= release_order(span.first) and release_order(span.last) <= max(seen)
     )
-
-
-def _joined(spans: Sequence[Span], old: Span) -> Iterator[Span]:
-    """Make one span of those with the same source that overlap."""
-    for span in spans:
-        if span[:2] == old[:2] and _overlap(span, old):
-            first = min(span.first, old.first, key=release_order)
-            last = max(span.last, old.last, key=release_order)
-            old = old._replace(first=first, last=last, wordings=_both(old, span))
-        else:
-            yield span
-    yield old
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return release_order(one.first) <= release_order(other.last) and release_order(
-        other.first
-    ) <= release_order(one.last)

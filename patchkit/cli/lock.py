@@ -63,7 +63,7 @@ def command(
     from patchkit.written import shown  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel, here).or_of_project()
-    rows = look.ours(look.rows_of(packs, names)[0], names)
+    rows = look.ours(look.rows_of(packs, names)[0], names, packs)
     files = look.locks_to_write(lock, rows)
     found: dict[Path, tuple[Lock, Lock]] = {}
     faults: dict[str, UpstreamError] = {}

@@ -164,15 +164,24 @@ def lock_named(file: str | None) -> str | None:
     return file or Settings.read().lock or Project.read().lock
 
 
-def ours(rows: Sequence[Row], names: Collection[str]) -> list[Row]:
+def ours(rows: Sequence[Row], names: Collection[str], packs: Collection[str]) -> list[Row]:
     """
     Choose the rows that whoever works in this directory looks after: those that are named.
 
     Where none is, those whose pack no installer has put where it is, which its authors keep;
-    patchkit's own only below this directory. All of them where that leaves none.
+    patchkit's own only below this directory. Where that leaves none, all of them, but of patchkit's
+    own only those of packs that are named.
+
+    Raises:
+        UsageError: that leaves none, either.
+
     """
     own = [row for row in rows if names or _is_ours(row.pack)]
-    return own or list(rows)
+    found = own or [row for row in rows if row.pack not in OWN_PACKS or row.pack in packs]
+    if not found:
+        expected = "expected one at least: name it, or its pack with --patches MODULE"
+        raise click.UsageError(f"found no patch here but patchkit's own, {expected}")
+    return found
 
 
 def _is_ours(pack: str) -> bool:

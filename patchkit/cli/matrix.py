@@ -49,7 +49,7 @@ def command(
     from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    rows = look.ours(look.rows_of(packs, names)[0], names)
+    rows = look.ours(look.rows_of(packs, names)[0], names, packs)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = on_index(releases or (*Project.read().releases, "vllm")[0], library)
         found, faults = cases(rows, subjects, told)

@@ -10,6 +10,7 @@ from patchkit.errors import LockError
 from patchkit.lock import Lock, Span, write_lock
 from patchkit.locks import Locks, is_installed
 from patchkit.registry import read_pack
+from patchkit.spans import united
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,22 +61,34 @@ def test_one_that_is_named_speaks_for_all(world: World, one: Row) -> None:
         Locks(str(world.folder / "none")).of(one)
 
 
-def test_the_one_here_comes_first_for_installed_packs(
+def test_reviews_here_are_added_to_those_of_an_installed_pack(
     world: World, one: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For other patches, that of their pack; where there is none, they are not reviewed."""
+    """Nothing of its own is lost, for commands and for processes, which read the one named."""
     own = lock(world.folder / "outer" / "patchkit.lock", "1")
     (here := world.folder / "here").mkdir()
-    lock(here / "patchkit.lock", "4")
+    mine = lock(here / "patchkit.lock", "4")
     assert marks(Locks(here=here), one) == {"1"}  # what processes read
     monkeypatch.setattr("patchkit.locks.is_installed", lambda _: True)
     assert Locks.home("outer.pack") is None
-    assert marks(Locks(here=here), one) == {"4"}
+    assert marks(Locks(here=here), one) == marks(Locks(str(mine)), one) == {"1", "4"}
+    assert Locks(here=here).file(one) == mine
     lock(here / "patchkit.lock", "4", patch="other")
-    assert marks(Locks(here=here), one) == {"1"}
+    assert marks(Locks(here=here), one) == marks(Locks(str(mine)), one) == {"1"}
+    assert Locks(here=here).file(one) == own
     own.unlink()
     assert Locks(here=here).of_all([one]).entries == {"p": {}}
     assert Locks().of_all([one]).entries == {}
+
+
+def test_what_two_locks_say_of_one_source_is_one() -> None:
+    """Spans of the same source that overlap are one, with the wordings of both."""
+    one = Span("a" * 16, "up", "1.0", "1.2", ("b" * 16,))
+    two = Span("a" * 16, "up", "1.1", "2.0", ("c" * 16,))
+    other = Span("d" * 16, "up", "0.9", "0.9")
+    locks = [Lock({"p": {"up.mod:f": spans}}) for spans in ([one], [two, other])]
+    both = Span("a" * 16, "up", "1.0", "2.0", ("b" * 16, "c" * 16))
+    assert united("p", locks).spans("p", "up.mod:f") == [other, both]
 
 
 def test_a_broken_lock_is_an_error_with_its_line(world: World, one: Row) -> None:

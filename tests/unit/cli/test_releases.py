@@ -239,6 +239,43 @@ def test_packs_that_are_kept_elsewhere_are_their_authors(
     assert set(grid["q"].values()) == set(grid["p"].values()) == {"ok"}
 
 
+@pytest.fixture
+def theirs(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack `their` with a patch `q`, as an installer puts it, whose authors reviewed 1.0."""
+    folder = tmp_path / "site-packages" / "their"
+    folder.mkdir(parents=True)
+    text = row("q", "patch_b", "Wrap('up.mod:f', by='w')", requires="('up>=1,<3',)")
+    world.pack(text, name="site-packages/their")
+    (folder / "patch_b.py").write_text(BODY)
+    monkeypatch.syspath_prepend(folder.parent)
+    monkeypatch.setenv("PATCHKIT_PATCHES", "their")
+    assert main(["lock", "--releases", "up==1.0", "--lock", str(folder / "patchkit.lock")]) == 0
+
+
+@pytest.mark.usefixtures("theirs")
+def test_reviews_here_take_nothing_from_an_installed_packs_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Neither for who names the file: 1.0 is reviewed by its authors, 2.0 here."""
+    assert main(["lock", "q", "--releases", "up==2.0"]) == 0
+    capsys.readouterr()
+    for words in ((), ("--lock", "patchkit.lock")):
+        data = answer(capsys, "check", "--releases", "up<3", *words, code=1)  # q has no `why`
+        assert set(data["grid"]["q"].values()) == {"ok"}
+
+
+@pytest.mark.usefixtures("theirs")
+def test_lock_writes_nothing_of_patchkits_own_rows_unasked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder that has no pack; who names their pack means them."""
+    monkeypatch.setattr("patchkit.cli.look.OWN_PACKS", ("their",))
+    assert main(["lock", "--releases", "up==2.0"]) == 2
+    assert "found no patch here but patchkit's own" in capsys.readouterr().err
+    assert not (tmp_path / "patchkit.lock").exists()
+    assert main(["lock", "--patches", "their", "--releases", "up==2.0"]) == 0
+
+
 def test_each_pack_has_its_own_lock(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
