@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from patchkit.check.codes import Code, Severity
 
 
+_GRAVITY = ("error", "warning", "info")
+
+
 class State(str, enum.Enum):
     """A patch in a release, the worst last."""
 
@@ -102,6 +105,11 @@ class Report:
     def read(self) -> int:
         """How many releases were looked at."""
         return len(self.releases) - len(self.unreadable)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The first of the gravest findings."""
+        return min(self.findings, key=lambda one: _GRAVITY.index(one.severity), default=None)
 
     @property
     def is_fine(self) -> bool:

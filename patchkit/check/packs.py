@@ -41,9 +41,14 @@ def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list
         DeclarationError: a pack cannot be imported, or a row is malformed otherwise.
 
     """
+    return read_named(packs_for(settings, extra))
+
+
+def read_named(packs: Iterable[str]) -> tuple[Registry, list[Finding]]:
+    """Read packs, as `read_packs` does those of this process."""
     rows: list[Row] = []
     findings: list[Finding] = []
-    for name in packs_for(settings, extra):
+    for name in packs:
         try:
             rows += read_pack(name)
         except DeclarationError as error:

@@ -100,8 +100,8 @@ def command(
         from patchkit.report.console import console  # noqa: PLC0415
 
         print_check(report, console())
-        if report.findings:
-            say(f"'patchkit explain {report.findings[0].code.code}' says what a finding means")
+        if worst := report.worst:
+            say(f"'patchkit explain {worst.code.code}' says what a finding means")
     else:
         _write(_text(report, form, diffs), output)
     return 0 if report.is_fine else _FINDINGS

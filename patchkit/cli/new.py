@@ -106,27 +106,39 @@ def command(
 
 
 def _place(pack: str | None) -> Place:
-    from patchkit.cli.facts.module_source import find_module  # noqa: PLC0415 - late, as above
-    from patchkit.scaffold.place import place_of  # noqa: PLC0415
+    from patchkit.scaffold.place import place_of  # noqa: PLC0415 - late, as above
 
     named = [pack] if pack else Project.read().packs or Settings.read().packs
     if len(named) != 1:
         found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
         raise click.UsageError(f"--pack: found {found}, expected the pack that the row goes into")
 
-    def find(name: str) -> Path | None:
-        spec = find_module(name)
-        return Path(spec.origin) if spec and spec.has_location and spec.origin else None
+    return place_of(named[0], Path(), _file)
 
-    return place_of(named[0], Path(), find)
+
+def _file(module: str) -> Path | None:
+    from patchkit.cli.facts.module_source import file_of, find_module  # noqa: PLC0415 - as above
+
+    file = file_of(find_module(module))
+    return Path(file) if file else None
 
 
 def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
-    from patchkit.check.packs import read_packs  # noqa: PLC0415 - late, as above
+    from patchkit.check.packs import read_named  # noqa: PLC0415 - late, as above
+    from patchkit.packs import packs_for  # noqa: PLC0415
 
-    rows, _ = read_packs(Settings.read(), packs)
+    rows, _ = read_named(filter(_has_rows, packs_for(Settings.read(), packs)))
     if name in rows:
         raise click.UsageError(f"a patch of pack {rows[name].pack} is named {name!r} already")
+
+
+def _has_rows(pack: str) -> bool:
+    """Whether a pack is there and has rows; one that is named first and made next has none."""
+    file = _file(pack)
+    try:
+        return file is not None and b"PATCHES" in file.read_bytes()
+    except OSError:
+        return True  # of an archive; reading the pack says more
 
 
 def _look_up(targets: tuple[str, ...], wanted: Wanted, library: Library) -> list[Found]:

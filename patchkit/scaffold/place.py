@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INIT = "__init__.py"
+SRC = "src"
+_TESTS = "tests"
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,20 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     file = find(text)
     if file is not None and file.name != INIT:
         raise ScaffoldError(f"--pack: found {text} in {file}, expected a package, for its bodies")
-    return Place(text, file.parent if file else here.resolve().joinpath(*text.split(".")))
+    return Place(text, file.parent if file else _home(here.resolve()).joinpath(*text.split(".")))
+
+
+def _home(here: Path) -> Path:
+    """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
+    beside = [one for one in here.glob(f"*/{INIT}") if one.parent.name != _TESTS]
+    return here / SRC if (here / SRC).is_dir() and not beside else here
 
 
 def _of_folder(text: str, folder: Path) -> Place:
     """Name the module of a folder: outer folders belong to it that are packages, or new."""
     names = [folder.name]
     for outer in folder.parents:
-        if outer.exists() and not (outer / INIT).exists():
+        if not (outer / INIT).exists() and (outer.exists() or outer.name == SRC):
             break
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):

@@ -168,7 +168,7 @@ def _rows(place: Place, patch: Patch) -> tuple[list[Planned], ScaffoldError | No
     old = place.file.read_bytes() if place.file.exists() else None
     if old and is_named(old, patch):
         raise ScaffoldError(f"{place.file}: {patch.name!r} is there already, expected a new name")
-    if not old:
+    if not (old and old.strip()):
         return [Planned(ROW, place.file, new_pack(place.module, patch), old)], None
     try:
         return [Planned(ROW, place.file, with_row(place.file, old, patch), old)], None

@@ -307,6 +307,32 @@ def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) 
     assert list(rows()) == ["one", "two"]
 
 
+@pytest.mark.parametrize("pack", [(), ("--pack", "flat_pack"), ("--pack", "src/new_pack")])
+@pytest.mark.parametrize("init", [None, "", "\n"])
+def test_a_pack_that_the_project_names_first_is_made(pack: tuple[str, ...], init: str) -> None:
+    """A fresh project names it before there is a folder, or beside an empty `__init__.py`."""
+    Path("pyproject.toml").write_text('[tool.patchkit]\npacks = ["flat_pack"]\n')
+    if init is not None:
+        Path("flat_pack").mkdir()
+        Path("flat_pack/__init__.py").write_text(init)
+    words = ["--target", "up.mod:f", "--role", "main", "--releases", "up==1.2"]
+    assert main(["new", "one", *words, *pack]) == 0
+    folder = Path(pack[-1] if pack else "flat_pack")
+    assert 'name="one"' in (folder / "__init__.py").read_text()
+    assert not Path("src/__init__.py").exists()
+    assert main(["new", "two", *words, *pack]) == 0
+
+
+def test_a_pack_by_its_name_goes_into_src_where_that_is_the_layout() -> None:
+    """Next to tests alone, which are no pack; where packages lie at the top, so does the pack."""
+    Path("src").mkdir()
+    Path("tests").mkdir()
+    Path("tests/__init__.py").touch()
+    assert new("one", "--target", "up.mod:f") == 0
+    assert Path("src/my_pack/patch_mod.py").exists()
+    assert not Path("my_pack").exists()
+
+
 def test_a_dry_run_shows_all_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """The page has the texts; so has JSON, with stable keys."""
     assert new("p", "--target", "up.mod:f", "--dry-run") == 0

@@ -74,6 +74,15 @@ def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     answer(capsys, "check", "--releases", "up<3", code=0)
 
 
+def test_check_ends_with_the_gravest_finding(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is explained is the error, though what a row does not say comes before it."""
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a=BODY)
+    assert main(["check", "--releases", "up==3"]) == 1
+    assert "'patchkit explain PK101' says" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["table", "github", "markdown", "html"])
 def test_check_in_every_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each says what was found, and ends with the same code."""

@@ -37,6 +37,13 @@ def test_a_folder_or_a_name_is_a_module(text: str, module: str, tmp_path: Path) 
     assert place.root == tmp_path / ("src" if text.startswith("src") else "")
 
 
+def test_src_is_no_package_before_it_is_there_either(tmp_path: Path) -> None:
+    """A folder `src` that is to be made holds packages, and is none."""
+    place = place_of("src/mine/worker", tmp_path, nowhere)
+    assert place.module == "mine.worker"
+    assert place.new_parents == [tmp_path / "src/mine/__init__.py"]
+
+
 def test_packages_around_it_are_made(tmp_path: Path) -> None:
     """Each folder above the pack, up to its top package, becomes a package."""
     place = place_of("a.b.worker", tmp_path, nowhere)
