@@ -153,7 +153,7 @@ class Origins:
         if code is None:
             return set()
         if not isinstance(owner, type):
-            return code.of(name) or _by_star(code, name, owner)
+            return code.of(name) | _by_star(code, name, owner)
         bodies = self._classes.get(owner)
         path = [part for part in owner.__qualname__.split(".") if part != "<locals>"]
         if bodies is None:
@@ -203,11 +203,16 @@ def _step(owner: Any, name: str) -> Any:
 
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
-    """Say that a name is from the last star import of a module that has it."""
-    for star in reversed(code.stars):
-        if name in namespace(_imported(star, module)):
-            return {star._replace(names=(name,))}
-    return set()
+    """Name every star import that brings a name, of which any may have been the last."""
+    stars = (one for one in code.stars if _exports(namespace(_imported(one, module)), name))
+    return {one._replace(names=(name,)) for one in stars}
+
+
+def _exports(values: dict[str, Any], name: str) -> bool:
+    """Whether a star import brings a name."""
+    if (listed := values.get("__all__")) is not None:
+        return name in list(listed)
+    return name in values and not name.startswith("_")
 
 
 # -- code ------------------------------------------------------------------------------------------

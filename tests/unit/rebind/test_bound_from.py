@@ -293,6 +293,35 @@ def test_a_value_beside_a_call(world: World) -> None:
     assert (user.ours == [1], user.theirs == [1]) == (True, False)
 
 
+STARS = {
+    "theirs": ("from up.b import *\nfrom up.hides import *", False),
+    "ours": ("from up.a import *\nfrom up.hides_theirs import *", True),
+    "private": ("from up.b import kept as _kept\nfrom up.private import *\nkept = _kept", False),
+    "both": ("from up.b import kept\nfrom up.a import *", None),
+    "first": ("from up.a import kept\nfrom up.b import *", None),
+}
+
+
+@pytest.mark.parametrize("user", STARS)
+def test_a_star_import(world: World, user: str) -> None:
+    """It brings what the module exports; which of two bindings was the last, nobody can tell."""
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    world.module("up.hides", "__all__ = ['other']\nfrom up.a import kept\nother = 1")
+    world.module("up.hides_theirs", "__all__ = ('other',)\nfrom up.b import kept\nother = 1")
+    world.module("up.private", "from up.a import kept as _kept")
+    code, goes = STARS[user]
+    world.module("up.user", code)
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    went = "import up.user, patchkit.auto, json\nprint(json.dumps(up.user.kept == [1]))"
+    assert world.answer(went) is bool(goes)
+    told = [one for line in world.entries() for one in line.get("out_of_reach", ())]
+    assert [one for one in told if "up.user" in one] == (
+        ["up.user:kept (nobody can tell where it is from)"] if goes is None else []
+    )
+
+
 # -- what cannot be told ---------------------------------------------------------------------------
 
 HOLDERS = """

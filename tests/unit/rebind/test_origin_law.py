@@ -199,7 +199,10 @@ class Trial:
         self.count = 1 + max(name.module for name in names)
         world.module("up.shared", SHARED)
         for module in range(self.count):
-            code = [name.code for name in names if name.module == module]
+            own = [name for name in names if name.module == module]
+            code = [name.code for name in own]
+            if module % 2:
+                code += [f"__all__ = {[name.name for name in own if '.' not in name.name]}"]
             world.module(f"up.m{module}", HEAD + "\n".join(code))
         bodies = {f"patch_{number}": self._body(number) for number in self.rows}
         world.pack(*(self._row(number) for number in self.rows), stubs=STUBS, **bodies)
