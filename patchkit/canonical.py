@@ -41,8 +41,9 @@ def _text(value: Any) -> str:
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)) and kind is not GenericAlias:
         return _name(value)  # `list[int]` is no class, though Python 3.10 says so
     if isinstance(value, (set, frozenset)):
-        return _call(kind, sorted(map(_text, value)))
-    if isinstance(value, dict):
+        own = getattr(value, "__dict__", None)  # of a subclass
+        return _call(kind, sorted(map(_text, value))) + (_text(own) if own else "")
+    if kind is dict:
         return _call(kind, sorted(f"{_text(key)}: {_text(one)}" for key, one in value.items()))
     if kind in {list, tuple}:
         return _call(kind, map(_text, value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit.ending import EXIT_CODE, Ending
-from patchkit.errors import ApplyError
+from patchkit.errors import ApplyError, SettingsError, VersionError
 from patchkit.log import say
 from patchkit.plan import APPLIED, ARMED, FAILED
 
@@ -132,8 +132,7 @@ def _failure(state: State) -> str:
 
 
 def _stop_text(state: State) -> str:
-    return (
-        f"{_failure(state)}. The process stops, as it would run half patched. "
-        "PATCHKIT_ON_FAILURE=warn lets it go on; "
-        f"PATCHKIT_DISABLE={state.row.name} leaves the patch out."
-    )
+    ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
+    if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
+        ways += f"; PATCHKIT_DISABLE={state.row.name} leaves the patch out"
+    return f"{_failure(state)}. The process stops, as it would run half patched. {ways}."

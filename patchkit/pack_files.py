@@ -54,12 +54,23 @@ def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
     if archive := _archive(folder):
         yield archive, _bytes(archive)  # all of it, data files too
     endings = tuple({f".{suffix.rpartition('.')[2]}" for suffix in all_suffixes()})
-    for inner, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name.isidentifier() and name != "__pycache__"]
-        for name in files:
-            if name.endswith(endings) and name.partition(".")[0].isidentifier():
-                path = f"{inner}/{name}"
-                yield path[len(folder) :], _bytes(path)
+    for path in _files(folder):
+        name = path.rpartition("/")[2]
+        if name.endswith(endings) and name.partition(".")[0].isidentifier():
+            yield path[len(folder) :], _bytes(path)
+
+
+def _files(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Walk a folder and all beneath it that can be imported, links too, unless they lead back."""
+    real = os.path.realpath(folder)
+    if real in above or not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs a start
+        return
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - as above
+        path = f"{folder}/{name}"
+        if not os.path.isdir(path):  # noqa: PTH112
+            yield path
+        elif name.isidentifier() and name != "__pycache__":
+            yield from _files(path, (*above, real))
 
 
 def _archive(folder: str) -> str:

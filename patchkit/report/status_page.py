@@ -125,11 +125,12 @@ def _children(processes: Iterable[ProcessShape]) -> Children:
 
 def _lines(root: ProcessShape, children: Children) -> Iterator[Line]:
     """Walk down a tree; each line has its guide, and the processes that it stands for."""
-    waiting = [("", "", [root])]
+    waiting, seen = [("", "", [root])], set()
     while waiting:
         guide, below, same = waiting.pop()
         yield guide, same
-        if len(same) == 1:
+        if len(same) == 1 and _key(same[0]) not in seen:
+            seen.add(_key(same[0]))  # journals may say that a process descends from itself
             waiting += reversed(list(_branches(same[0], children, below)))
 
 

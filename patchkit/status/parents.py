@@ -66,7 +66,9 @@ def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, Child]
     for parent in processes:
         for child in parent.children:
             found = _nearest(known.get((parent.host, child.pid), ()), child)
-            if found is None or found is parent:
+            if found is parent:
+                continue  # no process is its own child, whatever its journal says
+            if found is None:
                 missing.append((parent, child))
             else:
                 missing += _claim(told, found, (parent, child))

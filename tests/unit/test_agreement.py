@@ -282,3 +282,19 @@ def test_a_pack_in_an_archive_counts(world: World, monkeypatch: pytest.MonkeyPat
     zipped("ONE = 1").agree(Role.WORKER, config)
     with pytest.raises(AgreementError, match="p has another module in its pack here"):
         zipped("ONE = 2").agree(Role.WORKER, config)
+
+
+def test_a_part_of_a_pack_that_is_a_link_counts(world: World) -> None:
+    """Its modules are imported like any others; a link that leads back ends the walk."""
+    a_session(world)
+    elsewhere = world.folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "helper.py").write_text("ONE = 1")
+    (world.folder / "pack" / "linked").symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(world.folder / "pack")
+    config = a_config()
+    world.session().stamp(config)
+    world.session().agree(Role.WORKER, config)
+    (elsewhere / "helper.py").write_text("ONE = 2")
+    with pytest.raises(AgreementError, match="p has another module in its pack here"):
+        world.session().agree(Role.WORKER, config)

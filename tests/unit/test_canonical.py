@@ -29,6 +29,14 @@ class Point:
 def function() -> None: ...
 
 
+class Named(set[int]):
+    """A set with an attribute of its own."""
+
+    def __init__(self, values: set[int], name: str) -> None:
+        super().__init__(values)
+        self.name = name
+
+
 LITERALS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
     LITERALS | st.sampled_from([Colour.RED, Colour.BLUE, function, Point, list[int]]),
@@ -63,6 +71,9 @@ def test_other_values_are_other_texts(one: Any, other: Any) -> None:
         (0, 0.0),
         ("1", 1),
         (collections.OrderedDict(a=1), {"a": 1}),
+        (collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=2, a=1)),
+        (collections.defaultdict(int), collections.defaultdict(list)),
+        (Named({1}, "a"), Named({1}, "b")),
         (list[int], list[str]),
         (typing.List["int"], typing.List[int]),  # noqa: UP006
         (PurePosixPath("a"), PurePosixPath("b")),

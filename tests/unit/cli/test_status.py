@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import packages
 import pytest
 from packages import World, row
-from status.told import engine, journal, line, patch, role
+from status.told import child, engine, journal, line, patch, role
 
 from patchkit.cli import main
 
@@ -274,6 +274,15 @@ def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, for
     done = world.run("-m", "patchkit", "status", str(place), "--format", form)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2009" in done.stdout
+
+
+def test_a_process_that_is_its_own_child(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A journal that says so is read to its end; the process is shown once."""
+    place = written(journal(13, role("main"), child(13, "x", "main")))
+    assert main(["status", str(place)]) == 0
+    assert capsys.readouterr().out.count("main  script.py") == 1
 
 
 def test_helpers_are_named(
