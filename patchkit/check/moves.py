@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchkit.check.near import meant
 from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Trails
 from patchkit.declaration import Add, Provide
@@ -41,7 +42,9 @@ class Moves:
         if since and same.index(since) > same.index(subject):
             return f"; it is there from {since.name} on"
         told = self._trails[subject.project].told(target, subject)
-        return f"; {told.words}" if told and told.words else ""
+        if told and told.words:
+            return f"; {told.words}"
+        return "" if since else meant(target, subject)
 
     def _since(self, target: Target, project: str) -> Subject | None:
         """Return the first release that has a target."""

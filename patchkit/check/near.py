@@ -25,8 +25,13 @@ def never_there(target: Target, steps: Sequence[Step], subjects: Sequence[Subjec
     if any(step.moved_to for step in steps):
         return ""
     span = read[0].name if len(read) == 1 else f"{read[0].name} to {read[-1].version}"
-    near = " or ".join(map(str, near_to(target, read[-1]) or near_to(target, read[0])))
-    return f"found no {target} in {span}" + (f"; did you mean {near}?" if near else "")
+    return f"found no {target} in {span}{meant(target, read[-1]) or meant(target, read[0])}"
+
+
+def meant(target: Target, subject: Subject) -> str:
+    """Ask whether a target of a release was meant that is like one that it lacks; or ''."""
+    near = " or ".join(map(str, near_to(target, subject)))
+    return f"; did you mean {near}?" if near else ""
 
 
 def near_to(target: Target, subject: Subject) -> list[Target]:
@@ -35,12 +40,20 @@ def near_to(target: Target, subject: Subject) -> list[Target]:
     try:
         tree = modules.get(target.module)
         if tree is None:
-            return _other_modules(target, subject)
+            return _with_colon(target, subject) or _other_modules(target, subject)
         page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
     except UpstreamError:
         return []
     names = sorted(page.names | page.tops) if page else []
     return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
+
+
+def _with_colon(target: Target, subject: Subject) -> list[Target]:
+    """Read `up.mod.f`, which is no module, as `up.mod:f`."""
+    parts = [] if target.qualname else target.module.split(".")
+    ends = range(len(parts) - 1, 0, -1)
+    places = (Target(".".join(parts[:at]), ".".join(parts[at:])) for at in ends)
+    return [one for one in places if subject.has(one)][:1]
 
 
 def _other_modules(target: Target, subject: Subject) -> list[Target]:

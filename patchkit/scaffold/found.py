@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from patchkit.check.near import meant
+from patchkit.check.trails import Trails
 from patchkit.errors import ScaffoldError
 from patchkit.target import Target
 
@@ -62,10 +64,14 @@ class Found:
 
     @property
     def whereabouts(self) -> str:
-        """Say where it went, as far as that is known; '' where it is not."""
-        old = next((one for one in reversed(self.older) if one.facts(self.target).is_present), None)
-        (found,) = self.subject.moves([(self.target, old)])
-        return f"; {found.words}" if found.words else ""
+        """Say where it went, else what may have been meant, else how to find out."""
+        trails = Trails([*self.older, self.subject], [self.target], ways=(1,), by_name=True)
+        trails.follow()
+        told = trails.told(self.target, self.subject)
+        if told and told.words:
+            return f"; {told.words}"
+        follow = f"; 'patchkit history {self.target}' looks in all releases"
+        return meant(self.target, self.subject) or follow
 
 
 def find(target: Target, subjects: Sequence[Subject]) -> Found:

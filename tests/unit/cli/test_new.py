@@ -199,6 +199,7 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
     ("words", "said"),
     [
         (["--target", "up.mod:nope"], "up.mod:nope is not in up 1.2"),
+        (["--target", "up.mod:nope"], "'patchkit history up.mod:nope' looks in all releases"),
         (["--target", "up.mod:C", "--kind", "wrap"], "--kind replace takes it"),
         (["--target", "up.mod:C", "--kind", "edit"], "a function with source of its own"),
         (["--target", "up.mod", "--kind", "wrap"], "expected 'module:qualname'"),
@@ -221,6 +222,26 @@ def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -
     """What an older release has and the newest lacks is followed."""
     said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
     assert "moved to up.late:gone" in said
+
+
+@pytest.mark.parametrize("target", ["up.mod:plainn", "up.modd:plain", "up.mod.plain"])
+def test_a_mistyped_target_says_what_may_be_meant(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A letter too much, or a dot in the place of the colon."""
+    assert "; did you mean up.mod:plain?" in refusal(capsys, "p", "--target", target)
+
+
+def test_a_target_that_went_long_before_is_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From release to release, though it went before the newest, and was rewritten since."""
+    later = (
+        "def gone(every, other, word):\n    return [word, other, every] * 2 if every else word\n"
+    )
+    write_wheels(tmp_path / "wheels", {"1.3": {"mod": "", "late": later}})
+    said = refusal(capsys, "p", "--target", "up.mod:gone", at="up>=1,<2")
+    assert "up.late:gone" in said
 
 
 def test_a_refusal_that_reads_more_of_an_index_is_one_line(

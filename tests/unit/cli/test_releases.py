@@ -465,7 +465,13 @@ def test_history_of_what_cannot_be_read_is_no_absence(
 
 
 @pytest.mark.parametrize(
-    ("target", "meant"), [("up.mod:ff", "up.mod:f"), ("up.modd:f", "up.mod:f"), ("up.zzzz:f", "")]
+    ("target", "meant"),
+    [
+        ("up.mod:ff", "up.mod:f"),
+        ("up.modd:f", "up.mod:f"),
+        ("up.late.f", "up.late:f"),
+        ("up.zzzz:f", ""),
+    ],
 )
 def test_history_of_what_never_was(
     target: str, meant: str, capsys: pytest.CaptureFixture[str]
@@ -475,6 +481,14 @@ def test_history_of_what_never_was(
     err = capsys.readouterr().err
     assert f"found no {target} in up 1.0 to 3.0" in err
     assert ("; did you mean " + meant in err) is bool(meant)
+
+
+def test_check_of_what_never_was(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped target of a row says what may have been meant; one that was there does not."""
+    world.pack(row("p", "patch_a", "Wrap('up.late:ff', by='w')"), patch_a=BODY)
+    data = answer(capsys, "check", "--releases", "up==3", code=1)
+    (found,) = [one for one in data["findings"] if one["code"] == "PK101"]
+    assert "; did you mean up.late:f?" in found["message"]
 
 
 def test_one_cause_is_told_once(
