@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from patchkit.check.judge import needed
@@ -37,8 +38,9 @@ class Grid:
 
     def without(self, names: Iterable[str]) -> Grid:
         """Leave releases out."""
-        left = set(names)
-        return Grid(self.rows, [one for one in self.subjects if one.name not in left])
+        left, rest = set(names), copy.copy(self)
+        rest.subjects = [one for one in self.subjects if one.name not in left]
+        return rest
 
     def meets(self, row: Row, subject: Subject) -> bool:
         """Whether a row has anything to do with a release, in its range or not."""

@@ -9,9 +9,10 @@ from patchkit.check.bases import bases_of
 from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
-from patchkit.check.storage import HOOKS, elsewhere, is_beside
+from patchkit.check.storage import is_beside
 from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.target import Item, Target
+from patchkit.upstream.resolving.storage import HOOKS
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Judge:
         ours = self._body(change.by) if may_be and is_told else None
         if ours is None or ours.kind == str(Kind.PROPERTY):
             return ""
-        return elsewhere(self._subject.resolver, change.place)
+        return facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:

@@ -11,6 +11,7 @@ from patchkit.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.signature import Parameter, Signature
+from patchkit.upstream.resolving.storage import elsewhere
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
@@ -45,6 +46,7 @@ class Facts:
         wording: how its definition is written, a hash; None where that takes a parser to find.
         wrapped: where the code that a call wraps stands: file, first and last line.
         bases: of a class, those of the release that it derives from, with their fingerprints.
+        storage: where that is kept which it names on a class; '' where it lies on the class.
 
     """
 
@@ -63,6 +65,7 @@ class Facts:
     wording: str | None = None
     wrapped: tuple[tuple[str, int, int], ...] = ()
     bases: tuple[tuple[str, str], ...] = ()
+    storage: str = ""
 
     @property
     def is_present(self) -> bool:
@@ -122,6 +125,7 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         wording=_wording(resolver, target, found),
         wrapped=tuple(_places(found)),
         bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
+        storage=elsewhere(resolver, found),
     )
 
 
