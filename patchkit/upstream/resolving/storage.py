@@ -23,7 +23,8 @@ _VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 def elsewhere(resolver: Resolver, found: Resolution) -> str:
     """Say where that is kept which a target names on a class; '' where it lies on the class."""
     place = found.target
-    if len(place.steps) < 2 or isinstance(place.steps[-1], Item):
+    steps = place.steps if place.qualname else ()
+    if len(steps) < 2 or isinstance(steps[-1], Item):
         return ""
     outer, _, name = place.qualname.rpartition(".")
     if name not in HOOKS and found.kind not in _VALUES:
