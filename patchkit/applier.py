@@ -217,7 +217,7 @@ class Applier:
     def tell_again(self) -> None:
         """Write to the journal what a forked child has inherited, beside the status of rows."""
         for name, words in self._unreviewed.items():
-            self._ledger.note("unreviewed", name=name, reason=words)
+            self._note_unreviewed(name, words)
 
     # -- one group ------------------------------------------------------------------------------
 
@@ -336,6 +336,7 @@ class Applier:
             reason = self._selection.reason_to_skip(state.row)
             if reason is not None:
                 self._ledger.set(state, SKIPPED, reason)
+                self._tell_if_unreviewed(state, reason)
             else:
                 self._refuse_conflict(state)
                 self._review(state)
@@ -358,21 +359,40 @@ class Applier:
             return
         if self._selection.settings.on_drift == "stop":
             raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
-        name = state.row.name
-        if name not in self._unreviewed:
-            self._unreviewed[name] = words
-            self._ledger.note("unreviewed", name=name, reason=words)
-            self._warn(state.row, words)
+        self._tell_unreviewed(state.row, words)
+
+    def _tell_if_unreviewed(self, state: State, reason: str) -> None:
+        """Tell of a patch that drift leaves out, though the process is not whole without it."""
+        by_drift = self._selection.settings.on_drift == "skip" and reason == (
+            self._selection.unreviewed(state.row)
+        )
+        if by_drift and (state.row.patch.required or reason.startswith(UNREADABLE)):
+            self._tell_unreviewed(state.row, reason)
+
+    def _tell_unreviewed(self, row: Row, words: str) -> None:
+        if row.name not in self._unreviewed:
+            self._unreviewed[row.name] = words
+            self._note_unreviewed(row.name, words)
+            self._warn(row, words)
+
+    def _note_unreviewed(self, name: str, words: str) -> None:
+        finding = self._is_skipped(name) or words.startswith(UNREADABLE)
+        self._ledger.note("unreviewed", name=name, reason=words, finding=finding)
+
+    def _is_skipped(self, name: str) -> bool:
+        return self._plan.states[name].status == SKIPPED
 
     def _warn(self, row: Row, words: str) -> None:
+        skipped = self._is_skipped(row.name)
         if not words.startswith(UNREADABLE):
             is_named = row.pack in self._selection.settings.packs
             rest = f"{row.name} --here" + (f" --patches {row.pack}" if is_named else "")
             hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
-            self._ledger.say("warning", f"{row.name}: {words}; {hint}")
+            effect = "required, and left out: " if skipped else ""
+            self._ledger.say("warning", f"{row.name}: {effect}{words}; {hint}")
         elif ("", words) not in self._told:  # once for all patches that it would speak of
             self._told.add(("", words))
-            self._ledger.say("warning", words)
+            self._ledger.say("warning", words + ("; its patches are left out" if skipped else ""))
 
     def _is_selected(self, other: State, beside: State) -> bool:
         """Whether a row is there too; beside one that was asked for, whatever else is for here."""

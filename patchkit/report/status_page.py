@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
+from patchkit.report.due import is_due, is_for
 from patchkit.report.status_patch import STYLES, copies, details
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def _state(alive: bool | None) -> Text:
 def _summary(one: ProcessShape) -> Text:
     if not one["reached"]:
         return Text(one["reason"] or "", style="note" if one["starting"] else "bad")
-    mine = [patch for patch in one["patches"] if _is_due(one, patch)]
+    mine = [patch for patch in one["patches"] if is_due(one, patch)]
     counted = Counter(patch["status"] for patch in mine)
     return _joined(
         Text(f"{counted[status]} {status}", style=style)
@@ -271,7 +272,7 @@ def _patches(processes: Iterable[ProcessShape]) -> Table:
     table.add_column("remarks", overflow="fold")
     for name, found in by_name.items():
         cells = [
-            _stand(patch for one, patch in found if _is_for(one, patch, role)) for role in roles
+            _stand(patch for one, patch in found if is_for(one, patch, role)) for role in roles
         ]
         cells += [counts[name]] if with_copies else []
         table.add_row(Text(name, style="name"), *cells, _remarks(found))
@@ -280,16 +281,6 @@ def _patches(processes: Iterable[ProcessShape]) -> Table:
 
 def _holders(processes: Iterable[ProcessShape]) -> list[ProcessShape]:
     return [one for one in processes if one["reached"] and not one["copy"]]
-
-
-def _is_due(one: ProcessShape, patch: PatchStatusShape) -> bool:
-    """Whether it is of interest how it stands: not where it is for another role's process."""
-    is_mine = not one["roles"] or any(_is_for(one, patch, role) for role in one["roles"])
-    return is_mine or patch["status"] in {"applied", "failed"}
-
-
-def _is_for(one: ProcessShape, patch: PatchStatusShape, role: str) -> bool:
-    return role in one["roles"] and (not patch["roles"] or role in patch["roles"])
 
 
 def _stand(patches: Iterable[PatchStatusShape]) -> Text:
@@ -307,7 +298,7 @@ def _remarks(found: Found) -> Text:
 
     What is armed waits for its target, and a failure is a finding below.
     """
-    found = [(one, patch) for one, patch in found if _is_due(one, patch)]
+    found = [(one, patch) for one, patch in found if is_due(one, patch)]
     reasons = [patch["reason"] or "" for _, patch in found if patch["status"] == "skipped"]
     parts = [Text(reason, style="note") for reason in filter(None, dict.fromkeys(reasons))]
     if any(patch["unreviewed"] for _, patch in found):

@@ -37,6 +37,7 @@ class PatchStatus:
         parts: what was told of each module that it has changed.
         strangers: what somebody else has put on what it has changed.
         unreviewed: what it changes that is not as it was reviewed, in words; '' where all is.
+        is_finding: whether that is to be looked at: it leaves the patch out, or cannot be read.
         left_out: by target, why a change of it is not for this process.
 
     """
@@ -50,6 +51,7 @@ class PatchStatus:
     parts: dict[str, Part] = field(default_factory=dict)
     strangers: list[Stranger] = field(default_factory=list)
     unreviewed: str = ""
+    is_finding: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -286,7 +288,8 @@ def _note_patch(process: ProcessStatus, entry: Entry) -> None:
     status, reason = _text(entry.get("status")), _text(entry.get("reason"))
     when = _time(entry)
     found = PatchStatus(name, status, reason, when, before.roles, inherited)
-    found.unreviewed, found.left_out = before.unreviewed, before.left_out
+    found.unreviewed, found.is_finding = before.unreviewed, before.is_finding
+    found.left_out = before.left_out
     process.patches[name] = found
     process.is_copy &= inherited
     if status != "applied":
@@ -336,6 +339,7 @@ def _note_stranger(process: ProcessStatus, entry: Entry, *, wraps: bool) -> None
 def _note_unreviewed(process: ProcessStatus, entry: Entry) -> None:
     if (patch := process.patches.get(_text(entry.get("name")))) is not None:
         patch.unreviewed = _text(entry.get("reason"))
+        patch.is_finding = entry.get("finding") is True
 
 
 def _note_rank(process: ProcessStatus, entry: Entry) -> None:

@@ -11,7 +11,7 @@ from patchkit.status.journals import ProcessStatus, parse_journal
 from patchkit.status.parents import by_pid, link, one_each, rank_of_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.status.journals import Child
 
@@ -36,7 +36,8 @@ class Finding:
     Something to look at.
 
     Args:
-        kind: failed, overwritten, not-reached, disagreement, unreadable, no-answer or empty.
+        kind: failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or
+            empty.
         message: in words.
         process: whose it is, if it is one's.
 
@@ -235,10 +236,19 @@ def _findings(
             for stranger in patch.strangers
             if patch.status == "applied" and not stranger.wraps
         ]
+        found += [Finding("unreviewed", text, one) for text in dict.fromkeys(_unreviewed(one))]
     return found + [
         Finding("disagreement", f"{difference.role}: {difference.message}", difference.process)
         for difference in differences
     ]
+
+
+def _unreviewed(one: ProcessStatus) -> Iterator[str]:
+    """Say which required patches drift leaves out, and which locks cannot be read."""
+    for patch in one.patches.values():
+        if patch.is_finding and not (patch.inherited or one.is_copy):
+            is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason
+            yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
 
 
 def _obstacles(looks: Iterable[Look]) -> list[Finding]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import packages
 import pytest
 from one_patch import BODY, MAIN, UPSTREAM, WRAP, a_world, load
@@ -16,9 +18,9 @@ TARGET = "up.mod:function"
 DRIFTED = UPSTREAM.replace("'old'", "'newer'")
 
 
-def a_drifted_world(world: World) -> None:
+def a_drifted_world(world: World, **fields: str) -> None:
     """Upstream is not as it was when the patch was reviewed."""
-    a_world(world, WRAP)
+    a_world(world, WRAP, **fields)
     review(world, TARGET)
     world.module("up.mod", DRIFTED)
 
@@ -81,15 +83,32 @@ def test_stop_is_softened_like_any_failure(
     assert "patch p failed: DriftError" in capsys.readouterr().err
 
 
-def test_skip_leaves_the_patch_out(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the reason, whole, and without noise."""
-    a_drifted_world(world)
+@pytest.mark.parametrize("required", [True, False])
+def test_skip_leaves_the_patch_out(
+    required: bool, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the reason, whole; one warning says that a required patch is missing."""
+    a_drifted_world(world, required=str(required))
     session = world.session(on_drift="skip")
     session.arm(MAIN)
     assert load("up.mod").function() == "newer"
     state = session.states["p"]
     assert (state.status, "has another source" in state.reason) == (SKIPPED, True)
-    assert not capsys.readouterr().err
+    warned = capsys.readouterr().err.count("p: required, and left out: up.mod:function has another")
+    assert warned == required
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_run_says_what_skip_leaves_out(broken: bool, world: World) -> None:
+    """Its closing line names it, and `status` has a finding; so for a lock that is none."""
+    a_drifted_world(world)
+    if broken:
+        (world.folder / "pack" / "patchkit.lock").write_text("format 2\n<<<<<<< ours\n")
+    words = ("-m", "patchkit", "run", "--patches", "pack", "--", sys.executable, "-c")
+    done = world.run(*words, "import up.mod", PATCHKIT_ON_DRIFT="skip")
+    last = done.stderr.splitlines()[-1]
+    expected = "patchkit.lock:2: found" if broken else "p: left out: up.mod:function has another"
+    assert expected in last, done.stderr
 
 
 def test_skip_is_decided_before_anything_applies(world: World) -> None:

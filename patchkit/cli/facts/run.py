@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchkit.report.due import is_due
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.report.shapes import ProcessShape, StatusShape
 
 _WORST_FIRST = ("failed", "applied", "skipped", "armed")
-_WORDS = {"armed": "waiting for an import"}
 
 
 def last_words(data: StatusShape, started: float, how: str) -> tuple[str, ...]:
@@ -28,19 +29,22 @@ def last_words(data: StatusShape, started: float, how: str) -> tuple[str, ...]:
     told = [one["message"] for one in data["findings"] if one["pid"] is None or one["pid"] in pids]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
+    tally = f"{_tally(processes)} in {_count(len(processes))}"
+    if not told:
+        return tally, f"no findings; {how} has the details"
     more = f", and {len(told) - 1} more to look at" if len(told) > 1 else ""
-    first = told[0] if told else "nothing to look at"
-    return f"{_tally(processes)} in {_count(len(processes))}", f"{first}{more}; see {how}"
+    return tally, f"{told[0]}{more}; see {how}"
 
 
 def _tally(processes: Iterable[ProcessShape]) -> str:
     """Count the patches by what became of each, the worst that did in any process."""
     found: dict[str, str] = {}
-    for patch in (patch for one in processes for patch in one["patches"]):
+    due = (patch for one in processes for patch in one["patches"] if is_due(one, patch))
+    for patch in due:
         several = (patch["status"], found.get(patch["name"], "armed"))
         found[patch["name"]] = min(several, key=_WORST_FIRST.index)
     states: Sequence[str] = [*found.values()]
-    parts = [f"{states.count(one)} {_WORDS.get(one, one)}" for one in _WORST_FIRST if one in states]
+    parts = [f"{states.count(one)} {one}" for one in _WORST_FIRST if one in states]
     return f"patches: {', '.join(parts) or 'none'}"
 
 

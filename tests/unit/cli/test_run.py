@@ -184,6 +184,27 @@ def test_the_end_says_what_became_of_the_patches(patchkit_run: Python, write_pac
     assert lines[1].endswith("; see 'patchkit status'")
 
 
+def test_the_end_counts_as_status_does(
+    patchkit_run: Python, python: Python, write_pack: Pack, tmp_path: Path
+) -> None:
+    """A patch for another role is in neither count; both say `armed`."""
+    for role in ("MAIN", "WORKER"):
+        name = f"of-{role.lower()}"
+        requires = "('patchkit>=0',)"
+        text = row_source(name=f"{name!r}", roles=f"{{Role.{role}}}", requires=requires)
+        folder = write_pack(f"pack_{role.lower()}", pack_source(text))
+        (folder / "patch_a.py").touch()
+    packs = ("--patches", "pack_main", "--patches", "pack_worker")
+    child = patchkit_run(*packs, "--", sys.executable, "say.py", PATCHKIT_VERSIONS="patchkit=1")
+    tally, last = child.stderr.splitlines()[-2:]
+    assert last == "patchkit: no findings; 'patchkit status' has the details"
+    shown = python("-m", "patchkit", "status", TMPDIR=str(tmp_path)).stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("main"))
+    counts = tally.removeprefix("patchkit: patches: ").removesuffix(" in 1 process")
+    assert line.endswith(f"  {counts}")
+    assert "armed" in counts
+
+
 def test_status_finds_the_newest_run(patchkit_run: Python, python: Python, tmp_path: Path) -> None:
     """Without DIR and PATCHKIT_JOURNAL it is that of the run that began last."""
     patchkit_run("--", sys.executable, "-c", "pass")
