@@ -60,6 +60,8 @@ _SPECIAL = {
     "ROT_THREE": "_rotate",
 }
 """How to follow instructions of Python 3.10 to 3.13 that say where a value is from."""
+_BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__", "__setattr__"))
+"""What binds names that are made up as the program runs."""
 _BEGINS = ("LOAD_", "PUSH_")
 _ENDS = ("STORE_", "POP_", "DELETE_", "JUMP_")
 
@@ -93,6 +95,13 @@ class Bindings:
         inner = (one for one in _all_inner(self._code) if name in one.co_names)
         found = (Bindings(one).own(name) for one in inner if _binds_globally(one, name))
         return self.own(name).union(*found)
+
+    def may_set(self, name: str) -> bool:
+        """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
+        inner = list(_all_inner(self._code))
+        if any(not _BY_TEXT.isdisjoint(one.co_names) for one in (self._code, *inner)):
+            return True
+        return any(_sets_attribute(one, name) for one in inner if name in one.co_names)
 
     def inner(self, path: Iterable[str]) -> list[Bindings]:
         """Find the bodies of the class (or function) with this path."""
@@ -228,3 +237,14 @@ def _binds_globally(code: CodeType, name: str) -> bool:
     return any(
         step.opname == "STORE_GLOBAL" and step.argval == name for step in dis.get_instructions(code)
     )
+
+
+def _sets_attribute(code: CodeType, name: str) -> bool:
+    """Whether a function sets an attribute of anything but `self`."""
+    steps = list(dis.get_instructions(code))
+    stores = [at for at, one in enumerate(steps) if one.opname == "STORE_ATTR"]
+    return any(steps[at].argval == name and not _loads_self(steps[at - 1].argval) for at in stores)
+
+
+def _loads_self(loaded: object) -> bool:
+    return (loaded[-1] if isinstance(loaded, tuple) else loaded) == "self"

@@ -60,17 +60,23 @@ class Origins:
             value: what it holds.
 
         Returns:
-            The site; ELSEWHERE where the code names another place; None where the code does not
-            say, or names both.
+            The site; ELSEWHERE where the code names another place, and that holds it; None where
+            the code does not say, names both, or may bind the place by other means too.
 
         """
         ends = set(self._ends((owner, name), value, ()))
         found = [end for end in ends if isinstance(end, Site)]
-        if True in ends:
-            return None if found else ELSEWHERE
-        if len(found) == 1:
+        if len(found) == 1 and True not in ends:
             return found[0]
-        return None if found or None in ends or not ends else ELSEWHERE
+        if found or None in ends or True not in ends:
+            return None
+        return None if self._is_set_otherwise(owner, name) else ELSEWHERE
+
+    def _is_set_otherwise(self, owner: Any, name: str) -> bool:
+        """Whether its module's code may bind a place without saying what to."""
+        module = _module_of(owner)
+        code = self._code(module) if module is not None else None
+        return code is not None and code.may_set(name)
 
     def is_copy(self, owner: Any, name: str) -> bool:
         """Whether the code says that a place has what it holds from another."""

@@ -345,6 +345,44 @@ def test_what_no_code_names_is_left_and_reported(world: World) -> None:
     assert sorted(out_of_reach(world, code)) == [f"{place} {cannot}" for place in places]
 
 
+AGAIN = {
+    "an update": "globals().update(kept=up.a.kept)",
+    "a loop": "for C.kept in [up.a.kept]: pass",
+    "a name that is a text": "setattr(C, 'kept', up.a.kept)",
+    "a function": "def bind():\n    C.kept = up.a.kept\nbind()",
+    "a class method": "class D(C):\n    @classmethod\n    def bind(cls): cls.kept = up.a.kept",
+    "another module": "",
+}
+
+
+@pytest.mark.parametrize("means", AGAIN)
+def test_what_may_have_been_bound_again(world: World, means: str) -> None:
+    """A place that the code binds from elsewhere is left and reported, and not taken as known."""
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    theirs = "up.b.kept" if AGAIN[means] else "None"
+    head = f"import up.a, up.b\nkept = {theirs}\nclass C:\n    kept = {theirs}\n"
+    world.module("up.binder", "import up.a, up.user\nup.user.kept = up.a.kept")
+    world.module("up.user", head + AGAIN[means])
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    where = "kept" if means in ("an update", "another module") else "C.kept"
+    user = "up.user" if AGAIN[means] else "up.binder"
+    code = f"import {user}, patchkit.auto\nassert up.user.{where} != [1]"
+    assert f"up.user:{where} (nobody can tell where it is from)" in out_of_reach(world, code)
+
+
+def test_what_an_instance_sets(world: World) -> None:
+    """An attribute of `self` is not the class's."""
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    user = "import up.b\nclass C:\n    kept = up.b.kept\n    def run(self): self.kept = 1"
+    world.module("up.user", user)
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    assert out_of_reach(world, "import up.user, up.a, patchkit.auto") == []
+
+
 def test_a_copy_of_what_was_added(world: World) -> None:
     """Nothing can take its place: it stays, and undo says so."""
     world.module("up.mod", "def f(): ...")
