@@ -14,6 +14,7 @@ from patchkit.requirements import canonical
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.around import REACH
 from patchkit.upstream.moves.whereabouts import GONE, Search
+from patchkit.upstream.reading.connections import CONNECTIONS
 from patchkit.upstream.reading.releases import for_each
 from patchkit.upstream.resolving.resolve import Resolver
 
@@ -308,9 +309,13 @@ def _no_collection() -> Iterator[None]:
 
 
 def _spread(count: int) -> list[int]:
-    """Order places so that neighbours are far apart: what one has in common need be read once."""
-    width = max(1, count.bit_length())
-    return sorted(range(count), key=lambda at: f"{at:0{width}b}"[::-1])
+    """
+    Order places so that each thread follows a row of neighbours, far from those of the others.
+
+    What neighbours have in common is read, parsed and concluded once.
+    """
+    length = max(1, -(-count // CONNECTIONS))
+    return sorted(range(count), key=lambda at: (at % length, at))
 
 
 def _paths(target: Target) -> Iterable[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
 
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
+_ITSELF = "it derives from itself"
 _KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 
 
@@ -21,9 +22,10 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     key = ("mro", id(value.classes[-1]))
     notes = value.tree.notes
     if key not in notes:
-        notes[key] = (value, undecidable("it derives from itself"))
+        notes[key] = (value, undecidable(_ITSELF))
         notes[key] = _linear(lookup, value)
     found: tuple[Value, ...] = notes[key]
+    lookup.circles += found[1].reason == _ITSELF
     return found
 
 

@@ -82,6 +82,15 @@ class DecoratorSource:
 
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
         """Tell what comes out: of `@node`, or of `@node(…)`."""
+        key = ("outcome", id(node), is_call, self._bound, depth)
+
+        def work() -> str:
+            return self._outcome(node, is_call=is_call, depth=depth)
+
+        found: str = self._lookup.settled(self._tree.notes, key, work)
+        return found
+
+    def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
         if depth > _DEPTH or any(_yields(node)):
             return UNKNOWN
         use = _use(node, is_call=is_call, skipped=int(self._bound and depth == 0))

@@ -137,6 +137,12 @@ class Effect:
 
 def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     """Tell what a decorator does."""
+    key, notes = ("effect", id(decorator)), scope.tree.notes
+    found: Effect = lookup.settled(notes, key, lambda: _effect_of(lookup, decorator, scope))
+    return found
+
+
+def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     options = (
         {one.arg or "**": one.value for one in decorator.keywords}

@@ -35,14 +35,18 @@ class Edits(NamedTuple):
     opened: str
 
 
+_ASKED = Edits({}, "")
+
+
 def edits_of(lookup: Lookup, entry: Value) -> Edits:
     """List what may be done to a class by code of its module below it."""
     assert entry.tree is not None
     key, notes = ("edits", id(entry.classes[-1])), entry.tree.notes
     if key not in notes:
-        notes[key] = Edits({}, "")  # for those who ask while it is worked out
+        notes[key] = _ASKED  # for those who ask while it is worked out
         notes[key] = _edits(lookup, entry)
     found: Edits = notes[key]
+    lookup.circles += found is _ASKED
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import decorators, dynamic, factories, inheritance, signature
 from patchkit.upstream.resolving.at_import import called_at_import
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
+T = TypeVar("T")
 Values = tuple[Value, ...]
 
 _PLAIN = (
@@ -70,11 +71,22 @@ class Lookup:
         self.literals = Literals(self)
         self.decide = Flags(modules, platform).decide
         self._active: set[tuple[object, ...]] = set()
-        self._attributes: dict[tuple[str, str], Values] = {}
+        self._attributes: dict[Any, Values] = {}
+        self.circles = 0
+        """How often something was asked for that is being worked out."""
 
     def forget(self) -> None:
         """Let go of what was found."""
         self._attributes.clear()
+
+    def settled(self, memo: dict[Any, T], key: Any, work: Callable[[], T]) -> T:
+        """Work something out once; again where it came out as it did because of a circle."""
+        if key in memo:
+            return memo[key]
+        before, value = self.circles, work()
+        if self.circles == before:
+            memo[key] = value
+        return value
 
     # --- what the flow of statements asks
 
@@ -117,6 +129,7 @@ class Lookup:
         if until is None and key in tree.notes:
             return tree.notes[key][0]  # type: ignore[no-any-return]
         if (tree.name, *key) in self._active:
+            self.circles += 1
             return UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
         flow = Flow(name, tree, self, until)
         with _Guard(self._active, (tree.name, *key)):
@@ -131,15 +144,14 @@ class Lookup:
     def attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
         key = (module, name)
-        if key in self._attributes:
-            return self._attributes[key]
         if key in self._active:
+            self.circles += 1
             return (undecidable(f"{module}:{name} is imported in a circle"),)
+        return self.settled(self._attributes, key, lambda: self._guarded(key))
+
+    def _guarded(self, key: tuple[str, str]) -> Values:
         with _Guard(self._active, key):
-            values = self._attribute(module, name)
-        if not self._active:
-            self._attributes[key] = values
-        return values
+            return self._attribute(*key)
 
     def module(self, name: str) -> Value:
         """Tell what a module's name stands for."""
@@ -422,6 +434,7 @@ class Lookup:
     def _global(self, name: str, scope: Scope) -> Values:
         key = ("global", scope.tree.name, name, scope.until)
         if key in self._active:
+            self.circles += 1
             return (undecidable(f"{name} is defined by itself"),)
         with _Guard(self._active, key):
             values: list[Value] = []
