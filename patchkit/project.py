@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from patchkit.errors import SettingsError
+from patchkit.errors import RequirementError, SettingsError
 from patchkit.near import near
+from patchkit.requirements import check_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,10 @@ _CODE = re.compile(r"PK\d{3}")
 _ACCEPT = re.compile(r"PK\d{3} \S+")
 _LISTS = {
     "packs": (re.compile(_MODULE), "a list of modules, such as ['my_pack']"),
-    "releases": (re.compile(r".*\S.*"), "a list of requirements, such as ['vllm>=0.20,<0.34']"),
+    "releases": (
+        re.compile(r"(?![\d.]+$).*\S.*"),
+        "a list of requirements, such as ['vllm>=0.20,<0.34']",
+    ),
     "ignore": (_CODE, "a list of codes, such as ['PK304']"),
     "accept": (_ACCEPT, "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']"),
 }
@@ -151,7 +155,16 @@ def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]
         for one in value:
             if not isinstance(one, str) or not form.fullmatch(one):
                 _refuse(file, f"{key}: found {one!r}", f"expected {expected}")
+            if key == "releases":
+                _check_release(file, one)
         yield key, tuple(value)
+
+
+def _check_release(file: Path, text: str) -> None:
+    try:
+        check_requirement(text)
+    except RequirementError as error:
+        raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
 
 
 def _refuse(file: Path, found: str, expected: str) -> NoReturn:

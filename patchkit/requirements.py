@@ -202,6 +202,8 @@ class Found:
         )
 
     def _way_out(self) -> str:
+        if self.source.startswith("--"):
+            return f"Give {self.source} the release that is meant."
         variables = {
             "": "VLLM_VERSION, or PATCHKIT_VERSIONS=name=release,",
             "vllm": "VLLM_VERSION",

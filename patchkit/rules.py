@@ -219,7 +219,8 @@ def _requirements(pack: str, patch: str, field: str, requires: object) -> None:
         try:
             check_requirement(text)
         except RequirementError as error:
-            _refuse(pack, patch, field, repr(text), f"a requirement (PEP 508): {error}", error)
+            found, _, expected = str(error).removeprefix("found ").rpartition(", expected ")
+            _refuse(pack, patch, field, found, expected, error)
 
 
 def _names(pack: str, patch: str, field: str, names: object) -> None:

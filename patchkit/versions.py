@@ -74,6 +74,17 @@ class Versions:
         """
         return self._override(canonical(name))
 
+    def believe(self, found: Found) -> None:
+        """
+        Believe a version that a command line says.
+
+        Raises:
+            VersionError: it is no version, or does not say which release it means.
+
+        """
+        self._believed[found.name] = found
+        self._override(found.name)
+
     def check(self) -> None:
         """
         Look at every version that a variable says.

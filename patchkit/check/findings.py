@@ -62,6 +62,11 @@ class Finding:
         """The code's."""
         return self.code.severity
 
+    @property
+    def names(self) -> list[str]:
+        """What may stand in `accept` for it."""
+        return [f"{self.code.code} {name}" for name in (self.target, self.patch) if name]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -88,9 +93,7 @@ class Report:
         """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
 
         def is_accepted(one: Finding) -> bool:
-            code = one.code.code
-            names = (f"{code} {name}" for name in (one.target, one.patch) if name)
-            return code in ignore or any(name in accept for name in names)
+            return one.code.code in ignore or any(name in accept for name in one.names)
 
         accepted = [one for one in self.findings if is_accepted(one)]
         rest = [one for one in self.findings if not is_accepted(one)]

@@ -56,8 +56,9 @@ def _boundaries(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
             ranges[f"{row.name}, change {number}"] = due
     for name, inside in ranges.items():
         if inside:
-            yield f"first release of {name}", frozenset(inside[:1])
-            yield f"last release of {name}", frozenset(inside[-1:])
+            for word, at in (("first", 0), ("last", -1)):
+                what = "release of" if inside[at] != places[at] else "looked at for"
+                yield f"{word} {what} {name}", frozenset([inside[at]])
 
 
 def _is_in(row: Row, grid: Grid, at: int) -> bool:

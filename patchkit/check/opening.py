@@ -49,7 +49,11 @@ def _expected(spec: str, library: Library) -> str:
     if versions and all(one.is_prerelease for one in versions):
         newest = f"'{parse_requirement(spec).name}>={versions[-1].public}'"
         return f"which has pre-releases only; expected a bound that names one, such as {newest}"
-    return "expected one at least"
+    released = [one.public for one in versions if not one.is_prerelease]
+    name = canonical(parse_requirement(spec).name)
+    return "expected one at least" + (
+        f"; the newest of {name} is {released[-1]}" if released else ""
+    )
 
 
 def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:

@@ -10,8 +10,9 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.streams import Streams
-from patchkit.errors import PatchkitError
+from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.near import near
+from patchkit.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,14 +116,30 @@ def _told(error: Exception) -> int:
     if isinstance(error, click.Abort):
         say("interrupted")
         return _INTERRUPTED
-    say(_wording(error) if isinstance(error, click.ClickException) else str(error))
+    if isinstance(error, click.ClickException):
+        say(_wording(error))
+    else:
+        say(f"{error}{_named_by_project(error)}")
     return WRONG
+
+
+def _named_by_project(error: Exception) -> str:
+    """Say which file names a pack that cannot be imported; '' where that is no project's."""
+    if not isinstance(error, DeclarationError) or error.field != "import":
+        return ""
+    project = Project.read()
+    return f" ({project.file}, [tool.patchkit] packs)" if error.pack in project.packs else ""
 
 
 def _wording(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "patchkit"
     text = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        meant = " or ".join(error.possibilities or ())
+        text = f"No such option {error.option_name!r}" + (
+            f"; did you mean {meant}?" if meant else ""
+        )
     return f"{text} (see '{command} --help')"
 
 

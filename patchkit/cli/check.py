@@ -16,9 +16,10 @@ from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
+from patchkit.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from patchkit.check.differences import Difference
     from patchkit.check.findings import Report
@@ -104,6 +105,8 @@ def command(
             say(f"'patchkit explain {worst.code.code}' says what a finding means")
     else:
         _write(_text(report, form, diffs), output)
+    if wanted == look.Wanted().or_of_project() and not names and not report.unreadable:
+        _say_what_is_accepted_in_vain(report, accept)
     return 0 if report.is_fine else _FINDINGS
 
 
@@ -120,6 +123,12 @@ def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
         f"no patch that is checked has to do with {projects}, expected releases of "
         f"{', '.join(packages_of(rows))}"
     )
+
+
+def _say_what_is_accepted_in_vain(report: Report, accept: Collection[str]) -> None:
+    found = {name for one in report.accepted for name in one.names}
+    if vain := [one for one in accept if one not in found]:
+        say(f"{Project.read().file}, [tool.patchkit] accept: nothing found of {', '.join(vain)}")
 
 
 def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:

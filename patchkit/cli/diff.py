@@ -64,6 +64,8 @@ def command(
             last = look.open_packages(wanted, [package], library)[0]
         elif first is last and new is None:
             say(f"no release is newer than {first.name}; --from compares with an older one")
+            if form == "table":
+                return
         places = [one.place for one in row.patch.changes if package_of(one) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
     if form == "json":

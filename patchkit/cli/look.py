@@ -129,8 +129,9 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
     found, missing = installed(packages, versions)
     if not found:
         names = ", ".join(missing) or "no package"
+        verb = "are" if len(missing) > 1 else "is"
         raise UpstreamError(
-            f"found no release to look at: {names} is not installed, expected one at least; "
+            f"found no release to look at: {names} {verb} not installed, expected one at least; "
             "or name some by --releases, --path or --wheel"
         )
     if missing:
@@ -155,8 +156,15 @@ def locks_of(file: str | None) -> Locks:
     named = lock_named(file)
     if named and not Path(named).exists():
         expected = "expected a lock, which 'patchkit lock' writes"
-        raise click.UsageError(f"found no file {named!r}, {expected}")
+        raise click.UsageError(f"{_who_names_it(file)}: found no file {named!r}, {expected}")
     return Locks(named, Path())
+
+
+def _who_names_it(file: str | None) -> str:
+    if file:
+        return "--lock"
+    settings = f"{Project.read().file}, [tool.patchkit] lock"
+    return "PATCHKIT_LOCK" if Settings.read().lock else settings
 
 
 def lock_named(file: str | None) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -117,9 +116,9 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[R
 
     """
     settings = Settings.read()
+    versions = Versions.of(settings)
     if vllm is not None:
-        _ = Found("vllm", vllm, "--vllm").counts_as  # raises where it is no version
-        settings = replace(settings, vllm_version=vllm)
+        versions.believe(Found("vllm", vllm, "--vllm"))
     rows = Registry.collect(settings, packs)
     settings.check_names([row.name for row in rows])
-    return rows, selection_of(settings)
+    return rows, Selection(settings, versions, Drift(settings.lock))

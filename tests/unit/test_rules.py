@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-REQUIREMENT = "a requirement (PEP 508)"
+REQUIREMENT = "a name with bounds such as 'vllm>=0.11,<0.13'"
 TEXTS = "a tuple of texts"
 
 

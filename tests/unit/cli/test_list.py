@@ -113,7 +113,7 @@ def test_role_filters(capsys: pytest.CaptureFixture[str]) -> None:
 def test_vllm_is_believed_before_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     """`--vllm V` says what would be selected with that version."""
     data = listed(capsys, "--vllm", "0.13.0")
-    assert data["versions"]["vllm"] == {"version": "0.13.0", "source": "VLLM_VERSION"}
+    assert data["versions"]["vllm"] == {"version": "0.13.0", "source": "--vllm"}
     assert [patch["name"] for patch in data["patches"] if patch["selected"]] == [
         "for-here",
         "too-new",

@@ -150,6 +150,40 @@ def test_a_mistake_in_it_is_one_line(
     assert "unknown key 'pakcs'; did you mean packs?" in err
 
 
+@pytest.mark.parametrize(
+    ("fields", "words", "said"),
+    [
+        ({"releases": ["up=>1"]}, ["list"], "releases: found 'up=>1'"),
+        ({"releases": ["0.32"]}, ["list"], "releases: found '0.32', expected a list"),
+        ({"lock": "nope.lock"}, ["check"], "lock: found no file 'nope.lock'"),
+        ({"packs": ["flatpack"]}, ["check"], "packs)"),
+    ],
+)
+def test_what_it_asks_for_in_vain_names_the_file_and_the_key(
+    fields: dict[str, object],
+    words: list[str],
+    said: str,
+    project: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whoever reads the message knows where to mend it."""
+    project(**{"packs": ["one"], **fields})
+    assert main(words) == 2
+    assert f"pyproject.toml, [tool.patchkit] {said}" in capsys.readouterr().err
+
+
+def test_what_is_accepted_in_vain_is_told(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An entry that no finding has is named, where all is looked at; the exit code is the same."""
+    project(packs=["one"], releases=["up"], accept=["PK101 up.mod:f", "PK104 up.mod:old"])
+    assert main(["check"]) == 0
+    err = capsys.readouterr().err
+    assert "[tool.patchkit] accept: nothing found of PK104 up.mod:old\n" in err
+    assert main(["check", "--releases", "up==2"]) == 0
+    assert "nothing found" not in capsys.readouterr().err
+
+
 def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with nothing of the test on the path."""
     return subprocess.run(

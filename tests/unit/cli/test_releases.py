@@ -120,6 +120,7 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["lock", "--patches", "empty"], "expected one patch at least, found none in empty"),
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
+        (["check", "--releases", "up>9"], "the newest of up is 3.0"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
         (["check", "--releases", "up", "--lock", "none.lock"], "found no file 'none.lock'"),
         (["check", "--output", "x"], "expected --format json"),
@@ -348,6 +349,14 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     assert "+    return [alpha - one" in capsys.readouterr().out
 
 
+def test_diff_with_nothing_newer_says_just_that(capsys: pytest.CaptureFixture[str]) -> None:
+    """No page says that a release is the same as itself."""
+    assert main(["diff", "p", "--from", "3.0"]) == 0
+    told = capsys.readouterr()
+    assert "no release is newer than up 3.0" in told.err
+    assert told.out == ""
+
+
 def test_diff_to_what_is_no_release(
     world: World,
     tmp_path: Path,
@@ -408,7 +417,7 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     """The releases for a job, each with what it is there for."""
     data = answer(capsys, "matrix", "--releases", "up", code=0)
     assert [one["release"] for one in data["releases"]] == ["1.0", "2.0", "3.0"]
-    assert "first release of p" in data["releases"][0]["cases"]
+    assert "first looked at for p" in data["releases"][0]["cases"]
     assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
 
