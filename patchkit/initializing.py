@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from importlib import _bootstrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import ModuleType
 
     # What to call, and with which name; compared, so that who asks twice is told once.
@@ -49,6 +50,18 @@ def importer_awaited(thread: int) -> int | None:
     awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - nobody else knows
     locks = [*awaited] if isinstance(awaited, list) else [awaited]  # a list since Python 3.12
     return getattr(locks[-1], "owner", None) if locks else None
+
+
+def forget_imports(threads: Collection[int | None]) -> None:
+    """Have imported anew, in a forked child, what these threads, gone there, had been importing."""
+    bootstrap: Any = _bootstrap
+    locks = bootstrap._module_locks  # noqa: SLF001
+    for name, reference in list(locks.items()) if threads else ():
+        owner = getattr(reference(), "owner", None)
+        if owner in threads and owner not in {None, get_ident()}:
+            locks.pop(name, None)
+            if (module := sys.modules.get(name)) and is_initializing(spec_of(module)):
+                del sys.modules[name]
 
 
 def culprit(error: Exception) -> str | None:

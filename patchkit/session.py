@@ -77,7 +77,7 @@ class Session:
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
-        self.verifier = Verifier(self._look, 0)
+        self.verifier = Verifier(self._look, 0, self._applier.turns.is_waiting)
         self._unmet: dict[str, str] | None = None
         self._holds = Holds(
             selection, self._applier, self._ledger, self.roles, apply_late=self._apply_late
@@ -315,7 +315,8 @@ class Session:
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
         self._ledger.ending.is_ours = True
-        self.verifier = Verifier(self._look, self.settings.verify)
+        turns = self._applier.turns
+        self.verifier = Verifier(self._look, self.settings.verify, turns.is_waiting)
 
     def exit_code(self, code: Any) -> Any:
         """Return the exit code of a child that would end with this one."""

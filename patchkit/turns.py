@@ -112,7 +112,7 @@ class Turns:
 
     def _wait(self, things: Sequence[Taken], patience: float, is_left: Callable[[], bool]) -> bool:
         me, end = get_ident(), time.monotonic() + patience
-        while (busy := next((one for one in things if self._is_busy(one, me)), None)) is not None:
+        while (busy := next((one for one in things if self._is_busy(one)), None)) is not None:
             if is_left():
                 break
             if time.monotonic() > end:
@@ -124,13 +124,17 @@ class Turns:
                 del self._awaited[me]
         return True
 
-    def _is_busy(self, thing: Taken, me: int) -> bool:
+    def _is_busy(self, thing: Taken) -> bool:
         """Whether it is another thread's turn that does not wait, by whatever detour, for me."""
-        thread, seen = thing.thread, set[int]()
+        return thing.thread is not None and not self.is_waiting(thing.thread)
+
+    def is_waiting(self, thread: int | None) -> bool:
+        """Whether a thread is this one, or waits for it by whatever detour."""
+        me, seen = get_ident(), set[int]()
         while thread is not None and thread not in seen:
             if thread == me:
-                return False
+                return True
             seen.add(thread)
             awaited = self._awaited.get(thread)
             thread = importer_awaited(thread) if awaited is None else awaited.thread
-        return thing.thread is not None
+        return False
