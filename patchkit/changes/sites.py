@@ -100,18 +100,21 @@ class Site:
         Put a layer on; it finds its place by its rank.
 
         Raises:
-            TargetError: the place does not keep what is put there; it is as it was.
+            TargetError: the place does not keep what is put there, or a copy of it refuses that.
 
         """
         with self.guard:
-            self._set(sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank)))
+            layers = sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank))
+            if refused := self._set(layers):
+                raise TargetError(_refusal(refused))
 
     def take(self, layer: Layer) -> None:
         """
         Take a layer off, if it is on; also one that was put on by half.
 
         Raises:
-            UndoError: somebody else has overwritten the attribute since; it is left as it is.
+            UndoError: somebody else has overwritten the attribute since, and it is left as it is;
+                or a copy refuses what it held before, and the others have it back.
 
         """
         with self.guard:
@@ -122,14 +125,22 @@ class Site:
             return
         left = [kept for kept in self.layers if kept is not layer]
         value = read(self.owner, self.name)
-        if self.knows(value):
-            self._set(left)
-            return
-        self._set(left, copies_only=True)
-        raise UndoError(
-            f"{self.words} was overwritten by somebody else with {described(value)}; it is left "
-            "as it is"
-        )
+        errors: list[str] = []
+        if not (known := self.knows(value)):
+            what = f"{self.words} was overwritten by somebody else with {described(value)}"
+            errors.append(f"{what}; it is left as it is")
+        if refused := self._set_back(left, copies_only=not known):
+            errors.append(_refusal(refused))
+        if errors:
+            raise UndoError("; ".join(errors))
+
+    def _set_back(self, layers: list[Layer], *, copies_only: bool) -> list[str]:
+        """Set it, and its copies also where it itself refuses."""
+        try:
+            return self._set(layers, copies_only=copies_only)
+        except Exception:
+            self._repoint()
+            raise
 
     def is_intact(self) -> bool:
         """Whether the attribute still holds what was last put there."""
@@ -159,7 +170,7 @@ class Site:
         """Leave a copy, which does not go with this one after all."""
         self.aliases.pop(_place(owner, name), None)
 
-    def _set(self, layers: list[Layer], *, copies_only: bool = False) -> None:
+    def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
         value, is_made = self.original, False
         for layer in layers:
             below, value = value, layer.make(value)
@@ -176,7 +187,7 @@ class Site:
             write(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
-        self._repoint()
+        return self._repoint()
 
     def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
         """Refuse a place behind code that gives out something else, as C keeps what it is given."""
@@ -200,10 +211,23 @@ class Site:
         for former in (self.wrappers, self.replacements):
             former[:] = held_elsewhere(former)
 
-    def _repoint(self) -> None:
+    def _repoint(self) -> list[str]:
+        """Let the copies go with it; say which of them refuse."""
+        refused: list[str] = []
         for owner, name, value in self.followers() if self.current is not MISSING else ():
             if value is not self.current:
-                write(owner, name, self.current)
+                try:
+                    write(owner, name, self.current)
+                except Exception as error:  # noqa: BLE001 - a stranger's `__setitem__` may raise any
+                    refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
+        return refused
+
+
+def _refusal(refused: list[str]) -> str:
+    return (
+        f"cannot set {', '.join(refused)}, which has what it holds from there, and keeps that; "
+        "let it be set, or leave it out of `rebind`"
+    )
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:

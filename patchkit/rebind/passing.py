@@ -111,7 +111,7 @@ def _write(found: Found, outcome: Outcome, sites: Sites) -> None:
     sites.follow(site, *alias)  # first: what is torn off in the middle is carried back too
     try:
         _write_current(*alias, site)
-    except (TypeError, AttributeError) as error:  # a tuple, an extension type, a frozen class
+    except Exception as error:  # noqa: BLE001 - a tuple, a frozen class, a registry that is closed
         site.forget(*alias)
         outcome.left.append(Copy(f"{found.words} ({type(error).__name__}: {error})", site))
     else:

@@ -11,7 +11,7 @@ from layers import push
 
 from patchkit.changes.resolve import MISSING, Location, stored
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.errors import UndoError
+from patchkit.errors import TargetError, UndoError
 from patchkit.target import Item
 
 
@@ -98,6 +98,48 @@ def test_copies_follow(steps: list[tuple[str, Any]]) -> None:
         elif undos:
             undos.pop(detail % len(undos))()
         assert other == {"copy": module.name, "theirs": "other"}
+
+
+class Closing(dict[str, Any]):
+    """A registry that takes nothing any more once it is closed."""
+
+    closed = False
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if self.closed:
+            raise RuntimeError("the registry is closed")
+        super().__setitem__(key, value)
+
+
+def test_copies_that_refuse() -> None:
+    """The others go back, and the error names the one that does not; later it goes back too."""
+    module, closing, other = upstream(), Closing(copy="original"), {"copy": "original"}
+    site, sites = site_on(module), Sites()
+    for owner in (closing, other):
+        sites.follow(site, owner, Item("copy"))
+    undo = push(site, replacing("patched"))
+    closing.closed = True
+    with pytest.raises(UndoError, match=r"\['copy'\] \(RuntimeError: the registry is closed\)"):
+        undo()
+    assert (module.name, other["copy"], closing["copy"]) == ("original", "original", "patched")
+    another = replacing("another")
+    with pytest.raises(TargetError, match="the registry is closed"):
+        site.put(another)
+    closing.closed = False
+    site.take(another)
+    assert closing["copy"] == "original"
+
+
+def test_a_place_that_refuses_the_undo() -> None:
+    """Its copies go back nevertheless."""
+    closing, other = Closing(name="original"), {"copy": "original"}
+    site = Sites().at(Location(closing, Item("name"), "original", own=True))
+    Sites().follow(site, other, Item("copy"))
+    undo = push(site, replacing("patched"))
+    closing.closed = True
+    with pytest.raises(RuntimeError, match="closed"):
+        undo()
+    assert (closing["name"], other["copy"]) == ("patched", "original")
 
 
 def test_a_copy_that_was_overwritten_is_left_alone() -> None:

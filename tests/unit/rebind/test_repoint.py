@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +63,24 @@ def test_other_packages_are_reported_and_by_declaration_repointed(loaded: Loaded
     )
     undo()
     assert {sys.modules[name].function for name in names} == {loaded.up.function}
+
+
+def test_a_copy_that_refuses_is_named_and_left(loaded: Loaded) -> None:
+    """Whatever a class raises, the other copies follow."""
+    closed = """
+        from up import function
+        class Closed(type):
+            def __setattr__(cls, name, value): raise RuntimeError('closed')
+        class Kept(metaclass=Closed): kept = function
+    """
+    one, two = loaded.add("up.one", dedent(closed)), loaded.add("up.two", "from up import function")
+    site, undo = loaded.changed("function", new := New())
+    rebound, left = loaded.repoint(site)
+    assert rebound == ["up.one:function", "up.two:function"]
+    assert left == ["up.one:Kept.kept (RuntimeError: closed)"]
+    assert two.function is new
+    undo()
+    assert one.Kept.kept is two.function is loaded.up.function
 
 
 def test_packs_keep_the_originals(loaded: Loaded) -> None:
