@@ -1,4 +1,4 @@
-"""Facts of `patchkit explain`: the sections of docs/findings.md, which the wheel has in it."""
+"""Facts of `patchkit explain`: the sections of findings.md, which docs/ links to."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ def explain_facts(code: str) -> ExplainShape:
 
 
 def _page() -> str:
-    """Read it beside the modules, or in a checkout beside the package."""
-    inside = Path(patchkit.__file__).parent
-    for file in (inside / _NAME, inside.parent / "docs" / _NAME):
-        if file.is_file():
-            return file.read_text("utf-8")
-    raise SettingsError(f"found no {inside / _NAME}, expected it as the wheel brings it")
+    file = Path(patchkit.__file__).parent / _NAME
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise SettingsError(f"found no {file}, expected it as the wheel brings it") from error
