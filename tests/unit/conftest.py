@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,13 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start every test without patchkit's variables in the environment."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_looks_left() -> Iterator[None]:
+    """Leave no thread that goes on looking at what a test has applied."""
+    yield
+    assert "patchkit-verify" not in [thread.name for thread in threading.enumerate()]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,7 +20,7 @@ def new(): return ('new', function())
 
 
 @pytest.fixture
-def pickled(world: World) -> bytes:
+def pickled(world: World, monkeypatch: pytest.MonkeyPatch) -> bytes:
     """An object of a body, as another process sends it."""
     world.module("up.mod", "def function(): return 'old'\nclass Thing: ...\n")
     changes = (
@@ -28,7 +28,9 @@ def pickled(world: World) -> bytes:
         "Replace('up.mod:function', by='new')",
     )
     world.pack(row("p", "patch_a", *changes), patch_a=BODY)
-    import pack.patch_a  # type: ignore[import-not-found]
+    with monkeypatch.context() as patch:
+        patch.setenv("PATCHKIT", "0")  # else it arms this process
+        import pack.patch_a  # type: ignore[import-not-found]
 
     return pickle.dumps(pack.patch_a.NewThing())
 
