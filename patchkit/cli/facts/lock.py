@@ -36,7 +36,8 @@ def lock_facts(found: Mapping[Path, tuple[Lock, Lock]], *, written: bool) -> Loc
 
 def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
     before, after = (lock.text().splitlines() if lock else [] for lock in (old, new))
-    return difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}", lineterm="")
+    name = shown(file).lstrip("/")
+    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
 
 
 def _spans(lock: Lock) -> list[SpanShape]:

@@ -6,9 +6,11 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit.check.findings import Report
 from patchkit.cli.facts.module_source import find_module
 from patchkit.packs import packs_for
 from patchkit.project import Project
+from patchkit.report.check_view import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +67,9 @@ def _next(plan: Plan, founds: Sequence[Found], settings: Settings) -> Iterator[N
         yield _step(f"paste the row into {rows}: {plan.refusal}")
     for found in founds:
         if lacking := found.lacking:
-            words = f"narrow the range: {found.target} is not in {', '.join(lacking)}"
-            yield _step(words)
+            looked_at = Report([one.name for one in (*found.older, found.subject)])
+            where = spans(lacking, looked_at)
+            yield _step(f"narrow the range: {found.target} is not in {where}")
     yield from _bring(plan.place, settings)
     yield _step(f"say why, upstream and sunset in {rows}")
     yield from map(_step, _to_write(plan, files.get("body", ""), rows))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,21 @@ def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) 
     assert "\nExample: " in out
     assert "\nFix: " in out
     assert "](" not in out
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_in_a_narrow_pipe_it_is_filled(
+    code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lines of a paragraph are joined and wrapped once; code is indented, without fences."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["explain", code]) == 0
+    out = capsys.readouterr().out
+    assert "```" not in out
+    assert f"\n    {code} " in out
+    for one, then in pairwise(out.splitlines()):
+        if one[:1].strip() and then[:1].strip():
+            assert len(one) <= 80 < len(one) + 1 + len(then.split()[0])
 
 
 def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

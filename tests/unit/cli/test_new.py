@@ -224,6 +224,15 @@ def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -
     assert "moved to up.late:gone" in said
 
 
+def test_releases_that_lack_it_are_told_in_spans(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `check` tells them: the first and the last of a run."""
+    write_wheels(tmp_path / "wheels", {"0.9": {"mod": OLD}, "1.1": {"mod": OLD}})
+    assert new("p", "--target", "up.mod:C", at="up<2") == 0
+    assert "up.mod:C is not in up 0.9 - 1.1\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("target", ["up.mod:plainn", "up.modd:plain", "up.mod.plain"])
 def test_a_mistyped_target_says_what_may_be_meant(
     target: str, capsys: pytest.CaptureFixture[str]

@@ -150,6 +150,7 @@ def test_lock_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     data = answer(capsys, *words, code=0)
     assert (data["changed"], data["written"]) == (True, True)
     assert any(line.startswith("+") and line.endswith("up 1.0") for line in data["diff"])
+    assert data["diff"][:2] == [f"--- a/{data['file']}", f"+++ b/{data['file']}"]
     (span,) = data["spans"]
     assert (span["patch"], span["target"], span["first"]) == ("p", "up.mod:f", "1.0")
     assert answer(capsys, *words, "--check", code=0)["changed"] is False
