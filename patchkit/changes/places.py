@@ -21,6 +21,13 @@ def write(owner: Any, step: Step, value: Any) -> None:
         setattr(owner, step, value)
 
 
+def put_back(owner: Any, step: Step, value: Any) -> None:
+    """Store what was there before, also in a dict that makes something else of what it is given."""
+    write(owner, step, value)
+    if isinstance(step, Item) and isinstance(owner, dict) and read(owner, step) is not value:
+        dict.__setitem__(owner, step.key, value)
+
+
 def restore(owner: Any, step: Step, original: Any) -> None:
     """
     Take out what was put on an owner that had none of its own; what is there is the original then.
@@ -28,11 +35,12 @@ def restore(owner: Any, step: Step, original: Any) -> None:
     Args:
         owner: the owner.
         step: the attribute or item.
-        original: what the owner inherits, or keeps elsewhere than in its dict; MISSING for none.
+        original: what the owner inherits, has from a map below, or keeps elsewhere than in its
+            dict; MISSING for none.
 
     """
     if isinstance(step, Item):
-        if read(owner, step) is not MISSING:
+        if read(owner, step) is not original:
             del owner[step.key]
     elif has_own(owner, step):
         delattr(owner, step)

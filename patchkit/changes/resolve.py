@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
@@ -56,7 +57,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     if isinstance(last, Item):
         last = _from_the_front(owner, last)
         value = item_of(owner, last)
-        return Location(owner, last, value, value is not MISSING)
+        return Location(owner, last, value, value is not MISSING and _is_own_item(owner, last))
     return Location(owner, last, *stored(owner, last))
 
 
@@ -122,6 +123,11 @@ def item_of(owner: Any, item: Item) -> Any:
         return owner[item.key]
     except (LookupError, TypeError):
         return MISSING
+
+
+def _is_own_item(owner: Any, item: Item) -> bool:
+    """Whether it goes for good when it is deleted; a ChainMap has it from a map below then."""
+    return not isinstance(owner, ChainMap) or item.key in owner.maps[0]
 
 
 def _from_the_front(owner: Any, item: Item) -> Item:

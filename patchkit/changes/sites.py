@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from patchkit.changes.places import read, restore, words, write
+from patchkit.changes.places import put_back, read, restore, words, write
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.strangers import described
 from patchkit.errors import TargetError, UndoError
@@ -103,6 +103,11 @@ class Site:
             TargetError: the place does not keep what is put there, or a copy of it refuses that.
 
         """
+        if isinstance(self.owner, threading.local):
+            raise TargetError(
+                f"{self.words} is an attribute of a threading.local, of which each thread has its "
+                "own; let an AfterImport change its class, or what sets it"
+            )
         with self.guard:
             layers = sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank))
             if refused := self._set(layers):
@@ -184,7 +189,7 @@ class Site:
         elif not (layers or self.own):
             restore(self.owner, self.name, self.original)
         elif not self.is_intact():
-            write(self.owner, self.name, value)
+            (write if layers else put_back)(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
         return self._repoint()
@@ -194,13 +199,17 @@ class Site:
         kept = read(self.owner, self.name)
         self.layers, self.current, self._is_made = layers, current, is_made
         if layers or self.own:
-            write(self.owner, self.name, current)
+            put_back(self.owner, self.name, current)
         else:
             restore(self.owner, self.name, self.original)
+        now = read(self.owner, self.name)
+        changed = (
+            "" if _is_as(now, current) else f"; it is not as it was: it holds {described(now)}"
+        )
         raise TargetError(
             f"{self.words} is kept elsewhere than in an attribute: it holds {described(kept)} "
             "after it was set, expected the very object; let an AfterImport set it and return "
-            "what takes that back"
+            f"what takes that back{changed}"
         )
 
     def _outdate(self) -> None:
@@ -228,6 +237,14 @@ def _refusal(refused: list[str]) -> str:
         f"cannot set {', '.join(refused)}, which has what it holds from there, and keeps that; "
         "let it be set, or leave it out of `rebind`"
     )
+
+
+def _is_as(value: Any, before: Any) -> bool:
+    """Whether a value is what was there before, or its equal where each look makes a new one."""
+    try:
+        return value is before or bool(value == before)
+    except Exception:  # noqa: BLE001 - a stranger's `__eq__` may raise anything
+        return False
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:

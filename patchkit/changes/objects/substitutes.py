@@ -117,7 +117,7 @@ def _fault(location: Location) -> str:
     owner = location.owner
     if isinstance(owner, type):
         return _class_fault(owner, location)
-    if isinstance(owner, ModuleType) or location.own:
+    if isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own:
         return ""
     if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):
         return (

@@ -22,6 +22,7 @@ from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import is_method, refuse_fixed
 from patchkit.changes.resolve import MISSING, Location, locate, locate_free
 from patchkit.errors import TargetError
+from patchkit.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,7 +110,8 @@ def wrapped_at(
 
 
 def _maker(site: Site, location: Location, by: Any) -> Callable[[Any], Any]:
-    if not isinstance(location.owner, (type, ModuleType)) and not site.own:
+    is_item = isinstance(location.name, Item)
+    if not (is_item or site.own or isinstance(location.owner, (type, ModuleType))):
         return functools.partial(_instance_wrapper, by=by, site=site)
     return functools.partial(_wrapper, by=by, location=location)
 

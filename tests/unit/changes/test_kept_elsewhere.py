@@ -7,11 +7,11 @@ import os
 import pytest
 
 from changes.kinds import Bench
-from patchkit import Add, Replace
+from patchkit import Add, Replace, Wrap
 from patchkit.errors import TargetError
 
 UPSTREAM = """
-import os, types
+import collections, os, threading, types
 class Flag:
     kept = {'on': False, 'name': 'ieee'}
     def __get__(self, owner, kind): return self.kept['on']
@@ -44,12 +44,30 @@ class C(metaclass=Meta): ...
 class Base: ...
 class Child(Base): ...
 class Other(Base): ...
+class Local(threading.local): mode = 'thread'
+local = Local()
+class Checked(dict):
+    def __setitem__(self, key, value): dict.__setitem__(self, key, ('checked', value))
+registry = Checked(); dict.__setitem__(registry, 'a', [1])
+class Once(dict):
+    def __setitem__(self, key, value): dict.__setitem__(self, key, value if value == [2] else None)
+once = Once(a=[1])
+class Log:
+    kept = ['a']
+    def __getattr__(self, name):
+        if name == 'last': return self.kept[-1]
+        raise AttributeError(name)
+    def __setattr__(self, name, value): self.kept.append(str(value) + str(len(self.kept)))
+log = Log()
+below = {'k': 'below', 'call': len}
+chain = collections.ChainMap({'own': 'own'}, below)
 """
 BODY = """
 on = True
 three = 3
 name = 'tf32' + str(len('ab'))
 weight = [2]
+def around(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 """
 
 
@@ -104,3 +122,37 @@ def test_what_gives_out_another_object_is_refused(
         bench.apply(Replace(f"upstream:{target}", by=by))
     assert eval(target, vars(bench.upstream)) == before
     assert "tf32" not in os.environ["HOME"]
+
+
+def test_an_attribute_of_a_thread_is_refused(bench: Bench) -> None:
+    """Nothing is written that only this thread would see."""
+    with pytest.raises(TargetError, match="attribute of a threading"):
+        bench.apply(Replace("upstream:local.mode", by="name"))
+    assert bench.upstream.local.mode == "thread"
+
+
+def test_a_dict_that_makes_something_else_of_its_items(bench: Bench) -> None:
+    """What it is refused for, or what is taken back, leaves the very object that was there."""
+    before, other = bench.upstream.registry["a"], bench.upstream.once["a"]
+    with pytest.raises(TargetError, match=r"kept elsewhere .* what takes that back$"):
+        bench.apply(Replace("upstream:registry['a']", by="weight"))
+    assert bench.upstream.registry["a"] is before
+    bench.apply(Replace("upstream:once['a']", by="weight"))()
+    assert bench.upstream.once["a"] is other
+
+
+def test_what_cannot_be_put_back_is_said(bench: Bench) -> None:
+    """A refusal does not claim that nothing was changed."""
+    with pytest.raises(TargetError, match="it is not as it was: it holds 'a2'"):
+        bench.apply(Replace("upstream:log.last", by="name"))
+
+
+def test_an_item_of_a_map_below(bench: Bench) -> None:
+    """Undo leaves nothing that hides it; the map's own item is put back."""
+    for name in ("k", "own"):
+        undo = bench.apply(Replace(f"upstream:chain[{name!r}]", by="weight"))
+        assert bench.upstream.chain[name] is bench.body.weight
+        undo()
+    assert bench.upstream.chain.maps == [{"own": "own"}, {"k": "below", "call": len}]
+    bench.apply(Wrap("upstream:chain['call']", by="around"))
+    assert bench.upstream.chain["call"]("text") == 4
