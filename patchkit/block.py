@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import functools
 from contextlib import aclosing
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    isasyncgen,
+    isawaitable,
+    isgenerator,
+)
 from typing import TYPE_CHECKING, Any, cast
 
-from patchkit.errors import UndoError, UnknownPatchError
+from patchkit.errors import ApplyError, UndoError, UnknownPatchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
@@ -37,6 +44,7 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
 
     Raises:
         UnknownPatchError: (by the block) a name that no row has.
+        DeclarationError: (by the block) a patch of `packs` has the name of another that is known.
         ApplyError: (by the block) a patch is not for here, or fails. Never is a block run without.
 
     """
@@ -62,7 +70,7 @@ class Applied:
         try:
             self._held.append((session, session.hold(self._names)))
         except BaseException:
-            give_back(session)
+            give_back(session, self._packs)
             raise
         return self
 
@@ -78,10 +86,12 @@ class Applied:
             if error is None:  # else that matters more, and this has been said on stderr
                 raise
         finally:
-            give_back(session)
+            give_back(session, self._packs)
 
     def __call__(self, function: Function) -> Function:
         """Decorate a function; each call has a block of its own."""
+        if isinstance(function, (staticmethod, classmethod)):
+            return cast("Function", type(function)(self(function.__func__)))
         if not callable(function) or isinstance(function, type):
             raise UnknownPatchError(
                 f"found {function!r} to decorate, expected a function; decorate a class's methods"
@@ -92,7 +102,7 @@ class Applied:
         return f"applied({', '.join(map(repr, self._names))})"
 
     def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        flags = _flags(function)
         if flags & CO_COROUTINE:
             return self._around_coroutine(function)
         if flags & CO_ASYNC_GENERATOR:
@@ -102,7 +112,7 @@ class Applied:
 
         def plain(*args: Any, **kwargs: Any) -> Any:
             with self._again():
-                return function(*args, **kwargs)
+                return _refuse_unfinished(function(*args, **kwargs), function)
 
         return plain
 
@@ -131,3 +141,23 @@ class Applied:
 
     def _again(self) -> Applied:
         return Applied(self._names, self._packs)
+
+
+def _flags(function: Any) -> int:
+    """Of the code that runs where this is called; 0 where there is none to be seen."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__code__"):
+        function = type(function).__call__
+    return int(getattr(getattr(function, "__code__", None), "co_flags", 0))
+
+
+def _refuse_unfinished(value: Any, function: object) -> Any:
+    """Return what a function returned, unless that does its work after the block."""
+    if isawaitable(value) or isgenerator(value) or isasyncgen(value):
+        getattr(value, "close", bool)()  # no warning that it was never awaited
+        raise ApplyError(
+            f"{function!r} returned {type(value).__name__} {value!r}, which would run unpatched, "
+            "expected it to be done; decorate the function that has the `async` or the `yield`"
+        )
+    return value

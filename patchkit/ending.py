@@ -45,7 +45,7 @@ class Ending:
         """Run what else is to be run at the end, and leave; nothing later can set the code."""
         atexit.unregister(self._at_exit)
         reason = self._reason() if self.is_ours else None
-        if reason is None or _is_told(getattr(sys, "last_value", None)):
+        if reason is None or _is_told():
             return
         atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing ends a child
         say("error", f"exit code {EXIT_CODE}: {reason}")
@@ -55,8 +55,12 @@ class Ending:
         os._exit(EXIT_CODE)
 
 
-def _is_told(error: BaseException | None) -> bool:
+def _is_told() -> bool:
     """Whether Python ends with an error of patchkit's, and its traceback."""
+    error, trace = getattr(sys, "last_value", None), getattr(sys, "last_traceback", None)
+    # A console notes its errors there too, and goes on; they came out of a frame within its own.
+    if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):
+        return False
     while error is not None and not isinstance(error, PatchkitError):
         error = error.__cause__ or error.__context__
     return error is not None

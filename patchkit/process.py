@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ class _Here:
         session: it, armed or lent.
         is_armed: it is there for the process, not only for those who borrow it.
         borrowers: how many do.
+        packs: how many of them have named each pack, those that are named no more with 0.
         hears_of_forks: it is told of them.
         guard: held while these are read and written together, and never longer.
         turn: of a borrower that comes or goes; rows are read meanwhile, but no body is loaded.
@@ -43,6 +45,7 @@ class _Here:
     session: Session | None = None
     is_armed: bool = False
     borrowers: int = 0
+    packs: Counter[str] = field(default_factory=Counter)
     hears_of_forks: bool = False
     guard: threading.Lock = field(default_factory=threading.Lock)
     turn: threading.RLock = field(default_factory=threading.RLock)
@@ -104,6 +107,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
 def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) -> Session:
     present = _here.session
     session, is_first = _take(present or _make(settings), arming=False)
+    _here.packs.update(packs)
     try:
         if is_first:
             rest_from_bodies(resting=True)
@@ -111,21 +115,29 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
         if packs or (present and not (names and session.states.keys() >= set(names))):
             session.meet(Registry.collect(settings, packs))
     except BaseException:
-        give_back(session)
+        give_back(session, packs)
         raise
     return session
 
 
-def give_back(session: Session) -> None:
-    """Return a session that was lent; the last one does away with it, unless it was armed since."""
+def give_back(session: Session, packs: Collection[str] = ()) -> None:
+    """
+    Return a session that was lent; the last one does away with it, unless it was armed since.
+
+    Args:
+        session: it.
+        packs: those that it was lent with, whose rows are forgotten once nobody names them.
+
+    """
     with _here.turn:
+        _here.packs.subtract(packs)
         with _here.guard:
             _here.borrowers -= 1
             is_over = not (_here.borrowers or _here.is_armed)
             if is_over:
                 _here.session = None
-        if not _here.borrowers:
-            session.forget_guests()
+        unnamed = {pack for pack, times in _here.packs.items() if times == 0}
+        session.forget_guests(unnamed if _here.borrowers else None)
         if is_over:
             session.stand_down()
             rest_from_bodies(resting=False)

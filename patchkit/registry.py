@@ -63,7 +63,8 @@ class Registry:
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._rows: dict[str, Row] = {}
         for row in rows:
-            self._refuse_duplicate(row)
+            if (other := self._rows.get(row.name)) is not None:
+                raise duplicate(row, other)
             self._rows[row.name] = row
         self._rows = _in_order(self._rows)
 
@@ -88,15 +89,16 @@ class Registry:
     def __repr__(self) -> str:
         return f"<Registry of {len(self)} patches: {', '.join(self._rows)}>"
 
-    def _refuse_duplicate(self, row: Row) -> None:
-        if (other := self._rows.get(row.name)) is not None:
-            raise DeclarationError(
-                row.pack,
-                row.name,
-                "name",
-                f"the name of a patch of pack {other.pack} as well ({other.body})",
-                "a name that no other patch has",
-            )
+
+def duplicate(row: Row, other: Row) -> DeclarationError:
+    """Return the error of a row that has another one's name."""
+    return DeclarationError(
+        row.pack,
+        row.name,
+        "name",
+        f"the name of a patch of pack {other.pack} as well ({other.body})",
+        "a name that no other patch has",
+    )
 
 
 def read_pack(name: str) -> tuple[Row, ...]:

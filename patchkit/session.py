@@ -30,6 +30,7 @@ from patchkit.main_copy import MainCopies, unreachable
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
+from patchkit.registry import duplicate
 from patchkit.target import Item
 from patchkit.verifier import Verifier
 
@@ -464,17 +465,32 @@ class Session:
             raise UndoError("; ".join(str(error) for error in errors))
 
     def meet(self, rows: Iterable[Row]) -> None:
-        """Know further rows until nobody holds one of them; they are for no role."""
-        for row in rows:
-            if row.name not in self.states:
-                self._plan.add(replace(row, roles=frozenset()))
+        """
+        Know further rows until they are forgotten; they are for no role.
+
+        Raises:
+            DeclarationError: a row has the name of another one that is known.
+
+        """
+        new = [row for row in rows if not self._knows(row)]
+        for row in new:
+            self._plan.add(replace(row, roles=frozenset()))
         self._finder.watch(self._plan.modules)
         _let_pass(self._plan.modules)
 
-    def forget_guests(self) -> None:
-        """Leave out the rows that were for no role; nobody holds one any more."""
-        for name in [name for name, state in list(self.states.items()) if not state.row.roles]:
-            self._plan.remove(name)
+    def _knows(self, row: Row) -> bool:
+        if (state := self.states.get(row.name)) is None:
+            return False
+        if (state.row.pack, state.row.patch) != (row.pack, row.patch):
+            raise duplicate(row, state.row)
+        return True
+
+    def forget_guests(self, packs: Collection[str] | None = None) -> None:
+        """Leave out the rows, of these packs, that are for no role and that nobody holds."""
+        for name, state in list(self.states.items()):
+            is_guest = not (state.row.roles or state.forced)
+            if is_guest and (packs is None or state.row.pack in packs):
+                self._plan.remove(name)
 
     def _row_names(self, names: Iterable[str]) -> list[str]:
         return [state.row.name for state in self._named(names)]

@@ -179,3 +179,37 @@ def test_a_block_within_itself(world: World) -> None:
             assert load("up.mod").function() == ("by", "old")
         assert load("up.mod").function() == ("by", "old")
     assert load("up.mod").function() == "old"
+
+
+# -- packs that know the same name ----------------------------------------------------------------
+
+PACKS = """
+import json, up.mod
+from patchkit import applied
+from patchkit.errors import DeclarationError
+said = []
+def named(pack):
+    with applied("same", packs=pack):
+        said.append(up.mod.function())
+with applied("p"):  # it holds the session, and has nothing to do with them
+    named("one"), named("two"), named("one")
+    with applied("same", packs="one"), applied("same", packs="one"):
+        try:
+            named("two")
+        except DeclarationError as error:
+            said.append(str(error))
+        said.append(up.mod.function())
+    named("two")
+print(json.dumps(said))
+"""
+
+
+def test_a_name_of_two_packs(world: World) -> None:
+    """Each block has the patch of its own pack, one after the other; at once they are refused."""
+    for name in ("one", "two"):
+        body = f"def by(wrapped, instance, args, kwargs): return {name!r}\n"
+        rows = packages.row("same", "patch_a", "Wrap('up.mod:function', by='by')")
+        world.pack(rows, name=name, patch_a=body)
+    *first, error, held, last = world.answer(PACKS)
+    assert (first, held, last) == (["one", "two", "one"], "one", "two")
+    assert error.startswith("pack two, patch 'same', name: found the name of a patch of pack one")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from one_patch import load
 from packages import World
 
 from patchkit import applied
-from patchkit.errors import UnknownPatchError
+from patchkit.errors import ApplyError, UnknownPatchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -101,3 +102,54 @@ def test_what_cannot_be_decorated() -> None:
 
         @applied("p")
         class Tests: ...
+
+
+# -- what runs later than it looks -----------------------------------------------------------------
+
+
+async def waits() -> Any:
+    await asyncio.sleep(0)
+    return load("up.mod").function()
+
+
+class Waits:
+    async def __call__(self) -> Any:
+        return await waits()
+
+    @applied("p")
+    @staticmethod
+    async def static() -> Any:
+        return await waits()
+
+    @applied("p")
+    @classmethod
+    async def of_class(cls) -> Any:
+        return await waits()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        applied("p")(functools.partial(waits)),
+        applied("p")(functools.partial(functools.partial(Waits()))),
+        applied("p")(Waits()),
+        Waits.static,
+        Waits().static,
+        Waits.of_class,
+    ],
+)
+def test_a_coroutine_function_in_another_coat(world: World, function: Any) -> None:
+    """A static method, a partial and an object: patched until it is through."""
+    assert asyncio.run(function()) == ("by", "old")
+
+
+@pytest.mark.parametrize("later", [waits, lambda: (one for one in ())])
+def test_what_would_run_after_the_block_is_refused(world: World, later: Any) -> None:
+    """A plain function that returns a coroutine or a generator, which has yet to begin."""
+
+    @applied("p")
+    def work() -> Any:
+        return later()
+
+    with pytest.raises(ApplyError, match="would run unpatched"):
+        work()

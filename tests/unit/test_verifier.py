@@ -375,6 +375,15 @@ def test_a_failure_that_nobody_swallows_is_a_traceback(upstream: World) -> None:
     assert "ApplyError: required patch p" in done.stderr
 
 
+@pytest.mark.parametrize("hook", ["", "sys.excepthook = lambda *_: None\n"])
+def test_a_console_that_goes_on_swallows(upstream: World, hook: str) -> None:
+    """An error that an interactive interpreter has printed is not one that Python ends with."""
+    upstream.module("pack.patch_a", "def misspelt(): ...")
+    code = "code.InteractiveInterpreter().runsource('import up.mod')\nprint('half patched')"
+    done = upstream.run("-c", f"import code, sys, patchkit.auto\n{hook}{code}")
+    assert (done.returncode, done.stdout) == (70, "half patched\n"), done.stderr
+
+
 CHILD = """
 import multiprocessing, sys, patchkit.auto
 def target():
