@@ -434,6 +434,8 @@ def test_a_tree_without_any_of_the_packages_names_them_all(
     )
     assert main(["check", "--path", str(tmp_path / "wheels")]) == 2
     assert "found none of up, more, expected one at least" in capsys.readouterr().err
+    assert main(["check"]) == 2
+    assert "up, more are not installed" in capsys.readouterr().err
 
 
 def test_releases_of_something_else_are_refused(
