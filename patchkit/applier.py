@@ -414,6 +414,7 @@ class Applier:
             self._fail_together(groups, error)
             return
         for group, told in zip(groups, found, strict=True):
+            group.told = told
             self._ledger.set(self._plan.states[group.row.name], APPLIED, **told)
             for target, hidden in told.get("hidden", {}).items():
                 for name, top in hidden.items():

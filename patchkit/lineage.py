@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 PARENT_VARIABLE = "PATCHKIT_PARENT"
 """Tells a Ray worker process who asked for it, `host:pid`; its parent is the raylet."""
 
-
 TESTS_VARIABLE = "PATCHKIT_TESTS"
 """Set while pytest runs with patchkit's plugin: tests say which patches apply."""
 
 # How processes are started that are part of the one that starts them, beside spawned children.
 _PARTS = ("multiprocessing.forkserver", "vllm.model_executor.models.registry")
+_TRACKER = "from multiprocessing.resource_tracker import main;"
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:
@@ -38,6 +38,11 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
         or is_ray_worker()
         or any(part in word for word in sys.orig_argv for part in _PARTS)
     )
+
+
+def is_resource_tracker() -> bool:
+    """Whether this process is what `multiprocessing` tidies up with; it runs no code of others."""
+    return any(word.startswith(_TRACKER) for word in sys.orig_argv)
 
 
 def this_process() -> str:

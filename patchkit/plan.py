@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.declaration import Role
 
@@ -44,6 +44,7 @@ class Group:
         copy_of: the module's own name, where this group is for the copy that runs as the main one.
         body: the body that was loaded for this group, where that need not be the one in
             `sys.modules`.
+        told: what the journal says of it, beside that it was applied.
 
     """
 
@@ -62,6 +63,7 @@ class Group:
     targets: list[str] = field(default_factory=list)
     copy_of: str = ""
     body: ModuleType | None = None
+    told: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ from patchkit.entries import watch_entries
 from patchkit.environment import Settings
 from patchkit.errors import SettingsError
 from patchkit.journal import Journal
+from patchkit.lineage import is_resource_tracker
 from patchkit.registry import Registry
 from patchkit.roles import initial_roles, is_ray_worker
 from patchkit.selection import Selection
@@ -61,7 +62,7 @@ def current() -> Session | None:
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
     """
-    Arm this process, once; None where `PATCHKIT=0` says not to.
+    Arm this process, once; None where `PATCHKIT=0` says not to, or only Python's own code runs.
 
     Args:
         roles: those it has, where that is known; otherwise patchkit finds out.
@@ -73,7 +74,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     if (session := current()) is not None:
         return session
     settings = Settings.read()
-    if not settings.enabled:
+    if not settings.enabled or is_resource_tracker():
         return None
     session, is_first = _take(_here.session or _make(settings), arming=True)
     if is_first:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from patchkit.plan import APPLIED
 from patchkit.rebind import Outcome, subclasses_left, untraced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.changes.sites import Site
-    from patchkit.plan import Group
+    from patchkit.plan import Group, State
 
 
 def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
@@ -54,6 +55,15 @@ def layers_of(group: Group) -> dict[str, list[str]]:
         order = found.setdefault(target, [])
         order += [patch for patch in site.patches if patch not in order]
     return {target: order or [group.row.name] for target, order in found.items()}
+
+
+def told_of(state: State) -> list[dict[str, Any]]:
+    """List what was told of each group of a row, as it is now; one at least, without facts."""
+    made = state.groups if state.status == APPLIED else ()
+    told = [
+        group.told | {"layers": layers_of(group)} for group in made if group.done and group.told
+    ]
+    return told or [{}]
 
 
 def _hidden(group: Group) -> Iterator[tuple[str, dict[str, str]]]:

@@ -7,9 +7,12 @@ its roles; whichever comes last makes it due.
 
 from __future__ import annotations
 
+import atexit
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from importlib import _bootstrap
+from importlib.machinery import PathFinder
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -31,6 +34,7 @@ from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
 from patchkit.registry import duplicate
+from patchkit.remarks import told_of
 from patchkit.target import Item
 from patchkit.verifier import Verifier
 
@@ -140,6 +144,7 @@ class Session:
         """Watch imports no more; what is applied stays."""
         self._finder.uninstall()
         self._ledger.ending.is_ours = False
+        atexit.unregister(self._tell_at_end)
         self.verifier.stop()
 
     def patches_on(self, owner: object, name: Any) -> list[str]:
@@ -318,9 +323,11 @@ class Session:
         self._ledger.ending.is_ours = True
         turns = self._applier.turns
         self.verifier = Verifier(self._look, self.settings.verify, turns.is_waiting)
+        atexit.register(self._tell_at_end)
 
     def exit_code(self, code: Any) -> Any:
-        """Return the exit code of a child that would end with this one."""
+        """Tell how a child ends, and return the exit code of one that would end with this one."""
+        self._tell_at_end()
         return self._ledger.ending.code(code)
 
     def _begin_to_look(self) -> None:
@@ -359,6 +366,20 @@ class Session:
         if unmet != (self._unmet or {}):
             self.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
+
+    def _tell_at_end(self) -> None:
+        """Write which rows were never for here: arming has not asked, as that costs a start."""
+        if self.journal.directory is not None:
+            with suppress(Exception):  # the process ends as it would without
+                if self._is_worth_asking():
+                    self._tell_unmet()
+
+    def _is_worth_asking(self) -> bool:
+        """Whether versions cost nothing more, or what a row would change is not installed."""
+        if {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys():
+            return True
+        tops = {name.partition(".")[0] for name in self._plan.targets}
+        return any(PathFinder.find_spec(top) is None for top in tops)
 
     # -- agree ----------------------------------------------------------------------------------
 
@@ -509,14 +530,16 @@ class Session:
         """Make the child's copy usable, and begin a journal of its own."""
         self._applier.after_fork()
         self._entering.clear()
-        self._unmet = None if self._unmet is None else {}
         self.journal.after_fork()
         self._tell_armed(forked=True)
         for role in sorted(self.roles):
             self.journal.write("role", role=str(role), inherited=True)
         for state in self.states.values():
-            if state.status != ARMED:
-                self._ledger.tell(state, inherited=True)
+            if state.status != ARMED or state.reason:
+                for facts in told_of(state):
+                    self._ledger.tell(state, inherited=True, **facts)
+        if self._unmet:
+            self.journal.write("unmet", reasons=self._unmet)
         self._applier.tell_again()
 
     # -- what is due ----------------------------------------------------------------------------

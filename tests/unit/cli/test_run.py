@@ -205,6 +205,42 @@ def test_the_end_counts_as_status_does(
     assert "armed" in counts
 
 
+CHILDREN = """
+import json.tool, multiprocessing
+def child(): ...
+if __name__ == "__main__":
+    for method in ("spawn", "fork"):
+        process = multiprocessing.get_context(method).Process(target=child)
+        process.start(); process.join()
+"""
+
+
+def test_children_are_told_as_their_parent(
+    patchkit_run: Python, python: Python, write_pack: Pack, tmp_path: Path
+) -> None:
+    """Those that the script has started and no others; a fork has what its parent has."""
+    changes = "(Replace('json.tool:main', by='main'),)"
+    here = row_source(name="'of-main'", requires="('patchkit>=0',)", changes=changes)
+    folder = write_pack("mine", pack_source(here, row_source(name="'of-nobody'")))
+    (folder / "patch_a.py").write_text("def main(): ...\n")
+    (tmp_path / "children.py").write_text(CHILDREN)
+    words = ("--patches", "mine", "--", sys.executable, "children.py")
+    patchkit_run(*words, PATCHKIT_VERSIONS="patchkit=1")
+    shown = python("-m", "patchkit", "status", "--format", "json", TMPDIR=str(tmp_path))
+    processes = json.loads(shown.stdout)["processes"]
+    assert [one["name"] for one in processes] == ["", "SpawnProcess-1", "ForkProcess-2"]
+    told = [
+        {
+            patch["name"]: (patch["status"], patch["reason"], patch["layers"])
+            for patch in one["patches"]
+        }
+        for one in processes
+    ]
+    assert told[0] == told[1] == told[2]
+    assert told[0]["of-main"] == ("applied", None, {"json.tool:main": ["of-main"]})
+    assert told[0]["of-nobody"] == ("skipped", "vllm is not installed", {})
+
+
 def test_status_finds_the_newest_run(patchkit_run: Python, python: Python, tmp_path: Path) -> None:
     """Without DIR and PATCHKIT_JOURNAL it is that of the run that began last."""
     patchkit_run("--", sys.executable, "-c", "pass")
