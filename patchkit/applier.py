@@ -18,7 +18,7 @@ from patchkit.drift import UNREADABLE
 from patchkit.errors import ApplyError, DriftError, OverwrittenError
 from patchkit.initializing import culprit
 from patchkit.main_copy import apart, body_for
-from patchkit.overwrites import copies_that_came_back, stranger_at
+from patchkit.overwrites import stranger_at, stranger_on, strangers_on_copies
 from patchkit.plan import APPLIED, ARMED, FAILED, SKIPPED
 from patchkit.remarks import remarks
 from patchkit.turns import PATIENCE, Turns
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-    from patchkit.changes.sites import Site
     from patchkit.declaration import Change
     from patchkit.ledger import Ledger
+    from patchkit.overwrites import Stranger
     from patchkit.plan import Group, Plan, State
     from patchkit.registry import Row
     from patchkit.selection import Selection
@@ -172,6 +172,7 @@ class Applier:
         errors = unwind(group.undos)
         group.calls.clear()
         group.sites.clear()
+        group.routes.clear()
         group.targets.clear()
         return errors
 
@@ -459,28 +460,35 @@ class Applier:
 
     def _inspect(self, state: State) -> None:
         for group in state.groups:
-            for target, site in tuple(group.sites) if self._is_settled(group) else ():
-                if (error := self._look_at(state, target, site)) is not None:
-                    self._unwind(state)  # all its changes or none
-                    self._restore()
-                    self._ledger.fail(state, error, module=group.module)
-                    return
+            error = self._look_at(state, group) if self._is_settled(group) else None
+            if error is not None:
+                self._unwind(state)  # all its changes or none
+                self._restore()
+                self._ledger.fail(state, error, module=group.module)
+                return
 
     def _is_settled(self, group: Group) -> bool:
         """Whether a group is applied to the module as it is now, and not about to be anew."""
         executions = self._executions.get(group.module, 0)
         return group.thread is None and group.done is not None and group.done[0] == executions
 
-    def _look_at(self, state: State, target: str, site: Site) -> OverwrittenError | None:
+    def _look_at(self, state: State, group: Group) -> OverwrittenError | None:
         name = state.row.name
-        if (stranger := stranger_at(site, self.sites)) is not None:
-            event = "wrapped" if stranger.wraps else "overwritten"
-            self._tell_once(event, "info", name, target, stranger.by)
-            if not stranger.wraps:
-                return OverwrittenError(f"{target} was overwritten by {stranger.by}")
-        for words in copies_that_came_back(site):
-            self._tell_once("overwritten", "warning", name, words, "what it copied before")
+        found = [(target, stranger_at(site, self.sites)) for target, site in tuple(group.sites)]
+        found += [(one.target, stranger_on(one, self.sites)) for one in tuple(group.routes)]
+        for target, stranger in found:
+            if stranger is not None and self._is_settled(group):
+                self._tell_stranger(name, target, stranger)
+                if not stranger.wraps:
+                    return OverwrittenError(f"{target} was overwritten by {stranger.by}")
+        for _, site in tuple(group.sites):
+            for words, stranger in strangers_on_copies(site):
+                self._tell_stranger(name, words, stranger, "info" if stranger.wraps else "warning")
         return None
+
+    def _tell_stranger(self, name: str, target: str, one: Stranger, level: str = "info") -> None:
+        event = "wrapped" if one.wraps else "overwritten"
+        self._tell_once(event, level, name, target, one.by)
 
     def _tell_once(self, event: str, level: str, name: str, target: str, by: str) -> None:
         if (name, text := f"{target} was {event} by {by}") not in self._told:

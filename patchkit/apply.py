@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.fields.rebuilding import rebuild_after
 from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.routes import route_of
 from patchkit.changes.waves import in_waves
 from patchkit.errors import TargetError
 from patchkit.finder import home, others
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from patchkit.changes.context import Prepared
     from patchkit.changes.sites import Sites
+    from patchkit.changes.source.edit import PreparedEdit
     from patchkit.declaration import Change, Patch
     from patchkit.plan import Group
     from patchkit.registry import Row
@@ -140,6 +142,8 @@ def _apply_wave(
         _make(group, change, ready)
     if rebuild is not None:
         rebuild.apply()
+    for change, ready in prepared:
+        _note_route(group, change, ready, module)
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:
@@ -165,6 +169,14 @@ def _make(group: Group, change: Change, ready: Prepared) -> None:
     for site in ready.sites:
         site.rebind |= scope
         group.sites.append((str(change.place), site))
+
+
+def _note_route(group: Group, change: Change, ready: Prepared, module: ModuleType | None) -> None:
+    """Note the way to a target, so that it can be walked again."""
+    if module is not None and change.place.qualname:
+        edited = cast("PreparedEdit", ready).code.function if change.kind == "Edit" else None
+        words, steps = str(change.place), change.place.steps
+        group.routes.append(route_of(words, module, steps, ready.sites, edited))
 
 
 def unwind(undos: list[Callable[[], None]]) -> list[Exception]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from types import ModuleType
 
+    from patchkit.changes.routes import Route
     from patchkit.changes.sites import Site
     from patchkit.declaration import Change
     from patchkit.registry import Registry, Row
@@ -40,6 +41,7 @@ class Group:
         calls: those of the undos that belong to one execution of the module, and run before the
             next.
         sites: changed attributes, each with the target that led to it.
+        routes: the ways to the targets, as they were when it was applied.
         targets: all that is changed, also where that is no attribute.
         copy_of: the module's own name, where this group is for the copy that runs as the main one.
         body: the body that was loaded for this group, where that need not be the one in
@@ -60,6 +62,7 @@ class Group:
     undos: list[Callable[[], None]] = field(default_factory=list)
     calls: list[Callable[[], None]] = field(default_factory=list)
     sites: list[tuple[str, Site]] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     copy_of: str = ""
     body: ModuleType | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from patchkit.changes.places import put_back, read, restore, words, write
@@ -21,6 +21,7 @@ from patchkit.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import CodeType
 
     from patchkit.changes.resolve import Location
 
@@ -84,6 +85,7 @@ class Site:
     def __post_init__(self) -> None:
         self.current = self.original
         self._is_made = False
+        self._code: CodeType | None = None
 
     @property
     def words(self) -> str:
@@ -151,6 +153,13 @@ class Site:
         """Whether the attribute still holds what was last put there."""
         return read(self.owner, self.name) is self.current
 
+    def code_since(self) -> tuple[FunctionType, CodeType] | None:
+        """The function that was put there, where it has another code by now than it had then."""
+        function = function_of(self.current) if self._code is not None else None
+        if function is None or self._code is None or function.__code__ is self._code:
+            return None
+        return function, self._code
+
     def is_ours(self) -> bool:
         """Whether it holds the original, or anything that was ever put there."""
         return self.knows(read(self.owner, self.name))
@@ -192,6 +201,8 @@ class Site:
             (write if layers else put_back)(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
+        function = function_of(self.current)
+        self._code = function.__code__ if function is not None and layers else None
         return self._repoint()
 
     def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
@@ -245,6 +256,13 @@ def _is_as(value: Any, before: Any) -> bool:
         return value is before or bool(value == before)
     except Exception:  # noqa: BLE001 - a stranger's `__eq__` may raise anything
         return False
+
+
+def function_of(value: Any) -> FunctionType | None:
+    """The function itself, or what a static or class method calls."""
+    if type(value) in {staticmethod, classmethod}:
+        value = value.__func__
+    return value if type(value) is FunctionType else None
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
+import re
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +12,7 @@ import packages
 import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
+from test_verifier import AWAIT
 
 from patchkit import Role
 from patchkit.ending import EXIT_CODE
@@ -242,3 +246,148 @@ except Exception as error:
     name, text = world.answer(code, ends=EXIT_CODE)  # the test swallows it
     assert name == "ApplyError"
     assert "up.mod:function was overwritten by" in text
+
+
+# -- the way to a target --------------------------------------------------------------------------
+
+WAYS = """
+from dataclasses import dataclass
+def f(): return "old"
+class A:
+    def run(self): return "old"
+    @staticmethod
+    def make(): return "old"
+@dataclass
+class Conf:
+    a: int = 1
+TABLE = {"k": f}
+NESTED = {"a": {"b": f}}
+"""
+EDIT = "Edit('up.ways:{}', old='\"old\"', new='\"new\"')"
+AGAIN = "Edit('up.ways:f', old='\"new\"', new='\"newer\"')"
+OF_TABLE = "Replace('up.ways:TABLE[\"k\"]', by='f')"
+OF_NESTED = "Replace('up.ways:NESTED[\"a\"][\"b\"]', by='f')"
+OF_RUN = "Wrap('up.ways:A.run', by='by')"
+OF_F = "Replace('up.ways:f', by='f')"
+OF_B = "AddField('up.ways:Conf', 'b', 'int', default=2)"
+
+
+@pytest.fixture
+def ways(world: World) -> Any:
+    """What a child tells in its status, after it has done as it is told to upstream."""
+    world.module("up.ways", WAYS)
+    world.module("up.user", "from up.ways import f\n")
+
+    def run(change: str, doing: str, **fields: str) -> tuple[str, str, list[dict[str, Any]]]:
+        body = "def f(): return 'ours'\ndef by(w, i, a, k): return w(*a, **k)\n"
+        world.pack(row("p", "patch_a", change, **fields), patch_a=body)
+        code = f"""
+import patchkit.auto, up.ways, up.user, sys, types, functools
+from patchkit import Role, process
+from awaiting import await_entry, entries
+def stranger(*args): return "theirs"
+first = await_entry(event="verified")["time"]
+{doing}
+import time
+end = time.monotonic() + 20
+while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() < end: ...
+"""
+        shutil.rmtree(world.journal, ignore_errors=True)
+        done = world.run("-c", code, PATCHKIT_VERIFY="0.05")
+        assert "Traceback" not in done.stderr, done.stderr
+        shown = ("-m", "patchkit", "status", str(world.journal), "--format", "json")
+        (process,) = json.loads(world.run(*shown).stdout)["processes"]
+        (patch,) = [one for one in process["patches"] if one["name"] == "p"]
+        return patch["status"], patch["reason"], patch["strangers"]
+
+    world.module("awaiting", AWAIT)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("change", "doing"),
+    [
+        (EDIT.format("A.run"), "up.ways.A.run = stranger"),
+        (EDIT.format("A.make"), "up.ways.A.make = staticmethod(stranger)"),
+        (EDIT.format("f"), "up.ways.f = stranger"),
+        (EDIT.format("f"), "up.ways.f.__code__ = stranger.__code__"),
+        (EDIT.format("A.run"), "up.ways.A = type('A', (), {'run': stranger})"),
+        (OF_B, "up.ways.Conf = type('Conf', (), {})"),
+        (OF_RUN, "up.ways.A = type('A', (), {'run': stranger})"),
+        (OF_TABLE, "up.ways.TABLE = {'k': stranger}"),
+        (OF_NESTED, "up.ways.NESTED['a'] = {'b': stranger}"),
+        (OF_F, "up.ways.f.__code__ = stranger.__code__"),
+        (OF_F, "sys.modules['up.ways'] = types.ModuleType('up.ways')"),
+    ],
+)
+def test_what_leads_past_ours_is_found(ways: Any, change: str, doing: str) -> None:
+    """The class, the container, the module or the code that a target is reached by was replaced."""
+    status, reason, _ = ways(change, doing)
+    assert status == "failed"
+    assert re.match(r"OverwrittenError: up\.ways:\S+ was overwritten by ", reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "doing"),
+    [
+        (EDIT.format("f"), "up.ways.f = functools.partial(up.ways.f)"),
+        (EDIT.format("A.run"), "up.ways.A = type('A', (up.ways.A,), {})"),
+        (OF_RUN, "up.ways.A = type('A', (up.ways.A,), {})"),
+        (OF_B, "up.ways.Conf = type('Conf', (up.ways.Conf,), {})"),
+        (OF_F, "c = up.ways.f.__code__; up.ways.f.__code__ = c.replace(co_stacksize=99)"),
+    ],
+)
+def test_what_is_put_around_the_way_is_a_neighbour(ways: Any, change: str, doing: str) -> None:
+    """It leads to ours in the end."""
+    status, _, (stranger,) = ways(change, doing)
+    assert (status, stranger["wraps"]) == ("applied", True)
+
+
+@pytest.mark.parametrize("change", [EDIT.format("A.run"), OF_RUN, OF_TABLE, OF_F, OF_B])
+def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
+    """There is nothing to tell; nor where the module was evicted, or held by an equal one."""
+    doing = "m = types.ModuleType('up.ways'); vars(m).update(vars(up.ways)); "
+    for what in ("", "del sys.modules['up.ways']", doing + "m.ways = up.ways"):
+        assert ways(change, what) == ("applied", None, [])
+
+
+def test_a_copy_that_somebody_sets_is_told(ways: Any) -> None:
+    """The patch stays, and its status says where it does not act."""
+    doing = (
+        "process.current().enter(Role.WORKER); assert up.user.f() == 'ours'; up.user.f = stranger"
+    )
+    status, _, (stranger,) = ways(OF_F, doing, roles="{Role.WORKER}")
+    assert (status, stranger["target"], stranger["wraps"]) == ("applied", "up.user.f", False)
+
+
+def test_ways_through_what_other_patches_replace(world: World) -> None:
+    """A class that one patch replaces and another one reaches into; in any order, and undone."""
+    world.module("up.ways", WAYS)
+    world.pack(
+        row("inner", "patch_a", OF_RUN, EDIT.format("A.make"), EDIT.format("f")),
+        row("outer", "patch_b", "Replace('up.ways:A', by='B')", roles="{Role.WORKER}"),
+        row("third", "patch_c", "Wrap('up.ways:f', by='by')", roles="{Role.WORKER}"),
+        row(
+            "fourth",
+            "patch_d",
+            "Edit('up.ways:f', old='\"new\"', new='\"newer\"')",
+            roles="set(Role)",
+        ),
+        patch_a="def by(w, i, a, k): return w()\n",
+        patch_b="from up.ways import A\nclass B(A): ...\n",
+        patch_c="def by(w, i, a, k): return w()\n",
+        patch_d="",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    load("up.ways")
+    for step in (
+        lambda: session.enter(Role.WORKER),
+        lambda: session.undo(["fourth"]),
+        lambda: session.undo(["outer"]),
+        lambda: session.undo(["third"]),
+    ):
+        step()
+        session.stop_if_failed()
+    assert not told(session, "overwritten")
+    assert not told(session, "wrapped")

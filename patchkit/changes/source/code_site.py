@@ -82,6 +82,7 @@ class CodeSite:
         self._built = Built()
         self._original: dict[str, Any] = {"__code__": function.__code__}
         self._known: dict[str, list[Any]] = {"__code__": []}
+        self._is_busy = False
 
     def forget_in(self, caches: Iterable[Any]) -> None:
         """Have caches of the function's answers cleared whenever its code becomes another."""
@@ -191,7 +192,22 @@ class CodeSite:
             for name, value in self._original.items()
         )
 
+    def is_intact(self) -> bool:
+        """Whether the function has what was last put there; another thread may be at it."""
+        return self._has_all() or self._is_busy or self._has_all()
+
+    def _has_all(self) -> bool:
+        values = {**self._original, **self._built.values}
+        return all(getattr(self.function, name) is value for name, value in values.items())
+
     def _set(self, built: Built) -> None:
+        self._is_busy = True
+        try:
+            self._put_in(built)
+        finally:
+            self._is_busy = False
+
+    def _put_in(self, built: Built) -> None:
         for name, value in built.values.items():
             self._original.setdefault(name, getattr(self.function, name))
             known = self._known.setdefault(name, [])
@@ -214,6 +230,11 @@ class CodeSites:
     def __init__(self) -> None:
         self._edited: set[CodeSite] = set()
         self._sites: WeakValueDictionary[int, CodeSite] = WeakValueDictionary()
+
+    def get(self, function: FunctionType) -> CodeSite | None:
+        """Return the site of a function that has been edited, or None."""
+        site = self._sites.get(id(function))
+        return site if site is not None and site.function is function else None
 
     def at(self, function: FunctionType) -> CodeSite:
         """
