@@ -64,7 +64,7 @@ def command(
     """
     Check patches against releases: installed ones, or any others.
 
-    Nothing of upstream is imported or installed for that. In pyproject.toml, [tool.patchkit] says
+    Upstream packages are neither imported nor installed. In pyproject.toml, [tool.patchkit] says
     which `releases` and `packs` by default, and what to `ignore` and `accept`. What a finding means
     is told by `patchkit explain CODE`.
 

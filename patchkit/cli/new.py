@@ -67,7 +67,8 @@ def command(
     """
     Start a patch: a row, a body and a test, from what the target is upstream.
 
-    Nothing upstream is imported, no file is overwritten, and all is written or nothing.
+    Upstream packages are not imported, and no file is overwritten. Either all files are written or
+    none.
 
     \b
     Examples:

@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from patchkit.report.console import console
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from patchkit.report.shapes import HistoryShape, StepShape
 
 _SHOWN = 8
+_COLUMNS = ("releases", "", "source", "what happened")
 
 
 def print_history(data: HistoryShape) -> None:
     """Print where a target was."""
     out = console()
     out.print(Text(data["target"], style="heading"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("releases", "", "source", "what happened"):
-        table.add_column(name, no_wrap=name == "releases", overflow="fold")
+    rows = [tuple(Text(name, "table.header") for name in _COLUMNS), *_rows(data["releases"])]
+    widths = [max(cells[place].cell_len for cells in rows) for place in range(len(_COLUMNS) - 1)]
+    for *cells, event in rows:
+        for cell, width in zip(cells, widths, strict=True):
+            cell.pad_right(width - cell.cell_len)
+        out.print(_line(Text("  ").join(cells), event, out.width), soft_wrap=True)
+
+
+def _rows(releases: Iterable[StepShape]) -> Iterator[tuple[Text, ...]]:
     before: StepShape | None = None
-    for _, group in groupby(data["releases"], _alike):
+    for _, group in groupby(releases, _alike):
         steps = list(group)
-        table.add_row(*_cells(steps, before))
+        yield _cells(steps, before)
         before = steps[-1]
-    out.print(table)
+
+
+def _line(line: Text, event: Text, width: int) -> Text:
+    """Say what happened at the end of the line; below it, with names whole, where that is full."""
+    if line.cell_len + 2 + event.cell_len <= width:
+        return Text("  ").join((line, event))
+    below = wrap(event.plain, width - 4, break_long_words=False, break_on_hyphens=False)
+    return Text("\n    ").join((line, *map(Text, below)))
 
 
 def _alike(step: StepShape) -> tuple[object, ...]:

@@ -318,7 +318,7 @@ class Search:
         there = [one for one in found if self._is_there(one)]
         if len(there) != 1:
             return GONE  # several are no answer
-        words = f"something of that name is at {there[0]}, by its name alone"
+        words = f"something of that name is at {there[0]}, by name only"
         return Whereabouts(there[0], None, words)
 
     # --- evidence

@@ -8,6 +8,7 @@ import pytest
 
 from patchkit.report.as_json import to_json
 from patchkit.report.doctor_page import print_doctor
+from patchkit.report.history_page import print_history
 from patchkit.report.list_table import print_list
 from patchkit.report.show_page import print_show
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         PatchShape,
         ReviewSpanShape,
         ShowShape,
+        StepShape,
     )
 
 LONG = "Ray unpickles a worker's arguments before anything has imported the device's module. "
@@ -144,6 +146,31 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     """At any usual width every line fits, so that columns stay columns."""
     assert max(map(len, printed(name, width).splitlines())) <= width
+
+
+def test_history_keeps_names_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is too long for the line stands below it, and breaks between words."""
+    place = "vllm.executor.ray_distributed_executor:RayWorkerWrapper.execute_model"
+    step: StepShape = {
+        "release": "0.10.1.1",
+        "state": "absent",
+        "undecidable": False,
+        "readable": True,
+        "fingerprint": "d5d1d1f39d6821ae",
+        "changed": True,
+        "moved_to": place,
+        "likeness": 0.97,
+        "reason": "",
+    }
+    monkeypatch.setenv("COLUMNS", "80")
+    here: StepShape = {**step, "state": "present", "moved_to": None, "release": "0.11.0"}
+    print_history({"target": "up.mod:f", "releases": [step, here]})
+    shown = capsys.readouterr().out
+    assert place in shown
+    assert "0.11.0    present    d5d1d1f3  came here, changed" in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", PRINTERS)

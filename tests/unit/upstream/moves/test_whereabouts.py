@@ -212,7 +212,7 @@ def test_without_a_release_that_had_it_the_name_alone_is_said_to_decide() -> Non
     """Something of the whole name is mentioned where there is one such thing."""
     found = by_name("up.old:Worker.adjust", {"up.new": WORKER})
     assert (place(found), found.likeness) == ("up.new:Worker.adjust", None)
-    assert found.words.endswith("by its name alone")
+    assert found.words.endswith("by name only")
     assert place(by_name("up.old:Worker.adjust", {"up.a": WORKER, "up.b": WORKER})) is None
     assert place(by_name("up.old", {"up.v2.old": ""})) == "up.v2.old"
 
