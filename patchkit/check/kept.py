@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PARSED = 4 << 20
 """Bytes of source that stay parsed, of all releases together."""
+_AT_ONCE = 3
+"""Releases that are looked into at once: each needs some two megabytes parsed."""
 
 _Grounds = tuple[tuple[Question, str], ...]
 
@@ -42,6 +44,8 @@ class Kept:
 
     def __init__(self, cache: Cache) -> None:
         self.parsed = ParsedFiles(_PARSED)
+        self.turn = threading.BoundedSemaphore(_AT_ONCE)
+        """Who has one looks up what a release has; the others fetch meanwhile."""
         self._cache = cache
         self._lock = threading.Lock()
         self._concluded: dict[Target, dict[_Grounds, Facts]] = {}

@@ -227,13 +227,17 @@ class Subject:
         self._facts.update((one, found) for one, found in known.items() if found)
         missing = [one for one, found in known.items() if not found]
         self.source.prefetch({path for one in missing for path in _paths(one)})
+        with kept.turn:
+            self._look_up(missing, kept)
+        kept.keep_release(key, self._facts)
+
+    def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
             resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
             for one in several:
                 self._facts[one] = facts_of(resolver, one)
                 kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
             resolver.forget_conclusions()
-        kept.keep_release(key, self._facts)
 
 
 def of_release(release: Release, kept: Kept) -> Subject:
