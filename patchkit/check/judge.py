@@ -222,6 +222,11 @@ class Judge:
             message = f"it is only inherited from {facts.owner}, expected its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
             return
+        if facts.is_sure and facts.module != change.place.module:
+            home = f"{facts.module}:{facts.qualname}"
+            message = f"it is only imported from {home}, expected its own source"
+            yield Fault(codes.KIND_CHANGED, message, f"name {home} in the row")
+            return
         text = self._subject.text(facts)
         if not text or facts.lines is None:
             yield undecidable("its source cannot be read")

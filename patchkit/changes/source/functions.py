@@ -25,13 +25,15 @@ def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType
     Find the function of a target, beneath the patches that lie on it.
 
     Raises:
-        TargetError: it is not there, inherited, replaced by a patch, or no Python function.
+        TargetError: it is not there, inherited, imported, replaced by a patch, or no Python
+            function.
 
     """
     locate(module, qualname)  # tells in full where nothing is
     function = innermost(_value_at(module, qualname, sites))
     if not isinstance(function, FunctionType):
         raise TargetError(f"found {function!r}, expected a function or method written in Python")
+    _refuse_imported(module, function)
     return function
 
 
@@ -102,6 +104,16 @@ def _original(site: Site) -> Any:
             "original has no effect"
         )
     return site.original
+
+
+def _refuse_imported(module: ModuleType, function: FunctionType) -> None:
+    home = function.__globals__.get("__name__")
+    if home == module.__name__ or "<locals>" in function.__qualname__:  # made for this module
+        return
+    own = f"{home}:{function.__qualname__}"
+    raise TargetError(
+        f"it is only imported from {own}, and an edit is one for all that import it; expected {own}"
+    )
 
 
 def _refuse_inherited(owner: Any, name: str) -> None:

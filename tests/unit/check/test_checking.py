@@ -66,6 +66,8 @@ def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
             "class C:\n    def f(self):\n        x = 1\nclass D(C): ...",
             ["PK102"],
         ),
+        (edit("x = 1", "x = 2"), "from up.lib import f", ["PK102"]),
+        (edit("x = 1", "x = 2", target="up.mod:C.f"), "from up.lib import C", ["PK102"]),
         ("Add('up.mod:new', by='g')", "", []),
         ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
         ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
@@ -96,7 +98,8 @@ def test_each_change_has_its_needs(
     """What a change needs is there or not; each way of not being there has its code."""
     body = f"{BODY}from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
     world.pack(row("p", "patch_a", change), patch_a=body)
-    report = checked([subject("1.0", mod=mod)])
+    lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
+    report = checked([subject("1.0", mod=mod, lib=lib)])
     assert codes(report) == expected
     soft = {"PK104", "PK503"} | ({"PK122"} if change == REPLACE else set())
     state = "undecided" if expected == ["PK104"] else "ok"
@@ -360,7 +363,7 @@ F = "def f():\n    x = 1\n    return x\n"
         (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {}, []),
         (edit("x = 1", "x = 1\ny = 1"), edit("return x", "return y"), {}, []),
         (edit("x = 1", "x = 1; y = 1"), edit("= 1", "= 3"), {}, ["PK112"]),
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK111"]),
+        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK102"]),
         (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {"roles": "{Role.WORKER}"}, []),
         (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {"roles": "{Role.WORKER}"}, ["PK111"]),
         (edit("x = 1", "x = 1"), edit("x = 1", "x = 3"), {}, ["PK113"]),

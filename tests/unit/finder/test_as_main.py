@@ -98,7 +98,7 @@ def test_what_both_copies_have_from_elsewhere(world: World) -> None:
         world,
         WRAP,
         "Wrap('up.mod:Thing.name', by='by')",
-        "Edit('up.mod:plain', old=\"'old'\", new=\"'new ' + 'old'\")",
+        "Edit('up.impl:plain', old=\"'old'\", new=\"'new ' + 'old'\")",
         module=module,
     )
     (world.folder / "up" / "user.py").write_text(dedent(USER) + "from up.mod import plain\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import functools
+import textwrap
 from typing import Any
 
 import pytest
@@ -122,6 +123,14 @@ def test_the_innermost_function_is_found(desk: Desk, qualname: str, says: str) -
 def test_what_is_refused(desk: Desk, qualname: str, words: str) -> None:
     """An inherited method is everybody's; the error names the class to edit instead."""
     with pytest.raises(TargetError, match=words):
+        function_at(desk.upstream, qualname, desk.sites)
+
+
+@pytest.mark.parametrize("qualname", ["textwrap.dedent", "dedent", "textwrap.TextWrapper.fill"])
+def test_what_is_imported_is_refused(desk: Desk, qualname: str) -> None:
+    """An edit would be one for all that import it; the error names the module to edit instead."""
+    desk.upstream.textwrap, desk.upstream.dedent = textwrap, textwrap.dedent
+    with pytest.raises(TargetError, match=r"only imported from textwrap:.*; expected textwrap:"):
         function_at(desk.upstream, qualname, desk.sites)
 
 
