@@ -92,13 +92,13 @@ class Bindings:
 
     def of(self, name: str) -> set[Value]:
         """Everything that a name is bound to, also by functions that declare it `global`."""
-        inner = (one for one in _all_inner(self._code) if name in one.co_names)
+        inner = (one for one in all_inner(self._code) if name in one.co_names)
         found = (Bindings(one).own(name) for one in inner if _binds_globally(one, name))
         return self.own(name).union(*found)
 
     def may_set(self, name: str) -> bool:
         """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
-        inner = list(_all_inner(self._code))
+        inner = list(all_inner(self._code))
         if any(not _BY_TEXT.isdisjoint(one.co_names) for one in (self._code, *inner)):
             return True
         return any(_sets_attribute(one, name) for one in inner if name in one.co_names)
@@ -227,10 +227,11 @@ def _codes(code: CodeType) -> list[CodeType]:
     return [one for one in code.co_consts if isinstance(one, CodeType)]
 
 
-def _all_inner(code: CodeType) -> Iterator[CodeType]:
+def all_inner(code: CodeType) -> Iterator[CodeType]:
+    """Return the code of every function and class in this code, at any depth."""
     for inner in _codes(code):
         yield inner
-        yield from _all_inner(inner)
+        yield from all_inner(inner)
 
 
 def _binds_globally(code: CodeType, name: str) -> bool:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import marshal
 import sys
+from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.sites import Site
-from patchkit.rebind.bindings import Bindings, Made, Source
+from patchkit.rebind.bindings import Bindings, Made, Source, all_inner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -225,26 +226,50 @@ def _exports(values: dict[str, Any], name: str) -> bool:
 
 
 def code_of(module: ModuleType) -> CodeType | None:
-    """Read the code that a module was made by, where Python keeps it, or from its file."""
+    """
+    Read the code that a module was made by, where Python keeps it, or from its file.
+
+    Returns:
+        The code; None where there is none, or the file is another by now.
+
+    """
     values = namespace(module)
     file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
     try:
         if file.endswith(".py") and Path(file).exists():
-            return _cached(spec, file) or compile(Path(file).read_bytes(), file, "exec")
-        code = spec.loader.get_code(spec.name)
+            code = _of_file(spec, file)
+        else:
+            code = spec.loader.get_code(spec.name)
     except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
         return None
-    return code if isinstance(code, CodeType) else None
+    return code if isinstance(code, CodeType) and _has_made(code, values) else None
 
 
-def _cached(spec: Any, file: str) -> CodeType | None:
-    """Read the cached code if it is of the file as it is now."""
+def _of_file(spec: Any, file: str) -> CodeType | None:
     cached = Path(str(getattr(spec, "cached", None) or ""))
     if not cached.is_file():
-        return None
+        return _compiled(file)
     data = cached.read_bytes()
-    head, stat = data[:16], Path(file).stat()
+    if data[:4] == MAGIC_NUMBER and _is_of(data[:16], Path(file)):
+        return cast("CodeType", marshal.loads(data[16:]))  # noqa: S302
+    # Python itself brings the cache up to date as it imports: the file was changed after that.
+    is_kept = type(spec.loader) is SourceFileLoader and not sys.dont_write_bytecode
+    return None if is_kept else _compiled(file)
+
+
+def _compiled(file: str) -> CodeType:
+    return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+
+
+def _is_of(head: bytes, file: Path) -> bool:
+    """Whether the cached code is of the file as it is now."""
+    stat = file.stat()
     stamp = b"".join(int(one).to_bytes(8, "little")[:4] for one in (stat.st_mtime, stat.st_size))
-    is_of_file = head[4:8] != bytes(4) or head[8:16] == stamp
-    code = marshal.loads(data[16:]) if head[:4] == MAGIC_NUMBER and is_of_file else None  # noqa: S302
-    return code if isinstance(code, CodeType) else None
+    return head[4:8] != bytes(4) or head[8:16] == stamp
+
+
+def _has_made(code: CodeType, values: dict[str, Any]) -> bool:
+    """Whether a module's functions are from this code, as far as it has any of its own file."""
+    made = [one.__code__ for one in tuple(values.values()) if type(one) is FunctionType]
+    own = [one for one in made if one.co_filename == values.get("__file__")]
+    return not own or not set(own).isdisjoint(all_inner(code))

@@ -372,6 +372,27 @@ def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     assert f"up.user:{where} (nobody can tell where it is from)" in out_of_reach(world, code)
 
 
+@pytest.mark.parametrize("more", ["", "def f(): ...\n"])
+def test_a_file_that_was_changed_since(world: World, more: str) -> None:
+    """It does not say what was executed: what is there is left and reported."""
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    file = world.module("up.user", f"from up.b import kept\n{more}")
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    newer = f"# newer\nfrom up.a import kept\n{more}"
+    code = f"""
+        import pathlib, sys
+        sys.dont_write_bytecode = {bool(more)}
+        import up.a, up.user
+        pathlib.Path({str(file)!r}).write_text({newer!r})
+        import patchkit.auto
+        assert up.user.kept is not up.a.kept
+    """
+    told = out_of_reach(world, dedent(code))
+    assert told == ["up.user:kept (nobody can tell where it is from)"]
+
+
 def test_what_an_instance_sets(world: World) -> None:
     """An attribute of `self` is not the class's."""
     world.module("up.base", "kept = object()")
