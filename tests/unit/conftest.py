@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from patchkit import bodies
 from patchkit.environment import VARIABLES
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start every test without patchkit's variables in the environment."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(bodies, "tests_decide", lambda _: True)  # no body arms this process
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import patchkit
-from patchkit import bodies
 from patchkit.drift import Drift
 from patchkit.environment import VARIABLES, Settings
 from patchkit.journal import Journal
@@ -145,7 +144,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A world on this process's own path; its modules are forgotten and its sessions disarmed."""
     before = dict(sys.modules)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(bodies, "tests_decide", lambda _: True)  # no body arms this process
     made: list[Session] = []
     world = World(tmp_path)
     make = world.session
