@@ -109,19 +109,27 @@ def _write(found: Found, outcome: Outcome, sites: Sites) -> None:
         return
     alias = (found.owner, found.step)
     sites.follow(site, *alias)  # first: what is torn off in the middle is carried back too
-    try:
-        _write_current(*alias, site)
-    except Exception as error:  # noqa: BLE001 - a tuple, a frozen class, a registry that is closed
-        site.forget(*alias)
-        outcome.left.append(Copy(f"{found.words} ({type(error).__name__}: {error})", site))
-    else:
+    if (refusal := _refused(*alias, site)) is None:
         outcome.rebound.append(Copy(found.words, site))
+    else:
+        site.forget(*alias)
+        outcome.left.append(Copy(f"{found.words} ({type(refusal).__name__}: {refusal})", site))
 
 
-def _write_current(owner: Any, step: Step, site: Site) -> None:
-    """Write what the site holds, once more where another thread has changed it meanwhile."""
-    while True:
-        value = site.current
-        write(owner, step, value)
-        if value is site.current:
-            return
+def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
+    """
+    Write what the site holds, once more where another thread has changed it meanwhile.
+
+    Returns:
+        What the place raises instead of being written: a tuple, a frozen class, a registry that is
+        closed.
+
+    """
+    try:
+        while True:
+            value = site.current
+            write(owner, step, value)
+            if value is site.current:
+                return None
+    except Exception as error:  # noqa: BLE001 - the place's own
+        return error

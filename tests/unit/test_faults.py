@@ -30,8 +30,11 @@ SHAPE = law_world.Shape(functions=3, depth=2, users=((0, 1), (1, 2)))
 CODE = Path(patchkit.__file__).parent
 BACK = frozenset({"undo", "take", "unwind", "take_back", "restore"})
 """What runs after the first fault; a second one at the same time is another story."""
-FORGIVING = frozenset({"_annotations", "code_of"})
-"""What upstream's annotations or a loader raise says that they tell nothing, and is no failure."""
+FORGIVING = frozenset({"_annotations", "code_of", "_refused"})
+"""
+What upstream's annotations or a loader raise says that they tell nothing, and what the place of a
+copy raises that it stays: no failure.
+"""
 
 
 class Fault(Exception):
