@@ -106,10 +106,11 @@ class Journal:
                 written = os.write(fd, line)
                 self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
             self._is_torn = written < len(line)
-        except FileNotFoundError:
-            self._file = None  # somebody has tidied up: the next entry begins a new file
         except OSError as error:
-            self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+            if self._file is not None and isinstance(error, FileNotFoundError):
+                self._file = None  # somebody has tidied up: the next entry begins a new file
+            else:
+                self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
         """Write a line over an earlier one like it; False where that is not there."""

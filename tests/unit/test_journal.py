@@ -119,6 +119,24 @@ def test_a_folder_that_cannot_be_written_is_said_once(
     assert capsys.readouterr().err.count("PATCHKIT_JOURNAL=") == 1
 
 
+def test_a_folder_that_cannot_be_made_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no place for it, also if the system says that something is not there."""
+    journal = Journal("/proc/no-such-place")
+    journal.write("one")
+    journal.write("two")
+    assert capsys.readouterr().err.count("cannot be written") == 1
+
+
+def test_a_file_that_was_deleted_begins_anew(tmp_path: Path) -> None:
+    """Somebody who tidies up loses an entry, not all that follow."""
+    journal = Journal(str(tmp_path))
+    journal.write("one")
+    next(tmp_path.iterdir()).unlink()
+    journal.write("two")
+    journal.write("three")
+    assert [entry["event"] for file in lines(tmp_path) for entry in file] == ["three"]
+
+
 def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
     """Child and parent do not write into each other's journal, nor inherit entries."""
     journal = Journal(str(tmp_path))
