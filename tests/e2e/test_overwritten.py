@@ -25,7 +25,8 @@ PATCHES = (
 )
 """
 BY = "def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)\n"
-# A thread of somebody who knows nothing of patchkit, but waits until the process has looked once.
+# A thread of somebody who knows nothing of patchkit, but waits until the process has applied the
+# patch and looked once.
 SOMEBODY = """
 import glob, os, threading, time
 
@@ -42,7 +43,8 @@ def overwrite(module):
     files = f"{os.environ['PATCHKIT_JOURNAL']}/*-{os.getpid()}-*.jsonl"
     end = time.monotonic() + 120
     while time.monotonic() < end:
-        if any('"verified"' in open(file).read() for file in glob.glob(files)):
+        told = "".join(open(file).read() for file in glob.glob(files))
+        if '"verified"' in told and '"name":"counted","status":"applied"' in told:
             module.Worker.execute_model = stranger
             return
         time.sleep(0.1)
