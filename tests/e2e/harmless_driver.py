@@ -34,7 +34,6 @@ def things() -> dict[str, object]:
         "data": acme_up.Data(1),
         "enum": acme_up.Color.RED,
         "added": acme_up.added,
-        "entry": acme_up.TABLE["entry"],
         "cached": acme_up.cached,
     }
 
@@ -55,7 +54,7 @@ def look(sent: dict[str, typing.Any]) -> dict[str, object]:
         "data": repr(sent["data"]),
         "enum": [sent["enum"] is acme_up.Color.RED, acme_up.Color("green").name],
         "added": sent["added"](),
-        "entry": sent["entry"](),
+        "entry": acme_up.TABLE["entry"](),
         "cached": [sent["cached"](2), sent["cached"].cache_info().maxsize],
     }
 

@@ -75,7 +75,7 @@ TABLE = {"entry": entry}
 '''
 
 PACK = """
-from patchkit import Add, AddField, Edit, Patch, Replace, Role, Wrap
+from patchkit import Add, AddField, AfterImport, Edit, Patch, Replace, Role, Wrap
 
 UP = "acme_up:"
 PATCHES = (
@@ -91,7 +91,7 @@ PATCHES = (
             Wrap(UP + "cached", by="tenfold"),
             Replace(UP + "Thing", by="Thing"),
             AddField(UP + "Data", "b", "int", 7),
-            Add(UP + "Color.GREEN", by="GREEN"),
+            AfterImport("acme_up", call="add_green"),
             Add(UP + "added", by="added"),
             Wrap(UP + "TABLE['entry']", by="upper"),
         ),
@@ -102,7 +102,13 @@ PATCHES = (
 BODY = '''
 import acme_up
 
-GREEN = "green"
+def add_green(module):
+    color = module.Color
+    member = object.__new__(color)
+    member._name_, member._value_ = "GREEN", "green"
+    color._member_map_["GREEN"] = color._value2member_map_["green"] = member
+    color._member_names_.append("GREEN")
+    type.__setattr__(color, "GREEN", member)
 
 def scale(x: int, *, by: int = 2) -> int:
     """Scale it."""
@@ -158,7 +164,8 @@ def seen(python: Path, ray: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     command = [str(python.with_name("patchkit")), "run", "--", str(python), str(DRIVER)]
     outcome = processes.run(command, env, 200, home / "log")
     assert outcome.status == 0, outcome.tail()
-    return json.loads(outcome.output.splitlines()[-1])
+    # `patchkit run` says how it went after the script has.
+    return json.loads(next(line for line in outcome.output.splitlines() if line.startswith("{")))
 
 
 @pytest.mark.parametrize("place", ["here", "copied", "pickled", "spawned", "ray"])

@@ -196,7 +196,7 @@ def test_a_node_with_other_patches_stops_the_run_before_the_ranks_meet(two: Two)
     assert "on node node-b" in line
     assert f"{BACKEND} only in the main process; {PATCH} has other code here" in line
     assert (
-        f"selects {BACKEND}, {PATCH}, {CARRIER} for worker; here it is {PATCH}, {CARRIER}." in line
+        f"selects {BACKEND}, {CARRIER}, {PATCH} for worker; here it is {CARRIER}, {PATCH}." in line
     )
     assert MEETING not in outcome.output
     assert '"event":"disagreement"' in journals
