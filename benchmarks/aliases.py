@@ -13,8 +13,8 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.changes.resolve import Location, locate
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.rebind import Held, Where, repoint, restore
-from patchkit.rebind.scope import scope_of
+from patchkit.copies import Held, Where, repoint, restore
+from patchkit.copies.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Samples
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
-from patchkit.declaration import Role
-from patchkit.environment import Settings
-from patchkit.journal import Journal
+from patchkit.process.journal import Journal
+from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack
-from patchkit.selection import Selection
-from patchkit.session import Session
-from patchkit.versions import Versions
+from patchkit.rows.declaration import Role
+from patchkit.rows.selection import Selection
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,12 @@ from benchmarks.measure import Case, Spread, cpu_of, cpu_of_child, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
 from benchmarks.vllm_start import ROWS, engine_methods, write_pack
-from patchkit.environment import VARIABLES
 from patchkit.errors import UpstreamError
-from patchkit.lock import Lock, Span, write_lock
 from patchkit.registry import read_pack
-from patchkit.reviewed import Look
-from patchkit.target import Target
+from patchkit.review.compare import Look
+from patchkit.review.lock_format import Lock, Span, write_lock
+from patchkit.rows.target import Target
+from patchkit.settings import VARIABLES
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _NO_LOCK = "and ask of each, no lock"
 _LOCK = "and ask of each, a lock"
 _BARE = "and ask of each, a lock without wordings"
 _ASK = """
-from patchkit.process import current
+from patchkit.reach.arming import current
 for state in current().states.values():
     if state.row.pack == "sixty":
         assert not current()._selection.unreviewed(state.row)

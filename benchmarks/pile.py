@@ -16,13 +16,13 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
 from patchkit.changes.marks import is_pydantic
 from patchkit.changes.objects.torch_ops import operator_of
-from patchkit.declaration import Role
-from patchkit.environment import Settings
-from patchkit.journal import Journal
+from patchkit.process.journal import Journal
+from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack
-from patchkit.selection import Selection
-from patchkit.session import Session
-from patchkit.versions import Versions
+from patchkit.rows.declaration import Role
+from patchkit.rows.selection import Selection
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Case, Samples, cpu_of_child, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module, write_pack
-from patchkit.environment import VARIABLES
+from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.upstream_index import PATHS
 from patchkit.check.opening import on_index
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.releases import Library
 from patchkit.upstream.resolving.module_tree import module_name

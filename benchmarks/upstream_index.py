@@ -20,8 +20,8 @@ from patchkit.check import codes
 from patchkit.check.checking import Check
 from patchkit.check.opening import on_index
 from patchkit.check.packs import read_packs
-from patchkit.environment import Settings
-from patchkit.lock import Lock
+from patchkit.review.lock_format import Lock
+from patchkit.settings import Settings
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.releases import Library, find_releases, for_each
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
-from patchkit.bodies import watch_bodies
-from patchkit.declaration import (
+from patchkit.reach.imported_bodies import watch_bodies
+from patchkit.rows.declaration import (
     Add,
     AddField,
     AfterImport,
@@ -24,7 +24,7 @@ from patchkit.declaration import (
 )
 
 if TYPE_CHECKING:
-    from patchkit.block import applied
+    from patchkit.testing.applied import applied
 
 watch_bodies()
 
@@ -48,7 +48,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # For tests: no process that is patched has a use for it.
     if name == "applied":
-        from patchkit.block import applied  # noqa: PLC0415
+        from patchkit.testing.applied import applied  # noqa: PLC0415
 
         return applied
     if name == "ray":  # `patchkit.ray.runtime_env()`, without an import of its own

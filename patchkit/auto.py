@@ -1,5 +1,5 @@
 """Import it, and this process and all that it starts are patched."""
 
-from patchkit.process import arm
+from patchkit.reach.arming import arm
 
 session = arm()

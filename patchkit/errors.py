@@ -42,7 +42,7 @@ class DeclarationError(PatchkitError):
 
 def _at(pack: str, patch: str | None) -> str:
     """Say at which line of which file, where that is known."""
-    from patchkit.written import place_of_row  # noqa: PLC0415 - no start pays for it
+    from patchkit.text.row_lines import place_of_row  # noqa: PLC0415 - no start pays for it
 
     file, line = place_of_row(pack, patch) or ("", None)
     place = f"{file}:{line}" if line else file

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.block import applied
 from patchkit.errors import PatchkitError, SettingsError
-from patchkit.lineage import TESTS_VARIABLE
-from patchkit.project import Project
+from patchkit.process.lineage import TESTS_VARIABLE
+from patchkit.rows.project import Project
+from patchkit.testing.applied import applied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from patchkit.versions import Versions
+    from patchkit.versions.installed import Versions
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()
@@ -98,9 +98,9 @@ def _set(config: pytest.Config, name: str, text: str) -> None:
 
 def pytest_report_header() -> str:
     """Name the version of vLLM and the patches: what a failed run was about."""
-    from patchkit.environment import Settings  # noqa: PLC0415
     from patchkit.registry import Registry  # noqa: PLC0415
-    from patchkit.versions import Versions  # noqa: PLC0415
+    from patchkit.settings import Settings  # noqa: PLC0415
+    from patchkit.versions.installed import Versions  # noqa: PLC0415
 
     try:
         settings = Settings.read()
@@ -152,8 +152,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marked = [(item, marker) for item in items for marker in item.iter_markers("vllm")]
     if not marked:
         return
-    from patchkit.environment import Settings  # noqa: PLC0415
-    from patchkit.versions import Versions  # noqa: PLC0415
+    from patchkit.settings import Settings  # noqa: PLC0415
+    from patchkit.versions.installed import Versions  # noqa: PLC0415
 
     try:
         versions = Versions.of(Settings.read())
@@ -179,7 +179,7 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
         UsageError: they are none.
 
     """
-    from patchkit.requirements import satisfies  # noqa: PLC0415
+    from patchkit.versions.requirements import satisfies  # noqa: PLC0415
 
     bounds = marker.args[0] if marker.args else ""
     if marker.kwargs or len(marker.args) > 1 or not isinstance(bounds, str):

@@ -12,10 +12,10 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError
-from patchkit.lineage import PARENT_VARIABLE, this_process
-from patchkit.process import arm
+from patchkit.process.lineage import PARENT_VARIABLE, this_process
+from patchkit.reach.arming import arm
+from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,51 +4,27 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from patchkit import declaration
-from patchkit.declaration import Patch, Role
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.packs import packs_for
-from patchkit.rules import check_pack, check_patch
+from patchkit.rows import declaration
+from patchkit.rows.declaration import Patch, Role
+from patchkit.rows.packs import packs_for
+from patchkit.rows.row import Row
+from patchkit.rows.rules import check_pack, check_patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import ModuleType
 
-    from patchkit.environment import Settings
-    from patchkit.target import Target
+    from patchkit.settings import Settings
 
 _UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
     "worker": frozenset({Role.WORKER}),
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """A patch in its pack, with its roles settled."""
-
-    pack: str
-    patch: Patch
-    roles: frozenset[Role]
-
-    @property
-    def name(self) -> str:
-        """The patch's name."""
-        return self.patch.name
-
-    @property
-    def body(self) -> str:
-        """Full module name of the body; the pack itself where there is none."""
-        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack
-
-    @property
-    def places(self) -> tuple[Target, ...]:
-        """Every target, in the order of the changes."""
-        return tuple(change.place for change in self.patch.changes)
 
 
 class Registry:
@@ -150,7 +126,7 @@ def _meant(error: BaseException) -> str:
     """Say what may stand in the place of a word of a row that patchkit does not know; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
-    from patchkit.near import near  # noqa: PLC0415 - only on the way to an error
+    from patchkit.text.suggestion import near  # noqa: PLC0415 - only on the way to an error
 
     found = _UNEXPECTED.search(str(error))
     kind = getattr(declaration, found[1], None) if found else None
@@ -162,7 +138,7 @@ def _meant(error: BaseException) -> str:
 
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
-    from patchkit.written import shown  # noqa: PLC0415 - only on the way to an error
+    from patchkit.text.row_lines import shown  # noqa: PLC0415 - only on the way to an error
 
     folder, found = f"/{pack.replace('.', '/')}/", ""
     trace = error.__traceback__

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.check.history import histories
 from patchkit.check.opening import on_index
 from patchkit.check.subjects import learn_all
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.reading.releases import Library
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from patchkit.changes.context import Context, Prepared
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 _MODULES = {
     "Replace": "objects.replace",

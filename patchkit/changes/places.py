@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from patchkit.changes.resolve import MISSING, has_own, item_of, stored
-from patchkit.target import Item, Step
+from patchkit.rows.target import Item, Step
 
 
 def read(owner: Any, step: Step) -> Any:

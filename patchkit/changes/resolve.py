@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from patchkit.errors import TargetError
-from patchkit.target import Item, Step, steps_of
+from patchkit.rows.target import Item, Step, steps_of
 
 
 class Location(NamedTuple):

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import MISSING, namespace
-from patchkit.target import Item, Step
+from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

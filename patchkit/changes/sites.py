@@ -17,7 +17,7 @@ from patchkit.changes.places import put_back, read, restore, words, write
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.changes.strangers import described
 from patchkit.errors import TargetError, UndoError
-from patchkit.target import Item, Step
+from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

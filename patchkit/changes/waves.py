@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
     Placed = tuple[int, Change]
 

@@ -11,7 +11,7 @@ from patchkit.changes.source.rewriting import MiscountError, Wanted, rewrite
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Edit
+    from patchkit.rows.declaration import Edit
 
 
 class Sighting(NamedTuple):

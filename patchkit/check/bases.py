@@ -12,7 +12,7 @@ from patchkit.upstream.resolving.values import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.resolving.resolve import Resolver
 
 

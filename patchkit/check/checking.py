@@ -19,8 +19,8 @@ from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
 from patchkit.check.unreadable import cause_of
 from patchkit.check.unreviewed import Commands, of_reviews
-from patchkit.declaration import Add, Provide, Replace, Wrap
 from patchkit.errors import UpstreamError
+from patchkit.rows.declaration import Add, Provide, Replace, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from patchkit.check.faults import Fault
     from patchkit.check.importers import Importer
     from patchkit.check.subjects import Subject
-    from patchkit.declaration import Change
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
-    from patchkit.target import Target
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
     from patchkit.upstream.reading.releases import Progress
 
 _WORST = list(State)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.ranges import allows
 from patchkit.errors import UpstreamError
-from patchkit.requirements import parse_version
+from patchkit.versions.requirements import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
 
 
 def ends(

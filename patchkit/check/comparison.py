@@ -10,7 +10,7 @@ from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from patchkit.check.grid import Grid
     from patchkit.check.spans import Place
     from patchkit.check.subjects import Subject
-    from patchkit.registry import Row
-    from patchkit.target import Target
+    from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
 
 
 def of_bases(row: Row, grid: Grid, place: Place) -> Iterator[Finding]:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
-    from patchkit.target import Target
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
 
 
 class Difference(NamedTuple):

@@ -12,8 +12,8 @@ from patchkit.check.order import meet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.declaration import Edit
-    from patchkit.registry import Row
+    from patchkit.rows.declaration import Edit
+    from patchkit.rows.row import Row
     from patchkit.upstream.facts import Facts
 
     _Made = Sequence[tuple[Row, Edit]]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.judge import needed
 from patchkit.check.ranges import allows, names_project, package_of, packages_of
-from patchkit.requirements import canonical
+from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
-    from patchkit.target import Target
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
 
 
 class Grid:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.releases import Progress
 

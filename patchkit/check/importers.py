@@ -10,7 +10,7 @@ from patchkit.upstream.resolving.module_tree import module_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

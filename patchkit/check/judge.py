@@ -10,8 +10,8 @@ from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
 from patchkit.check.storage import is_beside
-from patchkit.declaration import Add, AddField, Edit, Provide, Replace, Wrap
-from patchkit.target import Item, Target
+from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.storage import HOOKS
 from patchkit.upstream.resolving.values import Kind
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from patchkit.check.edits import Edits
     from patchkit.check.pack_source import PackSource
     from patchkit.check.subjects import Subject
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
     from patchkit.upstream.facts import Facts
 
 _FUNCTIONS = frozenset(

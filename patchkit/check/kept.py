@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchkit import upstream
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts
 from patchkit.upstream.moves.whereabouts import Whereabouts
 from patchkit.upstream.reading.files import ParsedFiles, Question

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from patchkit.check.near import meant
 from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Trails
-from patchkit.declaration import Add, Provide
+from patchkit.rows.declaration import Add, Provide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.check.grid import Grid
     from patchkit.check.subjects import Subject
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
 
 
 class Moves:

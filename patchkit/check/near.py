@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Catalog
 from patchkit.upstream.resolving.module_tree import module_name
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
-from patchkit.requirements import Found, canonical, parse_requirement, parse_version
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
 from patchkit.upstream.reading.tree import open_tree
 from patchkit.upstream.reading.wheel import open_wheel
+from patchkit.versions.requirements import Found, canonical, parse_requirement, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.reading.releases import Library
     from patchkit.upstream.reading.source import Source
-    from patchkit.versions import Versions
+    from patchkit.versions.installed import Versions
 
 
 def on_index(spec: str, library: Library) -> list[Subject]:

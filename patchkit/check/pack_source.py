@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
+from patchkit.text.row_lines import place_of_row, shown
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolver
-from patchkit.written import place_of_row, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.registry import Row
+    from patchkit.rows.row import Row
     from patchkit.upstream.resolving.resolve import Resolution
 
 _BODY = re.compile(r"patch_\w+")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from patchkit.check import codes
 from patchkit.check.findings import Finding
 from patchkit.check.pack_source import PackSource
-from patchkit.declaration import Patch
 from patchkit.errors import DeclarationError
-from patchkit.packs import packs_for
 from patchkit.registry import Registry, read_pack, row_of
+from patchkit.rows.declaration import Patch
+from patchkit.rows.packs import packs_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from patchkit.environment import Settings
-    from patchkit.registry import Row
+    from patchkit.rows.row import Row
+    from patchkit.settings import Settings
 
 _TEXTS = {
     "why": (codes.MISSING_WHY, "what goes wrong without it"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from patchkit.requirements import (
+from patchkit.versions.requirements import (
     Found,
     applies_here,
     canonical,
@@ -16,8 +16,8 @@ from patchkit.requirements import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.grid import Grid
 from patchkit.check.subjects import learn_all
-from patchkit.lock import Lock, Span
-from patchkit.requirements import release_order
-from patchkit.spans import both_wordings, joined
+from patchkit.review.lock_format import Lock, Span
+from patchkit.review.spans import both_wordings, joined
+from patchkit.versions.requirements import release_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.declaration import Change
     from patchkit.errors import UpstreamError
-    from patchkit.registry import Row
-    from patchkit.requirements import Listed
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
     from patchkit.upstream.reading.releases import Progress
+    from patchkit.versions.requirements import Listed
 
 
 def accept(

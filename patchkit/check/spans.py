@@ -13,15 +13,15 @@ from patchkit.check.ranges import (
     packages_of,
     projects_of,
 )
-from patchkit.requirements import allows_any, canonical
+from patchkit.versions.requirements import allows_any, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchkit.check.grid import Grid
     from patchkit.check.subjects import Subject
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
 
 Place = tuple[str, int | None]
 _CORRECT = "correct the range, or delete the row"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, ABCMeta
 from typing import TYPE_CHECKING
 
-from patchkit.target import Item, Target
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.ancestry import metaclass, mro
 from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.lookup import Lookup

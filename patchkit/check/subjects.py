@@ -10,19 +10,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from patchkit.errors import UpstreamError
-from patchkit.requirements import canonical
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.around import REACH
 from patchkit.upstream.moves.whereabouts import GONE, Search
 from patchkit.upstream.reading.connections import CONNECTIONS
 from patchkit.upstream.reading.releases import for_each
 from patchkit.upstream.resolving.resolve import Resolver
+from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.kept import Kept
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.releases import Progress, Release
     from patchkit.upstream.reading.source import Source

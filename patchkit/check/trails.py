@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
 
 _MOVES = 4
 """How many moves are followed one after another."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from patchkit.check import codes
 from patchkit.check.findings import Finding
 from patchkit.check.ranges import packages_of
-from patchkit.requirements import canonical
+from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from patchkit.check.grid import Grid
     from patchkit.check.subjects import Subject
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
-    from patchkit.target import Target
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
 
     Place = tuple[str, int | None]
 

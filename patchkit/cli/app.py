@@ -11,8 +11,8 @@ import click
 from patchkit import __version__
 from patchkit.cli.streams import Streams
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.near import near
-from patchkit.project import Project
+from patchkit.rows.project import Project
+from patchkit.text.suggestion import near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,13 @@ import os
 
 import click
 
-from patchkit.bootstrap import install, location_found_alone, own_location, remove, site_folder
+from patchkit.bootstrap.install import (
+    install,
+    location_found_alone,
+    own_location,
+    remove,
+    site_folder,
+)
 from patchkit.cli.app import say
 from patchkit.cli.facts.bootstrap import bootstrap_facts, is_in_order
 from patchkit.cli.options import format_option

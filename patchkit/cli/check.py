@@ -16,14 +16,14 @@ from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
-from patchkit.project import Project
+from patchkit.rows.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from patchkit.check.differences import Difference
     from patchkit.check.findings import Report
-    from patchkit.registry import Row
+    from patchkit.rows.row import Row
 
 _FORMATS = ("table", "json", "github", "markdown", "html")
 _FINDINGS = 1

@@ -49,8 +49,8 @@ def command(
     from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.diff import diff_facts  # noqa: PLC0415
-    from patchkit.requirements import canonical  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
     if sum(map(bool, (new, here, path, wheel))) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")

@@ -8,7 +8,7 @@ import click
 
 from patchkit.cli.facts.health import doctor_facts
 from patchkit.cli.options import format_option, patches_option, selection_of
-from patchkit.environment import Settings
+from patchkit.settings import Settings
 
 
 @click.command("doctor")

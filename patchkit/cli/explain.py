@@ -7,7 +7,7 @@ import click
 from patchkit.check.codes import CODES
 from patchkit.cli.facts.explain import explain_facts
 from patchkit.cli.options import format_option
-from patchkit.near import near
+from patchkit.text.suggestion import near
 
 
 @click.command("explain")

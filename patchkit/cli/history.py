@@ -7,7 +7,7 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import format_option, offline_option
 from patchkit.cli.progress import progress
-from patchkit.target import Target
+from patchkit.rows.target import Target
 
 _FINDINGS = 1
 
@@ -31,8 +31,8 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     from patchkit.check.near import never_there  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli.facts.history import history_facts  # noqa: PLC0415
-    from patchkit.requirements import canonical  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
     place = parse_target(target)
     spec = releases or canonical(place.module.partition(".")[0])

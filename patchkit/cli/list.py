@@ -7,7 +7,7 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.facts.rows import list_facts
 from patchkit.cli.options import format_option, patches_option, rows_and_selection
-from patchkit.declaration import Role
+from patchkit.rows.declaration import Role
 
 
 @click.command("list")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.errors import UpstreamError
-    from patchkit.lock import Lock
+    from patchkit.review.lock_format import Lock
 
 _FINDINGS = 1
 
@@ -58,9 +58,9 @@ def command(
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
-    from patchkit.lock import read_lock, write_lock  # noqa: PLC0415
+    from patchkit.review.lock_format import read_lock, write_lock  # noqa: PLC0415
+    from patchkit.text.row_lines import shown  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-    from patchkit.written import shown  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel, here).or_of_project()
     rows = look.ours(look.rows_of(packs, names)[0], names, packs)

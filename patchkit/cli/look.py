@@ -14,22 +14,22 @@ from patchkit.check.packs import read_packs
 from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
-from patchkit.environment import Settings
 from patchkit.errors import SettingsError, UpstreamError
-from patchkit.locks import NAME, Locks
-from patchkit.near import near
-from patchkit.packs import OWN_PACKS
-from patchkit.project import Project
+from patchkit.review.lock_files import NAME, Locks
+from patchkit.rows.packs import OWN_PACKS
+from patchkit.rows.project import Project
+from patchkit.settings import Settings
+from patchkit.text.row_lines import shown
+from patchkit.text.suggestion import near
 from patchkit.upstream.reading.releases import find_releases
-from patchkit.versions import Versions
-from patchkit.written import shown
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from patchkit.check.findings import Finding
     from patchkit.check.subjects import Subject
-    from patchkit.registry import Row
+    from patchkit.rows.row import Row
     from patchkit.upstream.reading.releases import Library
 
 

@@ -7,7 +7,7 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
-from patchkit.project import Project
+from patchkit.rows.project import Project
 
 _FINDINGS = 1
 

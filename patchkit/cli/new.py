@@ -10,10 +10,10 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
-from patchkit.declaration import Role
-from patchkit.environment import Settings
 from patchkit.errors import DeclarationError
-from patchkit.project import Project
+from patchkit.rows.declaration import Role
+from patchkit.rows.project import Project
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from patchkit.cli.look import Wanted
@@ -126,7 +126,7 @@ def _file(module: str) -> Path | None:
 
 def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
     from patchkit.check.packs import read_named  # noqa: PLC0415 - late, as above
-    from patchkit.packs import packs_for  # noqa: PLC0415
+    from patchkit.rows.packs import packs_for  # noqa: PLC0415
 
     rows, _ = read_named(filter(_has_rows, packs_for(Settings.read(), packs)))
     if name in rows:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from patchkit.drift import Drift
-from patchkit.environment import Settings
 from patchkit.errors import PatchkitError
-from patchkit.near import near
-from patchkit.project import Project
 from patchkit.registry import Registry
-from patchkit.requirements import Found
-from patchkit.selection import Selection
-from patchkit.versions import Versions
+from patchkit.review.drift import Drift
+from patchkit.rows.project import Project
+from patchkit.rows.selection import Selection
+from patchkit.settings import Settings
+from patchkit.text.suggestion import near
+from patchkit.versions.installed import Versions
+from patchkit.versions.requirements import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from patchkit.registry import Row
+    from patchkit.rows.row import Row
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 

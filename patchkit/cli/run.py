@@ -17,13 +17,13 @@ from patchkit.cli.facts.run import last_words
 from patchkit.cli.facts.status import status_facts
 from patchkit.cli.foreground import CANNOT_RUN, end_as, execute, run_and_wait
 from patchkit.cli.options import patches_option
-from patchkit.environment import Settings
 from patchkit.errors import PatchkitError
-from patchkit.project import Project
 from patchkit.registry import Registry
+from patchkit.rows.project import Project
+from patchkit.settings import Settings
 from patchkit.status.node import look
 from patchkit.status.runs import new_run
-from patchkit.versions import Versions
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.facts.status import status_facts
 from patchkit.cli.options import format_option
-from patchkit.environment import Settings
+from patchkit.settings import Settings
 from patchkit.status.node import look
 from patchkit.status.runs import newest_run
 

@@ -2,7 +2,7 @@
 
 import os
 
-from patchkit.declaration import AfterImport, Patch, Replace, Role, Wrap
+from patchkit.rows.declaration import AfterImport, Patch, Replace, Role, Wrap
 
 _BACKEND = () if os.environ.get("PATCHKIT_DEVICE_BACKEND") else ("torch_npu",)
 """A module that is named by hand may be of no distribution: the body asks for it."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
-from patchkit.carrier import ActorCarrier
-from patchkit.environment import VARIABLES
-from patchkit.lineage import PARENT_VARIABLE, this_process
-from patchkit.roles import ROLE_VARIABLE, role_of_actor
+from patchkit.process.lineage import PARENT_VARIABLE, this_process
+from patchkit.process.roles import ROLE_VARIABLE, role_of_actor
+from patchkit.reach.carrier import ActorCarrier
+from patchkit.settings import VARIABLES
 
 
 def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

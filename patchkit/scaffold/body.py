@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import Add, AfterImport, BeforeImport, Provide, Replace, Wrap
+from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.scaffold.text import INDENT, WIDTH, call, from_import, literal
 from patchkit.upstream.resolving.values import Kind
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
     from patchkit.scaffold.found import Found
 
     Import = tuple[str, str]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from patchkit.check.near import meant
 from patchkit.check.trails import Trails
 from patchkit.errors import ScaffoldError
-from patchkit.target import Target
+from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
     import ast

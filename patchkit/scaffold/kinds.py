@@ -7,7 +7,8 @@ import keyword
 from typing import TYPE_CHECKING
 
 from patchkit.check.anchors import look
-from patchkit.declaration import (
+from patchkit.errors import ScaffoldError
+from patchkit.rows.declaration import (
     Add,
     AddField,
     AfterImport,
@@ -17,14 +18,13 @@ from patchkit.declaration import (
     Replace,
     Wrap,
 )
-from patchkit.errors import ScaffoldError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
     from patchkit.scaffold.found import Found
 
 _NEW = ("add", "add-field", "provide")

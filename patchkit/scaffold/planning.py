@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.declaration import Patch
 from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
-from patchkit.requirements import Found as Version
-from patchkit.requirements import canonical, parse_requirement, written_bounds
+from patchkit.rows.declaration import Patch
 from patchkit.scaffold.body import body_text
 from patchkit.scaffold.kinds import change_for
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 from patchkit.scaffold.test_file import test_text
+from patchkit.versions.requirements import Found as Version
+from patchkit.versions.requirements import canonical, parse_requirement, written_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from patchkit.declaration import Change, Role
+    from patchkit.rows.declaration import Change, Role
     from patchkit.scaffold.found import Found
     from patchkit.scaffold.place import Place
 

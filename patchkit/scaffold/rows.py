@@ -7,15 +7,15 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import Role
 from patchkit.errors import ScaffoldError
+from patchkit.rows.declaration import Role
 from patchkit.scaffold.text import INDENT, WIDTH, exploded, from_import, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from patchkit.declaration import Change, Patch
+    from patchkit.rows.declaration import Change, Patch
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _EXPECTED = "expected one plain tuple, PATCHES = (…), and a plain 'from patchkit import …'"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.declaration import Patch
+    from patchkit.rows.declaration import Patch
     from patchkit.scaffold.found import Found
 
 _TEST = '''"""What the patch {name} is for."""

@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchkit.target import Item, Target
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.signature import Parameter, Signature

@@ -7,7 +7,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.resolving.resolve import Resolver
 

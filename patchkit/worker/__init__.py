@@ -1,5 +1,5 @@
 """Patches for the processes that hold the model; patchkit itself needs none there by now."""
 
-from patchkit.declaration import Patch
+from patchkit.rows.declaration import Patch
 
 PATCHES: tuple[Patch, ...] = ()

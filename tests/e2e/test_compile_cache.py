@@ -60,8 +60,8 @@ def forward(self, x):
 """
 
 UNSTAMPED = """
-import patchkit.session
-patchkit.session.Session.stamp = lambda session, config: None
+import patchkit.process.session
+patchkit.process.session.Session.stamp = lambda session, config: None
 """
 """What patchkit would be without the entry that vLLM hashes."""
 

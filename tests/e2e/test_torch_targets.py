@@ -19,13 +19,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.sites import Sites
-from patchkit.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
+from patchkit.rows.declaration import Add, Replace, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 # inductor's own use of torch.jit
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
@@ -286,7 +286,7 @@ from types import ModuleType
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.sites import Sites
-from patchkit.declaration import Replace, Wrap
+from patchkit.rows.declaration import Replace, Wrap
 
 @triton.jit
 def double(x, out, BLOCK: tl.constexpr):

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolution, Resolver

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from packages import World, row
 
-from patchkit import process
-from patchkit.bodies import BodyFinder
+from patchkit.reach import arming
+from patchkit.reach.imported_bodies import BodyFinder
 
 BODY = """
 from up.mod import function as original
@@ -45,7 +45,7 @@ def upstream(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     world.pack(*ROWS, patch_a=BODY)
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
-    monkeypatch.setattr(process, "_here", process._Here())  # another test may have armed it
+    monkeypatch.setattr(arming, "_here", arming._Here())  # another test may have armed it
     return world
 
 
@@ -54,7 +54,7 @@ def trace() -> tuple[Any, ...]:
     return (
         list(sys.meta_path),
         importlib.util.spec_from_file_location,
-        process.current(),
-        process._here.session,
+        arming.current(),
+        arming._here.session,
         [finder.is_resting for finder in sys.meta_path if isinstance(finder, BodyFinder)],
     )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from patchkit import bodies
-from patchkit.environment import VARIABLES
+from patchkit.reach import imported_bodies
+from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start every test without patchkit's variables in the environment."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(bodies, "tests_decide", lambda _: True)  # no body arms this process
+    # No body arms this process.
+    monkeypatch.setattr(imported_bodies, "tests_decide", lambda _: True)
 
 
 @pytest.fixture(autouse=True)

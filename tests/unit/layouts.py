@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.versions import Versions
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.requirements import Found
+    from patchkit.versions.requirements import Found
 
 
 def write(file: Path, text: str = "") -> Path:

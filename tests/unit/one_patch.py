@@ -10,7 +10,7 @@ from packages import World, row
 from patchkit import Role
 
 if TYPE_CHECKING:
-    from patchkit.session import Session
+    from patchkit.process.session import Session
 
 MAIN = frozenset({Role.MAIN})
 REPLACE = "Replace('up.mod:function', by='function')"

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import patchkit
-from patchkit.drift import Drift
-from patchkit.environment import VARIABLES, Settings
-from patchkit.journal import Journal
+from patchkit.process.journal import Journal
+from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack
-from patchkit.selection import Selection
-from patchkit.session import Session
-from patchkit.versions import Versions
+from patchkit.review.drift import Drift
+from patchkit.rows.selection import Selection
+from patchkit.settings import VARIABLES, Settings
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

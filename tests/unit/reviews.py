@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.lock import Lock, Span, write_lock
-from patchkit.target import Target
+from patchkit.review.lock_format import Lock, Span, write_lock
+from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.resolving.resolve import Resolver

@@ -234,7 +234,7 @@ from up.mod import function
 def told(answers): answers.put(seen())
 def seen():
     import sys, up.loading
-    process = sys.modules.get("patchkit.process")
+    process = sys.modules.get("patchkit.reach.arming")
     return up.mod.function(), bool(process and process.current())
 def in_child(method):
     context = multiprocessing.get_context(method)
@@ -267,7 +267,7 @@ UNARMED = """
 def loading(run: Runs, world: World) -> Runs:
     """An upstream that loads its plugins when it is imported, as vLLM does, in a conftest."""
     info = world.folder / "patchkit_here-1.dist-info" / "entry_points.txt"
-    plugins = "a = patchkit.plugin:platform\nb = patchkit.plugin:general\n"
+    plugins = "a = patchkit.reach.vllm_plugin:platform\nb = patchkit.reach.vllm_plugin:general\n"
     info.write_text(f"{ENTRY}[up.plugins]\n{plugins}")
     world.pack(
         row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="set(Role)"),
@@ -289,7 +289,7 @@ def test_an_upstream_that_loads_plugins_arms_nothing(loading: Runs) -> None:
 def test_a_test_may_ask(loading: Runs) -> None:
     """By `PATCHKIT=1` for children, by `import patchkit.auto`; the plugin may be turned off."""
     said = loading("""
-        import patchkit.process, up.asking
+        import patchkit.reach.arming, up.asking
         def test_children(monkeypatch):
             monkeypatch.setenv("PATCHKIT", "1")
             assert up.asking.in_child("spawn") == (("by", "old"), True)
@@ -445,8 +445,9 @@ def test_it_imports_nothing_until_it_is_asked(run: Runs) -> None:
         """
         import sys
         def test_one():
-            heavy = ("patchkit.process", "patchkit.session", "patchkit.registry", "pack", "vllm")
-            assert [name for name in (*heavy, "torch", "packaging.requirements")
+            own = ("patchkit.reach.arming", "patchkit.process.session", "patchkit.registry")
+            heavy = ("pack", "vllm", "torch", "packaging.requirements")
+            assert [name for name in (*own, *heavy)
                     if name in sys.modules] == []
         """,
         "-q",  # without a header

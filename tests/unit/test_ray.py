@@ -8,7 +8,7 @@ import packages
 import pytest
 from packages import World
 
-from patchkit.lineage import PARENT_VARIABLE, this_process
+from patchkit.process.lineage import PARENT_VARIABLE, this_process
 from patchkit.ray import NEXT_VARIABLE, RuntimeEnvError, runtime_env
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def test_what_ray_would_not_take(base: dict[str, Any]) -> None:
 
 
 ORDER = """
-import sys, patchkit.process, patchkit.ray
+import sys, patchkit.reach.arming, patchkit.ray
 log = []
 
 def begin():
-    log.append(("hook", patchkit.process.current() is not None))
+    log.append(("hook", patchkit.reach.arming.current() is not None))
     if "hook" in sys.argv:
         raise ValueError("hook is broken")
 
@@ -127,7 +127,9 @@ def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
 
 def test_without_another_hook(world: World) -> None:
     """It arms, and that is all."""
-    code = "import patchkit.ray as r, patchkit.process as p; r.set_up(); print(p.current().roles)"
+    code = (
+        "import patchkit.ray as r, patchkit.reach.arming as p; r.set_up(); print(p.current().roles)"
+    )
     assert world.run("-c", code).stdout == "{<Role.MAIN: 'main'>}\n"
 
 

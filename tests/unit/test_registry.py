@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from samples import VOCABULARY, pack_source, row, row_source
 
 from patchkit import Role
-from patchkit.environment import Settings
 from patchkit.errors import DeclarationError
 from patchkit.registry import Registry, read_pack
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     import subprocess
@@ -271,7 +271,7 @@ def test_collect_reads_every_pack_once(
     write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Own packs, those of PATCHKIT_PATCHES and those given are read; one named twice is no twin."""
-    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ("own_pack",))
+    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ("own_pack",))
     write_pack("own_pack", pack_source(row_source(name="'own'")))
     write_pack("set_pack", pack_source(row_source(name="'set'")))
     write_pack("given_pack", pack_source(row_source(name="'given'")))
@@ -281,7 +281,7 @@ def test_collect_reads_every_pack_once(
 
 _READS = """
 import json, sys
-from patchkit.environment import Settings
+from patchkit.settings import Settings
 from patchkit.registry import Registry
 registry = Registry.collect(Settings.read())
 names = [row.name for row in registry]

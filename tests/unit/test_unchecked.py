@@ -43,7 +43,7 @@ def test_a_hook_that_was_asked_for_patchkit_is_left(world: World) -> None:
 import json
 from beartype import BeartypeConf
 from beartype.claw import beartype_package
-beartype_package("patchkit.requirements", conf=BeartypeConf(is_debug=False))
+beartype_package("patchkit.versions.requirements", conf=BeartypeConf(is_debug=False))
 import patchkit
 print(json.dumps(patchkit.Role.MAIN))
 """

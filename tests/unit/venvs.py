@@ -20,7 +20,7 @@ DEPENDENCIES = tuple({str(Path(str(module.__file__)).parents[1]) for module in (
 
 ARMED = """
 import json, sys
-process = sys.modules.get("patchkit.process")
+process = sys.modules.get("patchkit.reach.arming")
 session = process and process.current()
 print(json.dumps(session and sorted(session.roles)))
 """

@@ -20,14 +20,14 @@ from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.marks import FIELDS, is_pydantic
 from patchkit.changes.resolve import MISSING, Location, locate
 from patchkit.errors import TargetError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Layer, Site, Sites
-    from patchkit.declaration import AddField
+    from patchkit.rows.declaration import AddField
 
 _ANNOTATIONS = "__annotations__"
 

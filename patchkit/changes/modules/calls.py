@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
-    from patchkit.declaration import AfterImport, BeforeImport
+    from patchkit.rows.declaration import AfterImport, BeforeImport
 
 
 @dataclass

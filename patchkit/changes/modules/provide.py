@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.resolve import MISSING, namespace
 from patchkit.errors import TargetError
-from patchkit.initializing import spec_of
-from patchkit.provided import loader_of
+from patchkit.imports.half_imported import spec_of
+from patchkit.imports.provided_modules import loader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
-    from patchkit.declaration import Provide
+    from patchkit.rows.declaration import Provide
 
     Fill = Callable[[ModuleType], object]
 

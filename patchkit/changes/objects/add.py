@@ -15,11 +15,11 @@ from patchkit.changes.objects.substitutes import (
 )
 from patchkit.changes.resolve import MISSING, Location, locate_free, stored
 from patchkit.errors import TargetError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from patchkit.changes.context import Context
-    from patchkit.declaration import Add
+    from patchkit.rows.declaration import Add
 
 
 def prepare(change: Add, context: Context) -> PreparedLayers:

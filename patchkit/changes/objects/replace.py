@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchkit.changes.context import Context, Prepared
-    from patchkit.declaration import Replace
+    from patchkit.rows.declaration import Replace
 
 
 def prepare(change: Replace, context: Context) -> Prepared:

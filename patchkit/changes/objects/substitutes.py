@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.resolve import MISSING, stored
 from patchkit.errors import TargetError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.resolve import MISSING, Location
 from patchkit.errors import TargetError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable

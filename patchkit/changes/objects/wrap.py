@@ -22,14 +22,14 @@ from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import is_method, refuse_fixed
 from patchkit.changes.resolve import MISSING, Location, locate, locate_free
 from patchkit.errors import TargetError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from patchkit.changes.context import Context, Prepared
     from patchkit.changes.sites import Site
-    from patchkit.declaration import Wrap
+    from patchkit.rows.declaration import Wrap
 
 
 def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
     from patchkit.changes.source.code_site import Built, CodeSite
-    from patchkit.declaration import Edit
+    from patchkit.rows.declaration import Edit
 
 
 @dataclass

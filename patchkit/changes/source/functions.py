@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.places import read
 from patchkit.changes.resolve import has_own, locate, namespace
 from patchkit.errors import TargetError
-from patchkit.target import Item, steps_of
+from patchkit.rows.target import Item, steps_of
 
 if TYPE_CHECKING:
     from patchkit.changes.sites import Site, Sites
-    from patchkit.target import Step
+    from patchkit.rows.target import Step
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""

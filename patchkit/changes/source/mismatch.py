@@ -6,9 +6,9 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.changes.source.lexing import NEWLINE
-from patchkit.environment import Settings
 from patchkit.errors import PatchkitError
-from patchkit.versions import Versions
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchkit.bootstrap import ABSENT, INSTALLED, location_found_alone, look
+from patchkit.bootstrap.install import ABSENT, INSTALLED, location_found_alone, look
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

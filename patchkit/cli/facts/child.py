@@ -11,7 +11,7 @@ import patchkit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-WAY_IN = str(Path(patchkit.__file__).absolute().parent / "_run")
+WAY_IN = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
 """The folder whose `sitecustomize` arms a Python process."""
 
 

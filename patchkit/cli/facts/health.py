@@ -9,24 +9,24 @@ from patchkit.cli.facts.reviews import reviews
 from patchkit.cli.facts.rows import distribution, reason_to_skip
 from patchkit.cli.facts.unordered import unordered
 from patchkit.cli.facts.ways_in import ways_in
-from patchkit.environment import VARIABLES
 from patchkit.errors import PatchkitError, VersionError
-from patchkit.lineage import PARENT_VARIABLE
-from patchkit.near import near
-from patchkit.packs import OWN_PACKS, installed_packs, packs_for
-from patchkit.project import Project
+from patchkit.process.lineage import PARENT_VARIABLE
+from patchkit.process.roles import ROLE_VARIABLE
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import Registry, read_pack
-from patchkit.roles import ROLE_VARIABLE
+from patchkit.rows.packs import OWN_PACKS, installed_packs, packs_for
+from patchkit.rows.project import Project
+from patchkit.settings import VARIABLES
+from patchkit.text.suggestion import near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from patchkit.environment import Settings
-    from patchkit.registry import Row
     from patchkit.report.shapes import CheckShape, DoctorShape
-    from patchkit.selection import Selection
-    from patchkit.versions import Versions
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
+    from patchkit.settings import Settings
+    from patchkit.versions.installed import Versions
 
 _HEAVY = ("vllm", "torch", "ray")
 _FINDINGS = ("warn", "bad")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.history import Step
     from patchkit.report.shapes import HistoryShape, StepShape
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
 
 
 def history_facts(target: Target, steps: Sequence[Step]) -> HistoryShape:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from patchkit.written import shown
+from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from patchkit.lock import Lock
     from patchkit.report.shapes import LockShape, SpanShape
+    from patchkit.review.lock_format import Lock
 
 
 def lock_facts(found: Mapping[Path, tuple[Lock, Lock]], *, written: bool) -> LockShape:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.findings import Report
 from patchkit.cli.facts.module_source import find_module
-from patchkit.packs import packs_for
-from patchkit.project import Project
 from patchkit.report.check_view import spans
+from patchkit.rows.packs import packs_for
+from patchkit.rows.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.environment import Settings
     from patchkit.report.shapes import NewFileShape, NewShape, NewStepShape
     from patchkit.scaffold.found import Found
     from patchkit.scaffold.place import Place
     from patchkit.scaffold.planning import Plan, Planned
+    from patchkit.settings import Settings
 
 
 def new_facts(

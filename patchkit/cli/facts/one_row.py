@@ -12,12 +12,12 @@ from patchkit.errors import VersionError
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Change
-    from patchkit.locks import Locks
-    from patchkit.registry import Row
     from patchkit.report.shapes import FullChangeShape, RequirementShape, ShowShape
-    from patchkit.selection import Selection
-    from patchkit.versions import Versions
+    from patchkit.review.lock_files import Locks
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
+    from patchkit.versions.installed import Versions
 
 
 def show_facts(row: Row, selection: Selection, locks: Locks) -> ShowShape:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.reviewed import Look
+from patchkit.review.compare import Look
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Change
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
     from patchkit.report.shapes import ReviewShape
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
     from patchkit.upstream.here import Here
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from patchkit.cli.facts.rows import reason_to_skip
 from patchkit.errors import LockError
-from patchkit.locks import Locks
-from patchkit.reviewed import Look
+from patchkit.review.compare import Look
+from patchkit.review.lock_files import Locks
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from patchkit.lock import Lock
-    from patchkit.registry import Row
     from patchkit.report.shapes import CheckShape
-    from patchkit.selection import Selection
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
 
 _EFFECTS = {
     "skip": "; PATCHKIT_ON_DRIFT=skip leaves it out",

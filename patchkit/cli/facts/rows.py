@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.declaration import Role
 from patchkit.errors import VersionError
+from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
     from patchkit.report.shapes import ChangeShape, ListShape, PatchShape, VersionShape
-    from patchkit.selection import Selection
-    from patchkit.versions import Versions
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
+    from patchkit.versions.installed import Versions
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 

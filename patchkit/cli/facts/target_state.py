@@ -9,7 +9,7 @@ from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     from patchkit.report.shapes import StateShape
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.here import Here
 

@@ -10,9 +10,9 @@ from patchkit.errors import VersionError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.declaration import Change
-    from patchkit.registry import Row
-    from patchkit.selection import Selection
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
 
 
 def unordered(rows: Sequence[Row], selection: Selection) -> Iterator[tuple[str, str, str]]:

@@ -9,13 +9,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchkit.bootstrap import ABSENT, FOREIGN, INSTALLED, look
+from patchkit.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 from patchkit.cli.facts.child import WAY_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from patchkit.bootstrap import Bootstrap
+    from patchkit.bootstrap.install import Bootstrap
     from patchkit.report.shapes import CheckShape
 
 _TOPIC = "ways in"

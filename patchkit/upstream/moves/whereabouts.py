@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.target import Item, Target
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.moves.around import Around, nearness
 from patchkit.upstream.moves.catalog import Catalog, rarest
 from patchkit.upstream.moves.likeness import Likeness

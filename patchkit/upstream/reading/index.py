@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
-from patchkit.requirements import canonical
 from patchkit.upstream.reading.cache import Page
 from patchkit.upstream.reading.replies import StatusError
 from patchkit.upstream.reading.sdist import SUFFIXES
 from patchkit.upstream.reading.settings import without_secrets
+from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.provider import Search
 from patchkit.upstream.reading.tree import Tree
+from patchkit.versions.distributions import Search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

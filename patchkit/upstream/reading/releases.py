@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
-from patchkit.requirements import canonical, parse_requirement, parse_version, satisfies
 from patchkit.upstream.reading.archived import Archived, MemoryShelf
 from patchkit.upstream.reading.cache import Cache, default_directory
 from patchkit.upstream.reading.connections import CONNECTIONS
@@ -22,15 +21,16 @@ from patchkit.upstream.reading.sdist import SdistReader
 from patchkit.upstream.reading.settings import PipSettings, without_secrets
 from patchkit.upstream.reading.web import Web
 from patchkit.upstream.reading.wheel import WheelReader
+from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from patchkit.requirements import Listed
     from patchkit.upstream.reading.archived import Reader, Shelf
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import Source
+    from patchkit.versions.requirements import Listed
 
 T = TypeVar("T")
 

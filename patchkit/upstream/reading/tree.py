@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.provider import Search
 from patchkit.upstream.reading.archive import check_size, compiled, is_listed, is_python
 from patchkit.upstream.reading.layout import ROOTS
+from patchkit.versions.distributions import Search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

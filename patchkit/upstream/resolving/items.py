@@ -13,7 +13,7 @@ from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.target import Item
+    from patchkit.rows.target import Item
     from patchkit.upstream.resolving.lookup import Lookup, Values
     from patchkit.upstream.resolving.module_tree import ModuleTree
 

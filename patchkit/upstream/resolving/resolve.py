@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from patchkit.target import Item, Target
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving import inheritance, items
 from patchkit.upstream.resolving.ancestry import mro
 from patchkit.upstream.resolving.conditions import Platform
@@ -22,7 +22,7 @@ from patchkit.upstream.resolving.wrapped import wrapped_by
 if TYPE_CHECKING:
     import ast
 
-    from patchkit.target import Step
+    from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import Source
     from patchkit.upstream.resolving.lookup import Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from patchkit.target import Item, Target
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.conditions import Platform
 from patchkit.upstream.resolving.fields import flavour
 from patchkit.upstream.resolving.inheritance import made

@@ -23,7 +23,7 @@ from patchkit import (
 )
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 MAIN, CORE, WORKER = Role.MAIN, Role.ENGINE_CORE, Role.WORKER
 SEEN = "__import__('rows.witness').witness.seen"

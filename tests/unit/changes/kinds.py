@@ -13,7 +13,7 @@ from patchkit.changes.sites import Sites
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 WATCHED = """
 calls = []

@@ -12,7 +12,7 @@ from layers import push
 from patchkit.changes.resolve import MISSING, Location, stored
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, UndoError
-from patchkit.target import Item
+from patchkit.rows.target import Item
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from patchkit import Add, AfterImport, Provide, Replace, Role, Wrap
 from patchkit.changes.waves import in_waves
 
 if TYPE_CHECKING:
-    from patchkit.session import Session
+    from patchkit.process.session import Session
 
 world = packages.world
 CLASS, METHOD = Replace("m:C", by="C"), Wrap("m:C.f", by="by")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from patchkit.check.checking import Check
 from patchkit.check.packs import read_packs
 from patchkit.check.subjects import Subject
-from patchkit.environment import Settings
 from patchkit.errors import UpstreamError
-from patchkit.lock import Lock
+from patchkit.review.lock_format import Lock
+from patchkit.settings import Settings
 from patchkit.upstream.reading.source import Mark
 
 if TYPE_CHECKING:
@@ -112,4 +112,4 @@ def the(report: Report, code: str) -> Finding:
 
 def no_own_packs(patch: pytest.MonkeyPatch) -> None:
     """Leave patchkit's own rows out."""
-    patch.setattr("patchkit.packs.OWN_PACKS", ())
+    patch.setattr("patchkit.rows.packs.OWN_PACKS", ())

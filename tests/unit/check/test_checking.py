@@ -7,7 +7,7 @@ from packages import row
 
 from check.released import Memory, broken, checked, codes, files_of, subject, the
 from patchkit.check.subjects import Subject
-from patchkit.lock import Lock, Span
+from patchkit.review.lock_format import Lock, Span
 
 if TYPE_CHECKING:
     from packages import World
@@ -288,7 +288,7 @@ def test_missing_texts(world: World) -> None:
 def test_drift_is_told_by_the_lock(world: World, source: str, code: str | None, state: str) -> None:
     """A source that means another thing than the reviewed one is drift; layout is not."""
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
-    from patchkit.target import Target
+    from patchkit.rows.target import Target
 
     mark = subject("1.0", mod="def f(a): return 1").facts(Target("up.mod", "f")).fingerprint
     assert mark

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from check.released import subject
 from patchkit.check.comparison import compare
-from patchkit.target import Target
+from patchkit.rows.target import Target
 
 
 def test_what_a_call_wraps_is_shown_where_it_changed() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from check.released import broken, subject
 from patchkit.check.history import history
-from patchkit.target import Target
+from patchkit.rows.target import Target
 
 F = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
 F2 = "def f(alpha, beta):\n    return [alpha - one for one in beta]\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from check.released import Memory, files_of
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, learn_all
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:

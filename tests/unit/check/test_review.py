@@ -6,8 +6,8 @@ from packages import row
 
 from check.released import broken, subject
 from patchkit.check.review import accept
-from patchkit.lock import Lock, Span
 from patchkit.registry import read_pack
+from patchkit.review.lock_format import Lock, Span
 
 if TYPE_CHECKING:
     from packages import World

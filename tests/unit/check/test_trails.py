@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from check.released import broken, subject
 from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Trails
-from patchkit.target import Target
+from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

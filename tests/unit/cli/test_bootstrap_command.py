@@ -9,7 +9,7 @@ import venvs
 from packages import REPOSITORY
 from venvs import ARMED, DEPENDENCIES, Venv
 
-from patchkit.bootstrap import BootstrapError, install
+from patchkit.bootstrap.install import BootstrapError, install
 from patchkit.cli import main
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from packages import World, row
 from reviews import review
 from samples import VOCABULARY, pack_source, row_source
 
-from patchkit.bootstrap import install
+from patchkit.bootstrap.install import install
 from patchkit.cli import main
 from patchkit.cli.facts.child import WAY_IN
 from patchkit.cli.facts.ways_in import ways_in
-from patchkit.lock import read_lock, write_lock
+from patchkit.review.lock_format import read_lock, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ world = packages.world
 @pytest.fixture(autouse=True)
 def _healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     """No packs, a version of vLLM, and nothing of this machine's ways in."""
-    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ())
-    monkeypatch.setattr("patchkit.packs.installed_packs", lambda: ())
+    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.rows.packs.installed_packs", lambda: ())
     monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: ())
     monkeypatch.setattr("patchkit.cli.facts.ways_in._site_folders", list)
     monkeypatch.setenv("VLLM_VERSION", "0.12.0")
@@ -98,7 +98,7 @@ def test_no_vllm_is_a_warning(
 ) -> None:
     """Without vLLM there is nothing to patch."""
     monkeypatch.delenv("VLLM_VERSION")
-    monkeypatch.setattr("patchkit.versions.Versions.find", lambda self, name: None)
+    monkeypatch.setattr("patchkit.versions.installed.Versions.find", lambda self, name: None)
     assert findings(capsys) == [("warn", "vllm", "not installed")]
 
 
@@ -229,7 +229,10 @@ def test_the_plugin_counts_unless_it_is_left_out(
     environ: dict[str, str], mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """VLLM_PLUGINS may name the plugins to load, and so leave ours out."""
-    entries = (Entry("patchkit", "patchkit.plugin:general"), Entry("other", "other:plugin"))
+    entries = (
+        Entry("patchkit", "patchkit.reach.vllm_plugin:general"),
+        Entry("other", "other:plugin"),
+    )
     monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 

@@ -15,7 +15,7 @@ from check.released import no_own_packs, write_wheels
 from packages import REPOSITORY, row, world
 
 from patchkit.cli import main
-from patchkit.lock import Lock, read_lock, write_lock
+from patchkit.review.lock_format import Lock, read_lock, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import pytest
 from samples import pack_source, row_source
 
 from patchkit.cli import main
-from patchkit.lock import Lock, Span, write_lock
+from patchkit.review.lock_format import Lock, Span, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ ROW = row_source(
 @pytest.fixture(autouse=True)
 def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rows, and an upstream of one module that raises when it is imported."""
-    monkeypatch.setattr("patchkit.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
     write_pack("my_pack", pack_source(row_source(name="'first'"), ROW))
     folder = write_pack("upstream", "raise AssertionError", bodies=())
     (folder / "module.py").write_text("IMPORTED = never\n\ndef function(): ...\n")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.declaration import Edit, Patch, Role, Wrap
 from patchkit.errors import ScaffoldError
+from patchkit.rows.declaration import Edit, Patch, Role, Wrap
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 
 FILE = Path("my_pack/__init__.py")

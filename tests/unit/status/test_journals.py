@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.journal import Journal, process_facts
+from patchkit.process.journal import Journal, process_facts
 from patchkit.status import read_directory, read_journal
 from patchkit.status.journals import ProcessStatus, parse_journal
 

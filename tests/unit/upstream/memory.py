@@ -6,7 +6,7 @@ import zlib
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.reading.source import Mark
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
 

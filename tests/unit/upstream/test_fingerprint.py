@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream import fingerprint
 from patchkit.upstream.facts import facts_of
 from patchkit.upstream.reading.files import parse

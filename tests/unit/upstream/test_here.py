@@ -7,7 +7,7 @@ import pytest
 from packages import World
 
 from patchkit.errors import UpstreamError
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.here import Here
 
 world = packages.world

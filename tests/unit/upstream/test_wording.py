@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.upstream.wording import wording_of

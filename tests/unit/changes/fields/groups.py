@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from packages import module_of
 from samples import row
 
-from patchkit.apply import apply_group, unwind
 from patchkit.changes.sites import Sites
-from patchkit.plan import Group
+from patchkit.process.plan import Group
+from patchkit.process.transaction import apply_group, unwind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 
 class Upstream:

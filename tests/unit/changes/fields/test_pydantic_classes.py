@@ -21,7 +21,7 @@ from patchkit import Add, AddField, Replace, Role, Wrap
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 upstream = configs.upstream
 world = packages.world

@@ -8,7 +8,7 @@ from one_patch import MAIN
 from packages import World, row
 
 if TYPE_CHECKING:
-    from patchkit.session import Session
+    from patchkit.process.session import Session
 
 
 BODY = """

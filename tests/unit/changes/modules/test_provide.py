@@ -14,7 +14,7 @@ from packages import World
 
 from changes.modules.providing import PROVIDE, a_world, armed
 from patchkit.errors import ApplyError
-from patchkit.plan import APPLIED, ARMED
+from patchkit.process.plan import APPLIED, ARMED
 
 world = packages.world
 

@@ -39,7 +39,7 @@ def test_another_thread_imports_the_body(world: World) -> None:
 import json, sys, threading
 from importlib.machinery import PathFinder, SourceFileLoader
 from patchkit import Role
-from patchkit.process import arm
+from patchkit.reach.arming import arm
 session = arm(frozenset({Role.MAIN}))
 group, pause = session.states["p"].groups[0], threading.Event()
 class Slow(SourceFileLoader):  # until the other thread waits for this one

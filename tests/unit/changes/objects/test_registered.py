@@ -16,7 +16,7 @@ from patchkit import Add, AfterImport, Replace, Wrap
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from patchkit.declaration import Change
+    from patchkit.rows.declaration import Change
 
 PAGE = Path(__file__).parents[4] / "docs" / "targets.md"
 UPSTREAM = """

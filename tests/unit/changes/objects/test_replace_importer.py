@@ -11,7 +11,7 @@ from one_patch import MAIN, load
 from packages import World, row
 
 if TYPE_CHECKING:
-    from patchkit.session import Session
+    from patchkit.process.session import Session
 
 world = packages.world
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.cli.facts.target_state import state_of
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.moves.likeness import Likeness, likeness_of
 from patchkit.upstream.moves.whereabouts import RENAMED, TELLING, Search, Whereabouts
 from patchkit.upstream.resolving.resolve import Resolver

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from upstream.memory import release
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from layouts import dist_info, write
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.tree import open_tree

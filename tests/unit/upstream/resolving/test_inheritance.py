@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.resolving.values import Kind
 from upstream.memory import release, resolve
 

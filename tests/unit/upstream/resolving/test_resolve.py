@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.upstream.resolving.values import Kind
 from upstream.memory import Memory, release, resolve

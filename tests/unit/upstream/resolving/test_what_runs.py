@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.target import Target
+from patchkit.rows.target import Target
 from patchkit.upstream.resolving.resolve import Resolver
 from upstream.memory import Memory, resolve
 

@@ -1,0 +1,1 @@
+"""The `.pth` that arms every process of an environment, and what `patchkit run` uses."""

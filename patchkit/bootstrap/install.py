@@ -1,0 +1,282 @@
+"""
+The bootstrap's files in a site-packages folder: what they hold, and how they come and go.
+
+Python runs the `import` lines of `.pth` files when it starts. From 3.15 on (PEP 829) it calls the
+`package.module:function` lines of `.start` files, and then leaves out the import lines of the
+`.pth` of the same name; from 3.18 on it leaves out all import lines. Assumed, as no Python with
+PEP 829 was at hand: a `.start` file is UTF-8 with one such line each, `#` begins a comment, a
+module outside a package will do, and what is called gets no arguments. Both files are written
+whatever Python this is: an older one ignores the `.start`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import pkgutil
+import re
+import secrets
+import site
+import subprocess
+import sys
+import sysconfig
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import PatchkitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MARK = "Written by `patchkit bootstrap install`; `patchkit bootstrap remove` takes it away."
+"""In every file that `install` writes; no file without it is ever touched."""
+
+ABSENT, INSTALLED, INCOMPLETE, OUTDATED, FOREIGN = (
+    "absent",
+    "installed",
+    "incomplete",
+    "outdated",
+    "foreign",
+)
+
+_MODULE = "_patchkit_bootstrap"
+_PTH, _START = "patchkit-bootstrap.pth", "patchkit-bootstrap.start"
+# In the order of writing: the `.pth` last, as it brings the others to life.
+_NAMES = (f"{_MODULE}.py", _START, _PTH)
+
+# Said once: a venv's `.pth` files run twice.
+_GUARDED = f"""\
+try:
+ import {_MODULE}
+ {_MODULE}.start()
+except Exception as e:
+ import sys
+ if '{_MODULE}' not in sys.modules and sys.stderr:
+  sys.modules['{_MODULE}'] = None
+  sys.stderr.write(f'patchkit: this process is not patched: {{type(e).__name__}}: {{e}}\\n')
+"""
+# One test of the environment, and nothing raises even where the module is gone.
+_IMPORT_LINE = f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
+_RECORD = re.compile(r'^LOCATION: "str \| None" = (.*)$', re.MULTILINE)
+_PROBE = (
+    "import importlib.util; spec = importlib.util.find_spec('patchkit.auto'); "
+    "print(ascii(spec.origin if spec else None))"
+)
+
+
+class BootstrapError(PatchkitError):
+    """The bootstrap cannot be installed or removed here."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """
+    How it stands with the bootstrap in one folder.
+
+    Args:
+        state: `absent`, `installed`, `incomplete` (a file is missing), `outdated` (a file's text
+            is not what this patchkit writes) or `foreign` (another's file has one of our names).
+        files: every file's own state: `absent`, `installed`, `outdated` or `foreign`.
+        location: where it looks for a patchkit that Python does not find by itself.
+
+    """
+
+    state: str
+    files: Mapping[Path, str]
+    location: str | None
+
+
+def look(folder: Path) -> Bootstrap:
+    """Say how it stands with the bootstrap in a folder."""
+    held = {name: _read(folder / name) for name in _NAMES}
+    location = _recorded(held[_NAMES[0]] or b"")
+    files = {folder / name: _state(held[name], text) for name, text in _texts(location).items()}
+    return Bootstrap(_together(set(files.values())), files, location)
+
+
+def install(folder: Path, location: str | None = None) -> bool:
+    """
+    Write the bootstrap into a folder, all of it or nothing; return whether that changed anything.
+
+    Args:
+        folder: one whose `.pth` files Python reads.
+        location: where patchkit lies, if Python does not find it by itself.
+
+    Raises:
+        BootstrapError: the folder cannot be written, or holds another's file of such a name.
+
+    """
+    here = look(folder)
+    _refuse_foreign(here)
+    if here.state == INSTALLED and here.location == location:
+        return False
+    texts = {folder / name: text for name, text in _texts(location).items()}
+    try:
+        _write_all(texts)
+    except OSError as error:
+        raise BootstrapError(_not_writable(folder, error)) from error
+    return True
+
+
+def remove(folder: Path) -> bool:
+    """
+    Take away what `install` wrote, and what Python made of it; return whether there was anything.
+
+    Raises:
+        BootstrapError: a file cannot be removed, or is another's.
+
+    """
+    here = look(folder)
+    _refuse_foreign(here)
+    ours = [file for file, state in here.files.items() if state != ABSENT]
+    try:
+        # The `.pth` first: without it the rest is dead.
+        for file in (*reversed(ours), *_leftovers(folder)):
+            file.unlink(missing_ok=True)
+    except OSError as error:
+        raise BootstrapError(f"{error.filename}: cannot be removed: {error.strerror}") from error
+    with suppress(OSError):  # others' files are in it, or it is not there
+        (folder / "__pycache__").rmdir()
+    return bool(ours)
+
+
+def site_folder() -> Path:
+    """
+    Return the folder in which this Python's packages are installed.
+
+    Raises:
+        BootstrapError: it is none whose `.pth` files this Python reads.
+
+    """
+    folder = sysconfig.get_path("purelib")
+    read = [os.path.realpath(known) for known in site.getsitepackages()]
+    if os.path.realpath(folder) not in read:
+        expected = " or ".join(site.getsitepackages())
+        raise BootstrapError(f"{folder}: Python reads no .pth files there, only in {expected}")
+    return Path(folder)
+
+
+def own_location() -> str:
+    """Return the folder, or the zip file, that this process has found patchkit in."""
+    return str(Path(__file__).absolute().parents[2])
+
+
+def location_found_alone() -> str | None:
+    """
+    Return where this Python finds patchkit without its user, folder or PYTHONPATH to help.
+
+    A fresh process is asked: nobody else knows what `.pth` files and import hooks come to.
+    """
+    environ = {key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")}
+    command = [sys.executable, "-I", "-c", _PROBE]
+    try:
+        done = subprocess.run(  # noqa: S603 - this very Python
+            command, env=environ, capture_output=True, text=True, timeout=60, check=True
+        )
+        origin = ast.literal_eval(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.SubprocessError, IndexError, SyntaxError, ValueError):
+        return None
+    return str(Path(origin).parents[1]) if origin else None
+
+
+# -- what the files hold -----------------------------------------------------------------------
+
+
+def _texts(location: str | None) -> dict[str, str]:
+    """Say what each file holds; ASCII, which a `.pth` is safe with in any locale."""
+    head = f"# {MARK}\n"
+    source = (pkgutil.get_data("patchkit.bootstrap", "module.py") or b"").decode()
+    module = _RECORD.sub(lambda _: f'LOCATION: "str | None" = {location!a}', source, count=1)
+    lines = f"{head}{_MODULE}:start\n", f"{head}{_IMPORT_LINE}\n"
+    return dict(zip(_NAMES, (head + module, *lines), strict=True))
+
+
+def _recorded(module: bytes) -> str | None:
+    match = _RECORD.search(module.decode(errors="replace"))
+    with suppress(ValueError, SyntaxError):
+        value = ast.literal_eval(match.group(1)) if match else None
+        return value if isinstance(value, str) else None
+    return None
+
+
+def _read(file: Path) -> bytes | None:
+    """Read a file; None where there is none, and what is no file of ours reads as empty."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None if not file.is_symlink() else b""
+    except OSError:
+        return b""
+
+
+def _state(held: bytes | None, text: str) -> str:
+    if held is None:
+        return ABSENT
+    if MARK.encode() not in held:
+        return FOREIGN
+    return INSTALLED if held == text.encode() else OUTDATED
+
+
+def _together(states: set[str]) -> str:
+    if FOREIGN in states:
+        return FOREIGN
+    if states == {ABSENT}:
+        return ABSENT
+    if ABSENT in states:
+        return INCOMPLETE
+    return OUTDATED if OUTDATED in states else INSTALLED
+
+
+def _refuse_foreign(here: Bootstrap) -> None:
+    foreign = [str(file) for file, state in here.files.items() if state == FOREIGN]
+    if foreign:
+        found = ", ".join(foreign)
+        raise BootstrapError(
+            f"{found}: not written by patchkit, or not readable; move it away first"
+        )
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def _write_all(texts: Mapping[Path, str]) -> None:
+    """Write every text beside its place, and only then put all of them there."""
+    fresh = {file: _temporary(file) for file in texts}
+    try:
+        for file, text in texts.items():
+            _write(fresh[file], text)
+        for file in texts:
+            fresh[file].replace(file)
+    finally:
+        for temporary in fresh.values():
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _temporary(file: Path) -> Path:
+    """Name a file that neither `site` nor an import takes for one of ours."""
+    return file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp")
+
+
+def _write(file: Path, text: str) -> None:
+    with file.open("xb") as stream:
+        stream.write(text.encode())
+
+
+def _leftovers(folder: Path) -> Iterator[Path]:
+    """Yield the bytecode that Python made of the module, and what a killed `install` left."""
+    yield from (folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")
+    stems = {Path(name).stem for name in _NAMES}
+    for file in folder.glob(".*.tmp"):
+        if file.stem[1:].rpartition("-")[0] in stems and MARK.encode() in (_read(file) or b""):
+            yield file
+
+
+def _not_writable(folder: Path, error: OSError) -> str:
+    run = Path(__file__).absolute().parent / "run"
+    return (
+        f"{folder}: cannot be written ({error.strerror}), so nothing was; without a bootstrap, "
+        f"'patchkit run -- COMMAND' arms what it starts, and PYTHONPATH={run} what inherits it"
+    )

@@ -1,0 +1,144 @@
+"""What became of the changed attributes: intact, wrapped by somebody else, or overwritten."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from patchkit.changes.places import read, words
+from patchkit.changes.resolve import MISSING
+from patchkit.changes.routes import peek
+from patchkit.changes.strangers import described, leads_to
+from patchkit.imports.finder import is_half_imported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FunctionType
+
+    from patchkit.changes.routes import Route
+    from patchkit.changes.sites import Site, Sites
+    from patchkit.rows.target import Step
+
+
+class Stranger(NamedTuple):
+    """
+    Somebody else's value on a changed attribute.
+
+    Args:
+        value: what stands there.
+        by: what that is and where it comes from, in words.
+        wraps: whether what was put there acts below it.
+
+    """
+
+    value: Any
+    by: str
+    wraps: bool
+
+
+def stranger_at(site: Site, sites: Sites) -> Stranger | None:
+    """
+    Look at a changed attribute; None where it is intact.
+
+    Args:
+        site: the attribute, as a patch has changed it.
+        sites: every changed attribute of this process.
+
+    """
+    with site.guard:  # another thread may be changing it
+        value = read(site.owner, site.name)
+        if value is site.current and (changed := site.code_since()):
+            return _stranger_in(*changed, sites)
+        while value is not site.current:
+            newer = sites.get(site.owner, site.name)
+            if newer is None or newer is site or value is not newer.current:
+                return _judged(value, site)
+            value = newer.original  # a later patch has come on top of somebody else's
+            if newer.original is newer.current:
+                return _judged(value, site)
+        return None
+
+
+def stranger_on(route: Route, sites: Sites) -> Stranger | None:
+    """
+    Walk to a target again; None where the way leads to what was changed.
+
+    Args:
+        route: the way, as it was.
+        sites: every changed attribute of this process.
+
+    """
+    for owner, step, value in route.steps:
+        if peek(owner, step) is not value and (found := _judged_step(owner, step, value, sites)):
+            return found
+    return _stranger_in(*route.edited, sites) if route.edited is not None else None
+
+
+def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Stranger | None:
+    now = peek(owner, step)
+    if owner is sys.modules:
+        return _judged_module(value, now)
+    # A patch of its own may lie there, or one whose copy it is; then it is looked at there.
+    for site in (sites.get(owner, step), sites.leader(owner, step)):
+        if site is not None:
+            with site.guard:  # another thread may be changing it
+                now = peek(owner, step)
+                if site.knows(now) or now is value:
+                    return None
+                value = site.current if site.layers else value
+    return Stranger(now, described(now), wraps=now is not MISSING and leads_to(now, value))
+
+
+def _judged_module(module: ModuleType, now: Any) -> Stranger | None:
+    if now is MISSING or is_half_imported(now):
+        return None  # its next import applies everything anew
+    where = getattr(now, "__file__", None) or "made by hand"
+    by = f"another module under its name ({where})"
+    return Stranger(now, by, wraps=leads_to(now, module))
+
+
+def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Stranger | None:
+    """Look whether a function of ours has another code than it was given."""
+    now = function.__code__
+    if now is code:
+        return None
+    from patchkit.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
+
+    edited = sites.extra(CodeSites, CodeSites).get(function)  # noqa: S610 - no database here
+    if edited is not None and edited.is_intact():
+        return None
+    by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
+    return Stranger(now, by, wraps=_is_instrumented(now, code))
+
+
+def _is_instrumented(now: CodeType, code: CodeType) -> bool:
+    """Whether it is the same code with something added, as a line profiler or a tracer adds it."""
+    return (now.co_name, now.co_filename, now.co_firstlineno) == (
+        code.co_name,
+        code.co_filename,
+        code.co_firstlineno,
+    ) and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
+
+
+def strangers_on_copies(site: Site) -> Iterator[tuple[str, Stranger]]:
+    """Name the copies that were repointed, and that somebody has set again since."""
+    for owner, name in list(site.aliases.values()):
+        value = read(owner, name)
+        if value is site.current or value is MISSING or site.is_patched(owner, name):
+            continue
+        module = dict.get(owner, "__name__") if isinstance(owner, dict) else None
+        is_name = bool(module) or isinstance(owner, (ModuleType, type))
+        where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
+        if site.knows(value):
+            yield where, Stranger(value, "what it copied before", wraps=False)
+        elif is_name:  # what a container or an object holds may become another at any time
+            yield where, Stranger(value, described(value), wraps=leads_to(value, site.current))
+
+
+def _judged(value: Any, site: Site) -> Stranger:
+    if value is site.original:
+        return Stranger(value, "its original, which somebody has put back", wraps=False)
+    if value is not MISSING and site.knows(value):
+        return Stranger(value, "an earlier state, which somebody has put back", wraps=False)
+    return Stranger(value, described(value), wraps=leads_to(value, site.current))

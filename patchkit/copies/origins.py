@@ -1,0 +1,275 @@
+"""
+Where a place got from what it holds, by the code that bound it.
+
+A place is an attribute of a module or a class. Its code leads from it to another place, and so on,
+up to a changed attribute, or to where somebody else made what is there.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.sites import Site
+from patchkit.copies.bindings import Bindings, Made, Source, all_inner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.changes.sites import Sites
+    from patchkit.copies.bindings import Value
+
+    Place = tuple[Any, str]
+    # A site; whether the very object lies at the end of another way; None: nobody can tell.
+    Ends = Iterator[Site | bool | None]
+
+
+class Elsewhere:
+    """The answer of a place that did not get what it holds from any changed attribute."""
+
+
+ELSEWHERE = Elsewhere()
+
+
+class Origins:
+    """
+    The origins of places; each module's code is read once.
+
+    Args:
+        sites: every changed attribute.
+
+    """
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self._modules: dict[int, Bindings | None] = {}
+        self._classes: dict[type, list[Bindings]] = {}
+
+    def of(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
+        """
+        Tell which changed attribute a place got its value from.
+
+        Args:
+            owner: a module or a class.
+            name: its attribute.
+            value: what it holds.
+
+        Returns:
+            The site; ELSEWHERE where the code names another place, and that holds it; None where
+            the code does not say, names both, or may bind the place by other means too.
+
+        """
+        ends = set(self._ends((owner, name), value, ()))
+        found = [end for end in ends if isinstance(end, Site)]
+        if len(found) == 1 and True not in ends:
+            return found[0]
+        if found or None in ends or True not in ends:
+            return None
+        return None if self._is_set_otherwise(owner, name) else ELSEWHERE
+
+    def _is_set_otherwise(self, owner: Any, name: str) -> bool:
+        """Whether its module's code may bind a place without saying what to."""
+        module = _module_of(owner)
+        code = self._code(module) if module is not None else None
+        return code is not None and code.may_set(name)
+
+    def is_copy(self, owner: Any, name: str) -> bool:
+        """Whether the code says that a place has what it holds from another."""
+        return any(isinstance(one, Source) for one in self._bound(owner, name))
+
+    def leads(self, start: Place, goal: Place) -> bool:
+        """Whether a place got what it holds from another one, as far as the code says."""
+        waiting, seen = [start], [start]
+        while waiting:
+            place = waiting.pop()
+            sources = [one for one in self._bound(*place) if isinstance(one, Source)]
+            further = [found for one in sources for found in self._follow(one, place)]
+            waiting += [one for one in further if not _is_among(one, seen)]
+            seen += waiting
+        return _is_among(goal, seen[1:])
+
+    def _ends(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
+        bound = self._bound(*place)
+        if not bound:
+            yield None
+        for one in bound:
+            if not isinstance(one, Source):
+                yield isinstance(one, Made) and one.constant is value if one else None
+                continue
+            for further in self._follow(one, place) or (None,):
+                if further is None:
+                    yield None
+                elif not _is_among(further, seen):
+                    yield from self._arrived(further, value, (*seen, place))
+
+    def _arrived(self, place: Place, value: Any, seen: tuple[Place, ...]) -> Ends:
+        site = self._sites.get(*place)
+        known = site if site is not None and site.knows(value) else None
+        if known is not None and known.layers:
+            yield known
+            return
+        known = known or self._sites.leader(*place)
+        further = [end for end in self._ends(place, value, seen) if isinstance(end, Site)]
+        if further or known is not None:
+            yield from further or (known,)
+        else:
+            there = namespace(place[0]).get(place[1], MISSING)
+            yield None if there is MISSING else there is value
+
+    # -- from what the code says to a place --------------------------------------------------------
+
+    def _follow(self, source: Source, place: Place) -> list[Place]:
+        """Tell the places that a source names, of which one is it; none where nobody can tell."""
+        owner, name = place
+        module = _module_of(owner)
+        if module is None:
+            return []
+        first, *rest = source.names or ("",)
+        if source.module is None and not rest:
+            is_inner = owner is not module and self._is_of(owner, first, name)
+            return [(owner if is_inner else module, first)]
+        if source.module is not None:
+            owners, rest = [_imported(source, module)], list(source.names)
+        else:
+            owners = self._objects(owner, module, first)
+        return [found for one in owners if (found := _attribute(one, tuple(rest))) is not None]
+
+    def _is_of(self, cls: type, first: str, name: str) -> bool:
+        """Whether a class's body means itself by a name, and not its module."""
+        return first != name and bool(self._bound(cls, first))
+
+    def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
+        """Return what a name stood for: what it is now, and all that it was bound to."""
+        now = [values[name] for values in map(namespace, (owner, module)) if name in values]
+        bound = self._bound(module, name)
+        if len(bound) == 1 and now:
+            return now[:1]
+        imports = [one for one in bound if isinstance(one, Source) and one.module is not None]
+        ways = [_attribute(_imported(one, module), (*one.names, "")) for one in imports]
+        return now[:1] + [way[0] for way in ways if way is not None]
+
+    def _bound(self, owner: Any, name: str) -> set[Value]:
+        module = _module_of(owner)
+        code = self._code(module) if module is not None else None
+        if code is None:
+            return set()
+        if not isinstance(owner, type):
+            return code.of(name) | _by_star(code, name, owner)
+        bodies = self._classes.get(owner)
+        path = [part for part in owner.__qualname__.split(".") if part != "<locals>"]
+        if bodies is None:
+            bodies = self._classes[owner] = code.inner(path)
+        found = [body.own(name) for body in bodies]
+        return set().union(code.own(".".join((*path, name))), *found)
+
+    def _code(self, module: ModuleType) -> Bindings | None:
+        if id(module) not in self._modules:
+            code = code_of(module)
+            self._modules[id(module)] = None if code is None else Bindings(code)
+        return self._modules[id(module)]
+
+
+def _is_among(place: Place, places: Iterable[Place]) -> bool:
+    return any(place[0] is owner and place[1] == name for owner, name in places)
+
+
+def _module_of(owner: Any) -> ModuleType | None:
+    if isinstance(owner, type):
+        owner = sys.modules.get(str(namespace(owner).get("__module__")))
+    return owner if isinstance(owner, ModuleType) else None
+
+
+def _imported(source: Source, module: ModuleType) -> Any:
+    package = str(namespace(module).get("__package__") or "").split(".")
+    outer = package[: len(package) + 1 - source.level] if source.level else []
+    return sys.modules.get(".".join(filter(None, (*outer, source.module))))
+
+
+def _attribute(owner: Any, names: tuple[str, ...]) -> Place | None:
+    """Walk to the place of the last name; through modules and classes, as they are now."""
+    *path, last = names or ("",)
+    for name in path:
+        owner = _step(owner, name)
+    if isinstance(owner, type):
+        owner = next((cls for cls in owner.__mro__ if last in namespace(cls)), owner)
+    return (owner, last) if isinstance(owner, (ModuleType, type)) else None
+
+
+def _step(owner: Any, name: str) -> Any:
+    for cls in owner.__mro__ if isinstance(owner, type) else (owner,):
+        if name in namespace(cls):
+            return namespace(cls)[name]
+    is_module = isinstance(owner, ModuleType)
+    return sys.modules.get(f"{owner.__name__}.{name}") if is_module else None
+
+
+def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
+    """Name every star import that brings a name, of which any may have been the last."""
+    stars = (one for one in code.stars if _exports(namespace(_imported(one, module)), name))
+    return {one._replace(names=(name,)) for one in stars}
+
+
+def _exports(values: dict[str, Any], name: str) -> bool:
+    """Whether a star import brings a name."""
+    if (listed := values.get("__all__")) is not None:
+        return name in list(listed)
+    return name in values and not name.startswith("_")
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+def code_of(module: ModuleType) -> CodeType | None:
+    """
+    Read the code that a module was made by, where Python keeps it, or from its file.
+
+    Returns:
+        The code; None where there is none, or the file is another by now.
+
+    """
+    values = namespace(module)
+    file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
+    try:
+        if file.endswith(".py") and Path(file).exists():
+            code = _of_file(spec, file)
+        else:
+            code = spec.loader.get_code(spec.name)
+    except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
+        return None
+    return code if isinstance(code, CodeType) and _has_made(code, values) else None
+
+
+def _of_file(spec: Any, file: str) -> CodeType | None:
+    cached = Path(str(getattr(spec, "cached", None) or ""))
+    if not cached.is_file():
+        return _compiled(file)
+    data = cached.read_bytes()
+    if data[:4] == MAGIC_NUMBER and _is_of(data[:16], Path(file)):
+        return cast("CodeType", marshal.loads(data[16:]))  # noqa: S302
+    # Python itself brings the cache up to date as it imports: the file was changed after that.
+    is_kept = type(spec.loader) is SourceFileLoader and not sys.dont_write_bytecode
+    return None if is_kept else _compiled(file)
+
+
+def _compiled(file: str) -> CodeType:
+    return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+
+
+def _is_of(head: bytes, file: Path) -> bool:
+    """Whether the cached code is of the file as it is now."""
+    stat = file.stat()
+    stamp = b"".join(int(one).to_bytes(8, "little")[:4] for one in (stat.st_mtime, stat.st_size))
+    return head[4:8] != bytes(4) or head[8:16] == stamp
+
+
+def _has_made(code: CodeType, values: dict[str, Any]) -> bool:
+    """Whether a module's functions are from this code, as far as it has any of its own file."""
+    made = [one.__code__ for one in tuple(values.values()) if type(one) is FunctionType]
+    own = [one for one in made if one.co_filename == values.get("__file__")]
+    return not own or not set(own).isdisjoint(all_inner(code))

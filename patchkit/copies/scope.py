@@ -1,0 +1,142 @@
+"""Where copies are repointed, and what of a patched target cannot be followed at all."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from patchkit.changes.resolve import MISSING, namespace
+from patchkit.copies.parts import class_namespace
+from patchkit.imports.run_as_main import own_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable
+
+    from patchkit.changes.sites import Site, Sites
+    from patchkit.rows.target import Step
+
+MAIN = "__main__"
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
+"""Values of these types are shared by code that has nothing to do with each other."""
+
+
+class Held(NamedTuple):
+    """
+    What the pass leaves alone, and what it needs to know of the rest.
+
+    Args:
+        packages: names of packages that keep the originals (packs, whose bodies call them).
+        bodies: names of the bodies, which keep them in any case.
+        sites: every changed attribute of this process.
+
+    """
+
+    packages: tuple[str, ...]
+    bodies: Container[str]
+    sites: Sites
+
+    def keeps(self, module: str, rebind: Iterable[str]) -> bool:
+        """Whether a module keeps originals, though a row names packages that are repointed."""
+        if module in self.bodies:
+            return True
+        named = (name for name in rebind if is_within(name, self.packages))
+        return is_within(module, self.packages) and not is_within(module, named)
+
+
+def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
+    """
+    Name the packages and containers in which a change repoints copies.
+
+    Args:
+        module: the target's.
+        rebind: as the change declares it.
+
+    """
+    if rebind is False:
+        return frozenset()
+    more = () if rebind is True else rebind
+    return frozenset({module.partition(".")[0], MAIN, *more})
+
+
+def is_within(name: str, packages: Iterable[str]) -> bool:
+    """Whether a module is one of these packages, or lies in one."""
+    return any(name == package or name.startswith(package + ".") for package in packages)
+
+
+def can_be_traced(original: Any) -> bool:
+    """Whether identity tells a copy of this value from a chance equal."""
+    return original is not MISSING and not isinstance(original, _ATOMS)
+
+
+def is_at_home(site: Site) -> bool:
+    """Whether a place's own object is of its own package, as far as the object says."""
+    origin, home = origin_of(site.original), home_of(site)
+    if not (isinstance(origin, str) and home):
+        return True
+    return origin.partition(".")[0] == home.partition(".")[0]
+
+
+def is_definition(value: Any, site: Site) -> bool:
+    """Whether a function or class calls itself by the place of a site."""
+    return is_defined_at(value, site.owner, site.name)
+
+
+def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
+    """Whether a function or class calls itself by a place."""
+    value = _function_of(value)
+    is_plain = isinstance(value, (type, FunctionType))
+    called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
+    prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""
+    return called == f"{prefix}{name}" and origin_of(value) == _module_of(owner)
+
+
+def _function_of(value: Any) -> Any:
+    if isinstance(value, (staticmethod, classmethod)):
+        return value.__func__
+    return value.fget if isinstance(value, property) else value
+
+
+def home_of(site: Site) -> str:
+    """Name the module of a changed attribute, or '' where only the row knows."""
+    return _module_of(site.owner)
+
+
+def _module_of(owner: Any) -> str:
+    home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
+    return own_name(home) if isinstance(home, str) else ""
+
+
+def untraced(site: Site) -> str | None:
+    """Say why copies of an original are not looked for, or None if they are."""
+    if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
+        return None  # or there is nothing that anybody could have copied from here
+    return f"a {type(site.original).__name__}, which is not told from its equals"
+
+
+def subclasses_left(original: Any, replacement: Any) -> list[str]:
+    """Name the classes that go on deriving from a replaced class; nothing can repoint a base."""
+    if not isinstance(original, type) or not isinstance(replacement, type):
+        return []
+    subclasses: list[type] = type.__subclasses__(original)
+    return [
+        f"{sub.__module__}:{sub.__qualname__} (derives from it)"
+        for sub in subclasses
+        if sub not in replacement.__mro__
+    ]
+
+
+def origin_of(value: Any) -> Any:
+    """Tell the module that made a value; an instance has its class's name, not its maker's."""
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return own_name(value.__module__)
+    return own_name(namespace(value).get("__module__"))
+
+
+def maker_of(value: Any) -> Any:
+    """Tell the module whose code a function, class or module is; of others, that of their class."""
+    kind = type(value)
+    if kind is FunctionType:
+        return value.__globals__.get("__name__")
+    if issubclass(kind, ModuleType):
+        return namespace(value).get("__name__")
+    return class_namespace(value if issubclass(kind, type) else kind).get("__module__")

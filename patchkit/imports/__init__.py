@@ -1,0 +1,1 @@
+"""Watching imports: a module about to execute, and executed."""

@@ -1,0 +1,336 @@
+"""Loaders that tell when they execute their module, and are otherwise what they were."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from _thread import get_ident
+from importlib import _bootstrap_external
+from typing import TYPE_CHECKING, Protocol, cast
+
+from patchkit.errors import TargetError
+from patchkit.imports.run_as_main import BEGINS, is_asked_by_runpy, telling_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+    from typing import Any, TypeVar
+
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Watcher(Protocol):
+    """Who wants to know. What a method raises comes out of the import as it is."""
+
+    def importing(self, name: str) -> None:
+        """A module is about to execute."""
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """
+        A module has executed, for the first time or again.
+
+        Args:
+            name: the module's name.
+            module: what is in `sys.modules` under it: a module may have replaced itself.
+
+        """
+
+    def import_ended(self, name: str) -> None:
+        """Tell of the end of an import that another thread asked for while this one was told."""
+
+
+class MainWatcher(Watcher, Protocol):
+    """Who also wants to know of a module that is run by its name, `python -m pkg.mod`."""
+
+    def main_begins(self, name: str, module: ModuleType | None) -> None:
+        """
+        A module is about to execute as the main one.
+
+        Args:
+            name: its own name, not `__main__`.
+            module: the one that executes; None where `runpy` has made none.
+
+        """
+
+    def main_ran(self, name: str, module: ModuleType | None) -> None:
+        """Tell that it has, up to where it begins to act."""
+
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """Tell that nobody will be told, and why."""
+
+
+class Notifier:
+    """
+    Whom to tell of which modules, and what executes just now; all stand-ins of a finder share it.
+
+    Args:
+        watcher: who is told of the modules in `names`.
+
+    """
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.main_watcher = cast("MainWatcher | None", _if_of_mains(watcher))
+        self.names: set[str] = set()
+        self.own: dict[str, Callable[[ModuleType], None]] = {}
+        self.active = False
+        self._executing: set[int] = set()
+
+    def is_for(self, name: str) -> bool:
+        """Whether anybody is told of this module just now."""
+        return self.active and (name in self.names or name in self.own)
+
+    def is_executing(self, module: ModuleType) -> bool:
+        """Whether a stand-in executes this module, and will tell."""
+        return id(module) in self._executing
+
+    def begin(self, name: str, module: ModuleType) -> bool:
+        """Whether to tell of this execution; not where a stand-in further out does."""
+        if not self.is_for(name) or self.is_executing(module):
+            return False
+        self._executing.add(id(module))
+        return True
+
+    def end(self, module: ModuleType) -> None:
+        """Note that it executes no more."""
+        self._executing.discard(id(module))
+
+    def importing(self, name: str) -> None:
+        """Tell of a module about to execute."""
+        if name in self.names:
+            self.watcher.importing(name)
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """Tell of a module that has executed."""
+        if self.active and name in self.own:
+            self.own[name](module)
+        if self.active and name in self.names:
+            self.watcher.imported(name, module)
+
+    def main(self, name: str) -> MainWatcher | None:
+        """Return who is told of this module where it is run as the main one."""
+        return self.main_watcher if self.active and name in self.names else None
+
+    def completed(self, name: str) -> None:
+        """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
+        self._tell_end(name, self.watcher.imported)
+
+    def ended(self, name: str) -> None:
+        """Do the same for one whose execution was told before."""
+        self._tell_end(name, lambda name, _: self.watcher.import_ended(name))
+
+    def _tell_end(self, name: str, tell: Callable[[str, ModuleType], None]) -> None:
+        module = sys.modules.get(name)
+        if module is None or not self.active:
+            return
+        try:
+            tell(name, module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+
+
+def _if_of_mains(watcher: Watcher) -> Watcher | None:
+    return watcher if hasattr(watcher, "main_ran") else None
+
+
+def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
+    """Have a notifier told of every execution by the loader of this spec."""
+    if spec.loader is not None:
+        spec.loader = _telling(name, spec.loader, notifier)
+    elif spec.submodule_search_locations is not None:
+        spec.loader = _namespace_loader(name, spec, notifier)
+    return spec
+
+
+def thread_telling(spec: Any) -> int | None:
+    """Ident of the thread that has executed a module and is telling the watcher of it, or None."""
+    stand_in = _stand_in_of(getattr(spec, "loader", None))
+    return None if stand_in is None else stand_in.done_by
+
+
+# -- in place of a loader's method --------------------------------------------------------------
+
+
+def _among_importlib(function: Method) -> Method:
+    """
+    Name a function's file so that `warnings` passes over its frames, as over importlib's.
+
+    Without that a module that warns with `stacklevel=2` would blame patchkit for importing it.
+    """
+    name = "<patchkit, among importlib._bootstrap>"
+    function.__code__ = function.__code__.replace(co_filename=name)
+    return function
+
+
+class _StandIn:
+    """In place of a method of one loader: tells of the execution that the method does."""
+
+    def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
+        self.key = (name, notifier)
+        self.method = method
+        self.done_by: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        # Loaders compare their attributes: equal they were, equal they stay.
+        return isinstance(other, _StandIn) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the method, so that a pickled loader is the one that was found."""
+        return _itself, (self.method,)
+
+
+def _itself(method: Callable[..., Any]) -> Callable[..., Any]:
+    return method
+
+
+class _Execution(_StandIn):
+    """For `exec_module`."""
+
+    @_among_importlib
+    def __call__(self, module: ModuleType) -> None:
+        name, notifier = self.key
+        if not notifier.begin(name, module):
+            self.method(module)
+            return
+        before = sys.modules.get(name)
+        try:
+            notifier.importing(name)
+            self.method(module)
+            self.done_by = get_ident()
+        finally:
+            notifier.end(module)
+        notifier.imported(name, _resulting(name, module, before))
+
+
+class _Loading(_StandIn):
+    """For `load_module`, of a loader of the old kind that has nothing else."""
+
+    @_among_importlib
+    def __call__(self, fullname: str) -> Any:
+        name, notifier = self.key
+        if not notifier.is_for(name):
+            return self.method(fullname)
+        before = sys.modules.get(fullname)
+        notifier.importing(name)
+        module = self.method(fullname)
+        try:
+            notifier.imported(name, sys.modules.get(fullname, module))
+        except BaseException:
+            if before is None:  # importlib leaves it to the loader to clean up
+                sys.modules.pop(fullname, None)
+            raise
+        return module
+
+
+class _Code(_StandIn):
+    """For `get_code`: what `runpy` is given tells of its execution, as that is not the loader's."""
+
+    def __init__(self, loader: Any, name: str, notifier: Notifier) -> None:
+        super().__init__(name, loader.get_code, notifier)
+        self.loader = loader
+
+    def __call__(self, fullname: str) -> CodeType | None:
+        name, notifier = self.key
+        code: CodeType | None = self.method(fullname)
+        watcher = notifier.main(name)
+        if code is None or watcher is None or not is_asked_by_runpy(depth=1):
+            return code
+        try:
+            return telling_code(self.loader, name, code)
+        except TargetError as error:
+            watcher.main_unreachable(name, str(error))
+            return code
+
+    def tell_of_main(self, moment: str, module: ModuleType | None) -> None:
+        """Tell how far the module has come that runs as the main one."""
+        name, notifier = self.key
+        if (watcher := notifier.main(name)) is not None:
+            (watcher.main_begins if moment == BEGINS else watcher.main_ran)(name, module)
+
+
+def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
+    """The module that an execution leaves: itself, or what it put in its place."""
+    now = sys.modules.get(name)
+    is_strangers = now is before and before is not module
+    return module if now is None or is_strangers else now
+
+
+def _stand_in_of(loader: object) -> _StandIn | None:
+    methods = (getattr(loader, name, None) for name in ("exec_module", "load_module"))
+    return next((method for method in methods if isinstance(method, _StandIn)), None)
+
+
+# -- loaders ------------------------------------------------------------------------------------
+
+
+def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
+    present = _stand_in_of(loader)
+    if present is not None and present.key == (name, notifier):
+        return loader
+    twin = _twin(loader)
+    lazy: Any = getattr(sys.modules.get("importlib.util"), "LazyLoader", ())
+    if isinstance(loader, lazy):
+        twin.loader = _telling(name, loader.loader, notifier)  # what it runs when it is time
+    elif hasattr(twin, "exec_module"):
+        twin.exec_module = _Execution(name, twin.exec_module, notifier)
+    else:
+        twin.load_module = _Loading(name, twin.load_module, notifier)
+    if hasattr(twin, "get_code"):
+        twin.get_code = _Code(twin, name, notifier)
+    return twin
+
+
+def _twin(loader: Any) -> Any:
+    """A loader that is like this one and that no other module shares (zipimporters are shared)."""
+    try:
+        if isinstance(loader, type):
+            home = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
+            return type(loader)(loader.__name__, (loader,), home)
+        # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
+        if not hasattr(type(loader), "__getattr__"):
+            twin = copy.copy(loader)
+            if type(twin) is type(loader) and vars(twin) is not vars(loader):
+                return twin
+    except Exception:  # noqa: BLE001, S110 - a stranger's class may refuse in any way
+        pass
+    return _Proxy(loader)
+
+
+class _Proxy:
+    """Of a loader that cannot be copied, or whose copy takes no attribute."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self._loader.__class__
+
+    def create_module(self, spec: Any) -> Any:
+        module = self._loader.create_module(spec)
+        spec.loader = self  # ddtrace's puts itself there again, for a namespace package
+        return module
+
+    def __getattr__(self, name: str) -> Any:
+        # Not self._loader: where it is missing, as while this is copied, that would not end.
+        return getattr(object.__getattribute__(self, "_loader"), name)
+
+
+def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
+    """The loader that importlib gives to a namespace package; here before it does."""
+    kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
+    if kind is None:  # Python 3.10
+        kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001
+    loader = kind.__new__(kind)
+    loader._path = spec.submodule_search_locations  # noqa: SLF001 - importlib does it so, too
+    loader.exec_module = _Execution(name, _execute_namespace, notifier)
+    return loader
+
+
+def _execute_namespace(module: ModuleType) -> None:
+    module.__file__ = None  # as importlib has it where it makes the loader itself

@@ -1,0 +1,1 @@
+"""The state of this process: its roles, its patches, and what it tells others."""

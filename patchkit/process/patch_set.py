@@ -1,0 +1,199 @@
+"""
+The same patches in every process of an engine, or none starts.
+
+The main process writes what it selects for each role into the engine's configuration. vLLM hashes
+that part of the configuration for its compile cache, and hands it to every engine core and worker;
+each compares it with its own before it does anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from patchkit.errors import AgreementError
+from patchkit.process.pack_files import body_bytes, data_bytes, hash_of, modules_digest
+from patchkit.process.plan import FAILED, SKIPPED
+from patchkit.rows.canonical import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from patchkit.process.plan import State
+    from patchkit.rows.declaration import Change, Role
+    from patchkit.rows.row import Row
+    from patchkit.rows.selection import Selection
+
+    PatchSet = Mapping[str, "Mark"]
+
+KEY = "patchkit"
+"""Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""
+
+_VERSION = "version"
+
+_NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
+"""Fields of a row that count as changes, as a choice of rows, or not at all."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """
+    What two processes compare of one patch.
+
+    Args:
+        at: its place among those of the role; they apply in this order.
+        code: hash of the row, its body and its data files.
+        pack: hash of every module of its pack, which bodies may import.
+        is_open: nobody has asked the row's `when` in this process.
+
+    """
+
+    at: int
+    code: str
+    pack: str
+    is_open: bool = False
+
+
+def patch_set(states: Iterable[State], selection: Selection, role: Role) -> dict[str, Mark]:
+    """
+    Name the patches that are for a role here, each with what it is.
+
+    Args:
+        states: of all rows, in the order in which they apply.
+        selection: says which rows are for here.
+        role: need not be one of this process's.
+
+    """
+    mine = [state for state in states if role in state.row.roles]
+    chosen = [state for state in mine if _is_selected(state, selection)]
+    packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
+    return {
+        state.row.name: Mark(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
+        for at, state in enumerate(chosen)
+    }
+
+
+def digest(patches: PatchSet) -> str:
+    """Hash a patch set: equal digests mean equal patch sets, in one order, by one patchkit."""
+    lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
+    return hash_of(line.encode() for line in (_version(), *lines))
+
+
+def fingerprint(row: Row) -> str:
+    """Hash what a row does: what it declares, its body, and its data files."""
+    fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
+    declared = "\n".join([canonical(fields), *map(_words, row.patch.changes)])
+    return hash_of((declared.encode(), body_bytes(row), *data_bytes(row)))
+
+
+def _version() -> str:
+    return str(sys.modules["patchkit"].__version__)  # the package is a layer above
+
+
+def _words(change: Change) -> str:
+    fields = dict(vars(change))
+    for name in ("requires", "rebind"):  # collections whose order says nothing
+        if not isinstance(fields[name], bool):
+            fields[name] = frozenset(fields[name])
+    return f"{change.kind} {canonical(fields)}"
+
+
+def _in_order(patches: PatchSet) -> list[str]:
+    return sorted(patches, key=lambda name: patches[name].at)
+
+
+def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
+    """
+    Write the patch sets into an engine's configuration.
+
+    Returns:
+        Whether the configuration has a place for them.
+
+    """
+    extra = getattr(config, "additional_config", None)
+    if extra is None and hasattr(config, "additional_config"):
+        extra = config.additional_config = {}
+    if not isinstance(extra, dict):
+        return False
+    extra[KEY] = {_VERSION: _version()} | {
+        str(role): {name: asdict(mark) for name, mark in patches.items()}
+        for role, patches in sets.items()
+    }
+    return True
+
+
+def stamped(config: Any, role: Role) -> PatchSet | None:
+    """
+    Read the patch set for a role back; None where no patchkit wrote one.
+
+    Raises:
+        AgreementError: another patchkit did.
+
+    """
+    extra = getattr(config, "additional_config", None)
+    sets = extra.get(KEY) if isinstance(extra, dict) else None
+    if not isinstance(sets, dict):
+        return None
+    if (theirs := sets.get(_VERSION)) != _version():
+        raise AgreementError(
+            f"the {role} process {os.getpid()} on node {os.uname().nodename} runs patchkit "
+            f"{_version()}, and the main process {theirs or 'an earlier one'}. Install the same "
+            "patchkit on every node."
+        )
+    return {name: Mark(**mark) for name, mark in sets.get(str(role), {}).items()}
+
+
+def refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
+    """
+    Compare the set that the main process selected with the one of this process.
+
+    Args:
+        theirs: None where the main process knows no patchkit, and says nothing.
+        ours: this process's.
+        role: what the sets are for.
+
+    Raises:
+        AgreementError: they differ; the message names both and this node.
+
+    """
+    if theirs is not None and (differences := list(_differences(theirs, ours))):
+        raise AgreementError(
+            f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
+            f"than the engine: {'; '.join(differences)}. The main process selects "
+            f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
+            "versions on every node, and set the same PATCHKIT_* variables."
+        )
+
+
+def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
+    yield from (f"{name} only in the main process" for name in _more(theirs, ours))
+    yield from (f"{name} only here" for name in _more(ours, theirs))
+    both = [name for name in _in_order(theirs) if name in ours]
+    code = [name for name in both if theirs[name].code != ours[name].code]
+    yield from (f"{name} has other code here" for name in code)
+    pack = [name for name in both if theirs[name].pack != ours[name].pack]
+    if not code:
+        yield from (f"{name} has another module in its pack here" for name in pack)
+    here = [name for name in _in_order(ours) if name in theirs]
+    if both != here:
+        yield f"they apply in the order {', '.join(here)} here, not {', '.join(both)}"
+
+
+def _more(one: PatchSet, other: PatchSet) -> list[str]:
+    return [name for name in _in_order(one) if name not in other and not one[name].is_open]
+
+
+def _show(patches: PatchSet) -> str:
+    return ", ".join(_in_order(patches)) or "nothing"
+
+
+def _is_selected(state: State, selection: Selection) -> bool:
+    if state.settled or state.status in {SKIPPED, FAILED}:
+        return state.status not in {SKIPPED, FAILED}
+    return selection.reason_to_skip(state.row) is None
+
+
+def _is_open(state: State) -> bool:
+    return state.row.patch.when is not None and not any(group.done for group in state.groups)

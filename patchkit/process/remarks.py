@@ -1,0 +1,83 @@
+"""What the journal says of a group that was applied, beside that it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from patchkit.copies import Outcome, subclasses_left, untraced
+from patchkit.process.plan import APPLIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchkit.changes.sites import Site
+    from patchkit.process.plan import Group, State
+
+
+def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+    """
+    Tell the copies of what a group has changed, and how patches lie on it.
+
+    Args:
+        group: the group.
+        outcome: what the pass over the copies has found, for this group and others.
+        late: whether somebody may have copied before.
+
+    Returns:
+        `module`, `rebound`, `out_of_reach`, `layers`: for each target the patches on it, the
+        innermost first; `hidden`: for each target the patches whose replacement does not act, and
+        the one that hides it; `untraced`: for each target why copies were not looked for. The last
+        two only where there is something to tell.
+
+    """
+    sites = [site for _, site in group.sites]
+    told: dict[str, Any] = {
+        "module": group.module,
+        "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
+        "out_of_reach": [
+            *(copy.words for copy in outcome.left if copy.site in sites),
+            *(words for site in sites for words in subclasses_left(site.original, site.current)),
+        ],
+        "layers": layers_of(group),
+    }
+    some = {"hidden": dict(_hidden(group)), "untraced": dict(_untraced(group)) if late else {}}
+    return told | {name: found for name, found in some.items() if found}
+
+
+def layers_of(group: Group) -> dict[str, list[str]]:
+    """
+    Name for each target of a group the patches that lie on it, the innermost first.
+
+    Of what is no attribute (code that is edited, a field, a module) only this group's is known.
+    """
+    found: dict[str, list[str]] = {target: [] for target in group.targets}
+    for target, site in group.sites:
+        order = found.setdefault(target, [])
+        order += [patch for patch in site.patches if patch not in order]
+    return {target: order or [group.row.name] for target, order in found.items()}
+
+
+def told_of(state: State) -> list[dict[str, Any]]:
+    """List what was told of each group of a row, as it is now; one at least, without facts."""
+    made = state.groups if state.status == APPLIED else ()
+    told = [
+        group.told | {"layers": layers_of(group)} for group in made if group.done and group.told
+    ]
+    return told or [{}]
+
+
+def _hidden(group: Group) -> Iterator[tuple[str, dict[str, str]]]:
+    for target, site in group.sites:
+        *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
+        if hidden := {patch: top for patch in below if patch != top}:
+            yield target, hidden
+
+
+def _untraced(group: Group) -> Iterator[tuple[str, str]]:
+    for target, site in group.sites:
+        if site.rebind and _is_changed(site) and (reason := untraced(site)) is not None:
+            yield target, reason
+
+
+def _is_changed(site: Site) -> bool:
+    return site.original is not site.current

@@ -1,0 +1,1 @@
+"""How patchkit arrives in a process, and in those that it starts."""

@@ -1,0 +1,95 @@
+"""Notice the calls by which a process enters a role without having been started for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from patchkit.process.lineage import rank_given
+from patchkit.process.roles import ENTRIES, RAY_ACTORS, role_of_actor
+from patchkit.rows.declaration import Role
+from patchkit.rows.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+    from patchkit.process.session import Session
+
+_LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
+_LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")
+
+
+def watch_entries(session: Session) -> None:
+    """Have `session.enter` called by each function of `roles.ENTRIES`, and by Ray."""
+    for target, role in ENTRIES.items():
+        session.when_imported(target.module, _entry_hook(session, target, role))
+    session.when_imported(_LOAD_ACTOR.module, _actor_hook(session))
+
+
+def _entry_hook(session: Session, target: Target, role: Role) -> Any:
+    def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        session.enter(role)
+        config = wrapped(*args, **kwargs)
+        session.stamp(config)
+        return config
+
+    def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        session.enter(role)
+        if (rank := rank_given(wrapped, instance, args, kwargs)) is not None:
+            session.journal.write("rank", rank=rank)
+        if (config := _configuration((*args, *kwargs.values()))) is not None:
+            session.agree(role, config)
+        return wrapped(*args, **kwargs)
+
+    by = configure if role is Role.MAIN else enter
+    return lambda module: session.hook_call(module, target, by)
+
+
+def _configuration(values: Iterable[Any]) -> Any:
+    """Find the engine's configuration among arguments; `init_worker` has it in a list of dicts."""
+    for value in values:
+        if hasattr(value, "additional_config"):
+            return value
+        inner = value.values() if isinstance(value, dict) else value
+        nested = isinstance(value, (dict, list))
+        if nested and (config := _configuration(inner)) is not None:
+            return config
+    return None
+
+
+def _actor_hook(session: Session) -> Any:
+    """
+    Let a Ray worker process enter the role of its actor's class; one that runs tasks is a main.
+
+    It does so before Ray unpickles the class, which then refers to what is patched. By its name a
+    class is one of vLLM's, or a user's, for whom the process is a main; what derives from one of
+    vLLM's is known once it is there. An actor's methods are looked up like tasks, after that.
+    """
+
+    def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if session.roles:
+            return wrapped(*args, **kwargs)
+        expected = _role_of_descriptor((*args, *kwargs.values())) or Role.MAIN
+        session.enter(expected)
+        cls = wrapped(*args, **kwargs)
+        role = role_of_actor(cls)
+        if role not in {None, expected} and session.roles == {expected}:
+            session.become((role,))
+        return cls
+
+    def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if not session.roles:
+            session.enter(Role.MAIN)
+        return wrapped(*args, **kwargs)
+
+    def hook(module: ModuleType) -> None:
+        session.hook_call(module, _LOAD_ACTOR, load)
+        session.hook_call(module, _LOAD_TASK, load_task)
+
+    return hook
+
+
+def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
+    """Find what describes the actor's class among arguments, and tell the role by its name."""
+    named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
+    return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)

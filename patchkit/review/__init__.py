@@ -1,0 +1,1 @@
+"""What somebody has reviewed, and whether the source here is still that."""

@@ -1,0 +1,140 @@
+"""
+Which lock says what was reviewed for a row.
+
+A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
+package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all. What an
+installed pack brings is never lost: reviews of one's own are added to it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import LockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
+
+NAME = "patchkit.lock"
+"""Of the file."""
+
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+class Locks:
+    """
+    The locks of this process, each read once.
+
+    Args:
+        named: the lock for all rows, as somebody has named it; None for the packs' own.
+        here: a directory whose lock adds to what packs bring that an installer has put where
+            they are; None for none.
+
+    """
+
+    def __init__(self, named: str | None = None, here: Path | None = None) -> None:
+        self._named = Path(named) if named else None
+        self._here = here / NAME if here else None
+        self._read: dict[Path, Lock] = {}
+        self._own: dict[str, Path | None] = {}
+
+    def of(self, row: Row) -> Lock | None:
+        """
+        Return what was reviewed for a row; None where no lock speaks of it.
+
+        Raises:
+            LockError: a lock is none, at which line, or is named and not there.
+
+        """
+        locks = [self._lock(file) for file in self._files(row)]
+        if len(locks) < 2:
+            return locks[0] if locks else None
+        from patchkit.review.spans import united  # noqa: PLC0415 - few have more than one
+
+        return united(row.name, locks)
+
+    def file(self, row: Row) -> Path | None:
+        """
+        Find the lock that speaks of a row, the first of several; None where there is none.
+
+        Raises:
+            LockError: one is named and not there, or the one here is none.
+
+        """
+        return next(iter(self._files(row)), None)
+
+    def _files(self, row: Row) -> list[Path]:
+        """List the locks that speak of a row: what its pack brings is added to others' reviews."""
+        is_elsewhere = self.home(row.pack) is None
+        if self._named:
+            if not self._named.is_file():
+                raise LockError(f"found no file {str(self._named)!r}, expected a lock")
+            own = self.own(row.pack) if is_elsewhere else None
+            return list(filter(None, (self._named, own)))
+        own = self.own(row.pack)
+        here = self._here if self._here and is_elsewhere and self._here.exists() else None
+        if here and own and row.name not in self._lock(here).entries:
+            here = None
+        return list(filter(None, (here, own)))
+
+    def of_all(self, rows: Iterable[Row]) -> Lock:
+        """
+        Make one lock of those that speak of some rows; a row that no lock speaks of is not in it.
+
+        Raises:
+            LockError: one is none.
+
+        """
+        from patchkit.review.lock_format import Lock  # noqa: PLC0415 - for commands, not for processes
+
+        found = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
+        entries = {name: lock.entries.get(name, {}) for name, lock in found.items()}
+        return Lock(entries, is_old=any(lock.is_old for lock in found.values()))
+
+    def own(self, pack: str) -> Path | None:
+        """Find the lock that a pack brings."""
+        if pack not in self._own:
+            files = (folder / NAME for folder in _folders(pack))
+            self._own[pack] = next((file for file in files if file.is_file()), None)
+        return self._own[pack]
+
+    @staticmethod
+    def home(pack: str) -> Path | None:
+        """Return where a pack's lock belongs: its folder; None where an installer has put that."""
+        folder = next(_folders(pack), None)
+        return None if folder is None or is_installed(folder) else folder / NAME
+
+    def _lock(self, file: Path) -> Lock:
+        if file not in self._read:
+            from patchkit.review.lock_format import read_lock  # noqa: PLC0415 - most processes have none
+
+            self._read[file] = read_lock(file)
+        return self._read[file]
+
+
+def is_installed(file: Path) -> bool:
+    """Whether a file was put where it lies by an installer."""
+    return not _INSTALLED.isdisjoint(file.parts)
+
+
+def _folders(pack: str) -> Iterator[Path]:
+    module = sys.modules.get(pack)
+    places, file = [*getattr(module, "__path__", ())], getattr(module, "__file__", None)
+    if not places and file and not is_installed(Path(file)):
+        yield Path(file).parent  # a module by itself
+    if not places:
+        return
+    folder = Path(places[0])
+    for _ in pack.split("."):
+        yield folder
+        folder = folder.parent
+    for root in (folder, folder.parent):
+        if any((root / file).is_file() for file in _PROJECT):
+            yield root
+            return

@@ -1,0 +1,241 @@
+"""
+What a pack author writes: `Patch`, `Role` and the kinds of change, as frozen data.
+
+Nothing here looks at the world. `patchkit.registry` refuses malformed rows, because only it knows
+the pack that an error has to name.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from patchkit.rows.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class Role(str, enum.Enum):
+    """What vLLM code a process runs. One process may hold several."""
+
+    MAIN = "main"
+    ENGINE_CORE = "engine-core"
+    WORKER = "worker"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """
+    One edit to one target; the base of every kind.
+
+    Args:
+        requires: requirement strings that narrow the patch's own.
+        rebind: repoint copies of the original that `from x import y` left in other modules and
+            classes. True is for those of the target's own top-level package and of `__main__`;
+            names of further packages (`my_plugin`), and of containers that hold a copy
+            (`pkg.registry:TABLE`), add to that. False leaves all copies.
+        when: name of a body function that returns True, or the reason to leave this change out.
+
+    """
+
+    requires: Collection[str] = ()
+    rebind: bool | Collection[str] = True
+    when: str | None = None
+
+    # The field that holds the target, and whether it must name something inside a module.
+    target_field: ClassVar[str] = "target"
+    inside_module: ClassVar[bool] = True
+    # The field that names an object of the body; '' where a kind needs none.
+    body_field: ClassVar[str] = "by"
+    # Due just before the target's module executes, not after.
+    before: ClassVar[bool] = False
+
+    @property
+    def kind(self) -> str:
+        """The word a pack author wrote: Replace, Wrap, …"""
+        return type(self).__name__
+
+    @property
+    def place(self) -> Target:
+        """The parsed target; the registry has refused what does not parse."""
+        return Target.parse(getattr(self, self.target_field))
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether it depends on the source of its target, which a lock then records."""
+        return self.inside_module and self.kind != "Add"
+
+    @property
+    def body_name(self) -> str:
+        """The object of the body that this change uses, or ''."""
+        return str(getattr(self, self.body_field)) if self.body_field else ""
+
+
+@dataclass(frozen=True)
+class Replace(Change):
+    """
+    The target becomes the body's object.
+
+    Args:
+        target: `module:qualname`.
+        by: name of the object in the body: a function, class, property, constant.
+        unrelated: allow a class that does not derive from the original.
+
+    """
+
+    target: str
+    by: str
+    unrelated: bool = False
+
+
+@dataclass(frozen=True)
+class Wrap(Change):
+    """`by(wrapped, instance, args, kwargs)` of the body runs around the target."""
+
+    target: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Edit(Change):
+    """
+    The target's own source with `old` replaced by `new`, recompiled into the same function object.
+
+    Args:
+        target: `module:qualname` of a function, a method of any kind, or a property (its getter;
+            `Class.name.fset` for its setter).
+        old: text of the function. Layout and comments do not count, meaning does.
+        new: what stands there instead.
+        count: how often `old` has to occur.
+
+    """
+
+    target: str
+    old: str
+    new: str
+    count: int = 1
+
+    body_field: ClassVar[str] = ""
+
+
+@dataclass(frozen=True)
+class Add(Change):
+    """A new attribute, or a new item of a mapping; fails if upstream has it by now."""
+
+    target: str
+    by: str
+
+
+@dataclass(frozen=True)
+class AddField(Change):
+    """
+    A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
+
+    Args:
+        target: `module:qualname` of the class.
+        name: the field. It is keyword-only, so that callers by position are not disturbed.
+        type: a type, or the text of an annotation, read with the names of the class's module and
+            of the body.
+        default: a literal; every instance gets its own copy of a list, dict or set.
+
+    """
+
+    target: str
+    name: str
+    type: Any
+    default: Any
+
+    body_field: ClassVar[str] = ""
+
+
+@dataclass(frozen=True)
+class Provide(Change):
+    """
+    A module that upstream lacks here, served by the body; fails if upstream has it by now.
+
+    Args:
+        module: the module's full name. Its parent package must be upstream's, or provided too.
+        by: name of the body's object that serves it: a list of names of the body (`__all__`), a
+            module, a class whose attributes become the module's, or a function that is called
+            with the new module.
+
+    """
+
+    module: str
+    by: str = "__all__"
+
+    target_field: ClassVar[str] = "module"
+    inside_module: ClassVar[bool] = False
+    before: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class _ImportCall(Change):
+    module: str
+    call: str
+
+    target_field: ClassVar[str] = "module"
+    inside_module: ClassVar[bool] = False
+    body_field: ClassVar[str] = "call"
+
+
+@dataclass(frozen=True)
+class BeforeImport(_ImportCall):
+    """Call a body function just before a module executes."""
+
+    before: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class AfterImport(_ImportCall):
+    """
+    Call a body function just after a module has executed.
+
+    What the function returns is called to take its effect back, if it is callable.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patch:
+    """
+    One row: binds a body to versions, roles and targets.
+
+    Args:
+        name: unique, kebab-case.
+        body: sibling module of the pack, `patch_<module>`; None where no change and no `when`
+            needs one (Edit, AddField).
+        requires: requirement strings, all of which must hold.
+        changes: what to change.
+        roles: which processes; None means the folder's (`platform`: main and engine-core,
+            `worker`: worker).
+        why: what goes wrong without it.
+        upstream: link to the issue or pull request, or `none: reason`.
+        sunset: the condition under which the row is deleted.
+        required: its failure stops the process; otherwise it is a warning.
+        after: names of patches that come first.
+        conflicts: names of patches that must not be selected beside it.
+        env: `NAME` or `NAME=value` that must be set.
+        when: name of a body function that returns True, or the reason to skip.
+        data: files that decide what the patch does, relative to the pack's folder.
+
+    """
+
+    name: str
+    body: str | None = None
+    requires: Collection[str]
+    changes: Collection[Change]
+    roles: Collection[Role] | None = None
+    why: str = ""
+    upstream: str = ""
+    sunset: str = ""
+    required: bool = True
+    after: Collection[str] = ()
+    conflicts: Collection[str] = ()
+    env: str | None = None
+    when: str | None = None
+    data: Collection[str] = ()

@@ -1,0 +1,171 @@
+"""`[tool.patchkit]` of a project's `pyproject.toml`, read once into one frozen value."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from patchkit.errors import RequirementError, SettingsError
+from patchkit.text.suggestion import near
+from patchkit.versions.requirements import check_requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_FILE = "pyproject.toml"
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_CODE = re.compile(r"PK\d{3}")
+_ACCEPT = re.compile(r"PK\d{3} \S+")
+_LISTS = {
+    "packs": (re.compile(_MODULE), "a list of modules, such as ['my_pack']"),
+    "releases": (
+        re.compile(r"(?![\d.]+$).*\S.*"),
+        "a list of requirements, such as ['vllm>=0.20,<0.34']",
+    ),
+    "ignore": (_CODE, "a list of codes, such as ['PK304']"),
+    "accept": (_ACCEPT, "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']"),
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """
+    What a project asks of every command; flags of the command line win.
+
+    Args:
+        file: that says so; None where there is none.
+        packs: modules, as `--patches` names them.
+        releases: what `check` looks at.
+        lock: file of the lock.
+        ignore: codes of findings that do not count.
+        accept: findings that somebody has looked at, each a code and a target (or a patch).
+
+    """
+
+    file: Path | None = None
+    packs: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+    lock: str | None = None
+    ignore: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, folder: Path | None = None) -> Project:
+        """
+        Read the nearest `pyproject.toml` with such a section, in a folder or one around it.
+
+        Args:
+            folder: where to begin; the current one unless given.
+
+        Raises:
+            SettingsError: it is no TOML, or holds something else than it may.
+
+        """
+        start = _here() if folder is None else folder
+        for place in (start, *start.parents):
+            if (table := _table(place / _FILE)) is not None:
+                return cls(place / _FILE, **_checked(place / _FILE, table))
+        return cls()
+
+    def folders_of(self, packs: Iterable[str]) -> list[str]:
+        """List the folders of this project in which packs lie that are found nowhere else."""
+        missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
+        places = dict.fromkeys((_here(), *self.folders))
+        return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the modules of the project lie that are not installed."""
+        root = self.file.parent if self.file else _here()
+        return root, root / "src"
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # it was deleted
+        return Path()
+
+
+def _is_found(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+        return True
+
+
+def _table(file: Path) -> object:
+    """Return the section of a file; None where there is none."""
+    try:
+        source = file.read_bytes()
+    except OSError:
+        return None
+    if b"patchkit" not in source:
+        return None
+    tools = _parsed(file, source).get("tool")
+    return tools.get("patchkit") if isinstance(tools, dict) else None
+
+
+def _parsed(file: Path, source: bytes) -> dict[str, Any]:
+    toml = _reader(file)
+    try:
+        return dict(toml.loads(source.decode()))
+    except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
+        raise SettingsError(f"{file}: found no TOML, {error}") from error
+
+
+def _reader(file: Path) -> Any:
+    try:
+        if sys.version_info >= (3, 11):
+            import tomllib  # noqa: PLC0415 - only where there is a section to read
+        else:
+            import tomli as tomllib  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        needed = "tomli, which Python has from 3.11 on: pip install tomli"
+        raise SettingsError(f"{file}: reading it needs {needed}") from error
+    return tomllib
+
+
+def _checked(file: Path, table: object) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"{file}, tool.patchkit: found {table!r}, expected a table")
+    known = [one.name for one in fields(Project) if one.name != "file"]
+    for key in table:
+        if key not in known:
+            hint = near(key, known) or f", expected one of {', '.join(known)}"
+            raise SettingsError(f"{file}, [tool.patchkit] found the unknown key {key!r}{hint}")
+    return dict(_values(file, table))
+
+
+def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if key == "lock":
+            if not isinstance(value, str) or not value:
+                _refuse(file, f"lock: found {value!r}", "expected a file")
+            place = file.parent / value
+            yield key, value if place == _here() / value else str(place)
+            continue
+        form, expected = _LISTS[key]
+        if not isinstance(value, list):
+            _refuse(file, f"{key}: found {value!r}", f"expected {expected}")
+        for one in value:
+            if not isinstance(one, str) or not form.fullmatch(one):
+                _refuse(file, f"{key}: found {one!r}", f"expected {expected}")
+            if key == "releases":
+                _check_release(file, one)
+        yield key, tuple(value)
+
+
+def _check_release(file: Path, text: str) -> None:
+    try:
+        check_requirement(text)
+    except RequirementError as error:
+        raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
+
+
+def _refuse(file: Path, found: str, expected: str) -> NoReturn:
+    raise SettingsError(f"{file}, [tool.patchkit] {found}, {expected}")

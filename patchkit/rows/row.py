@@ -1,0 +1,34 @@
+"""A patch as one pack declares it, with its roles settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from patchkit.rows.declaration import Patch, Role
+    from patchkit.rows.target import Target
+
+
+@dataclass(frozen=True)
+class Row:
+    """A patch in its pack, with its roles settled."""
+
+    pack: str
+    patch: Patch
+    roles: frozenset[Role]
+
+    @property
+    def name(self) -> str:
+        """The patch's name."""
+        return self.patch.name
+
+    @property
+    def body(self) -> str:
+        """Full module name of the body; the pack itself where there is none."""
+        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack
+
+    @property
+    def places(self) -> tuple[Target, ...]:
+        """Every target, in the order of the changes."""
+        return tuple(change.place for change in self.patch.changes)

@@ -1,0 +1,122 @@
+"""Which rows are for this process, and why the others are not."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from patchkit.errors import VersionError
+from patchkit.versions.requirements import (
+    canonical,
+    holds_between,
+    parse_requirement,
+    written_bounds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.row import Row
+    from patchkit.settings import Settings
+    from patchkit.versions.installed import Versions
+
+
+class Reviewer(Protocol):
+    """Knows what of upstream was reviewed."""
+
+    def words(self, row: Row, changes: Iterable[Change]) -> str:
+        """Say which targets of a row are not as they were reviewed; '' where all are."""
+
+    def releases(self, row: Row, project: str) -> tuple[str, str] | None:
+        """Find the reviewed releases, first and last, that have the sources that lie here."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """
+    What the environment and the versions here say of a row.
+
+    Nothing upstream is imported to answer; each answer may raise VersionError, where a version
+    says nothing.
+    """
+
+    settings: Settings
+    versions: Versions
+    reviewer: Reviewer | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def reason_to_skip(self, row: Row) -> str | None:
+        """Say why a row is not for here, or None if it is."""
+        drift = self.settings.on_drift == "skip"
+        return self._not_for_here(row) or (drift and self.unreviewed(row)) or None
+
+    def unmet_here(self, row: Row) -> str | None:
+        """Say why a row is not for here, without looking at sources; None where nobody can."""
+        try:
+            return self._not_for_here(row)
+        except VersionError:
+            return None  # an error once the row is due
+
+    def unreviewed(self, row: Row) -> str:
+        """Say which targets of a row are not as they were reviewed; '' where all are."""
+        changes = [change for change in row.patch.changes if self.applies(change, row)]
+        return self.reviewer.words(row, changes) if self.reviewer else ""
+
+    def applies(self, change: Change, row: Row) -> bool:
+        """Whether the own requirements of a row's change hold."""
+        return self._unmet(change.requires, row) is None
+
+    def _not_for_here(self, row: Row) -> str | None:
+        return (
+            self._switched_off(row)
+            or self._env_unmet(row.patch.env)
+            or self._unmet(row.patch.requires, row)
+            or self._no_change_left(row)
+        )
+
+    def _switched_off(self, row: Row) -> str | None:
+        if row.name in self.settings.disabled:
+            return "disabled by PATCHKIT_DISABLE"
+        if self.settings.only is not None and row.name not in self.settings.only:
+            return "not named in PATCHKIT_ONLY"
+        return None
+
+    def _env_unmet(self, wanted: str | None) -> str | None:
+        if wanted is None:
+            return None
+        name, equals, value = wanted.partition("=")
+        found = self.environ.get(name)
+        if found is None:
+            return f"{name} is not set"
+        return f"{name} is {found!r}, not {value!r}" if equals and found != value else None
+
+    def _unmet(self, requires: Iterable[str], row: Row) -> str | None:
+        reasons = (self._reason(text, row) for text in requires)
+        return next((reason for reason in reasons if reason), None)
+
+    def _reason(self, text: str, row: Row) -> str | None:
+        try:
+            return self.versions.unmet(text)
+        except VersionError:
+            reason = self._reason_by_source(text, row)
+            if reason is None:
+                raise
+            return reason or None
+
+    def _reason_by_source(self, text: str, row: Row) -> str | None:
+        """Judge by what was reviewed; '' where it holds, None where that does not tell."""
+        name = parse_requirement(text).name
+        self.versions.believed(name)  # an override that says nothing is an error all the same
+        found = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
+        holds = holds_between(text, *found) if found else None
+        if found is None or holds is None:
+            return None
+        seen = found[0] if found[0] == found[1] else f"{found[0]} to {found[1]}"
+        bounds = written_bounds(text)
+        return "" if holds else f"what lies here of {name} is that of {seen}, outside {bounds}"
+
+    def _no_change_left(self, row: Row) -> str | None:
+        reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
+        return f"no change is for here: {reasons[0]}" if all(reasons) else None

@@ -1,0 +1,148 @@
+"""The environment variables of patchkit's contract, read once into one frozen value."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchkit.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+VARIABLES = (
+    "VLLM_VERSION",
+    "PATCHKIT",
+    "PATCHKIT_VERSIONS",
+    "PATCHKIT_PATCHES",
+    "PATCHKIT_DISABLE",
+    "PATCHKIT_ONLY",
+    "PATCHKIT_ON_FAILURE",
+    "PATCHKIT_ON_DRIFT",
+    "PATCHKIT_LOCK",
+    "PATCHKIT_VERIFY",
+    "PATCHKIT_JOURNAL",
+    "PATCHKIT_LOG",
+    "PATCHKIT_DEVICE_BACKEND",
+    "PATCHKIT_TESTS",
+)
+"""What a child process must be told, where it does not inherit the environment (Ray)."""
+
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    What the environment asks of patchkit in this process.
+
+    Args:
+        enabled: False when `PATCHKIT=0`.
+        everywhere: True when `PATCHKIT=1`: the bootstrap arms every process.
+        packs: modules of `PATCHKIT_PATCHES`.
+        disabled: names of `PATCHKIT_DISABLE`.
+        only: names of `PATCHKIT_ONLY`, or None for all.
+        on_failure: `stop` or `warn`.
+        on_drift: `warn`, `stop` or `skip`.
+        lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
+        verify: seconds between two looks at what is applied; 0 for none.
+        versions: distribution name as written -> version text, of `PATCHKIT_VERSIONS`.
+        vllm_version: `VLLM_VERSION`, or None.
+        journal: directory of `PATCHKIT_JOURNAL`, or None.
+        log: name of the level that patchkit says on stderr.
+
+    """
+
+    enabled: bool = True
+    everywhere: bool = False
+    packs: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+    on_failure: str = "stop"
+    on_drift: str = "warn"
+    lock: str | None = None
+    verify: float = 30.0
+    versions: tuple[tuple[str, str], ...] = ()
+    vllm_version: str | None = None
+    journal: str | None = None
+    log: str = "warning"
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """
+        Read the environment (`os.environ` unless another mapping is given).
+
+        Raises:
+            SettingsError: a variable holds something else than the contract allows.
+
+        """
+        env = os.environ if environ is None else environ
+        switch = _choice(env, "PATCHKIT", ("0", "1", ""), "")
+        return cls(
+            enabled=switch != "0",
+            everywhere=switch == "1",
+            packs=_names(env, "PATCHKIT_PATCHES"),
+            disabled=_names(env, "PATCHKIT_DISABLE"),
+            only=_names(env, "PATCHKIT_ONLY") or None,
+            on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
+            on_drift=_choice(env, "PATCHKIT_ON_DRIFT", ("warn", "stop", "skip"), "warn"),
+            lock=env.get("PATCHKIT_LOCK") or None,
+            verify=_seconds(env, "PATCHKIT_VERIFY", 30.0),
+            versions=_pairs(env, "PATCHKIT_VERSIONS"),
+            vllm_version=env.get("VLLM_VERSION") or None,
+            journal=env.get("PATCHKIT_JOURNAL") or None,
+            log=_choice(env, "PATCHKIT_LOG", _LEVELS, "warning"),
+        )
+
+    def check_names(self, known: Collection[str]) -> None:
+        """
+        Refuse a name that no patch has, in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
+
+        Raises:
+            SettingsError: the first one, with what may have been meant.
+
+        """
+        for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
+            for name in names:
+                if name not in known:
+                    from patchkit.text.suggestion import near  # noqa: PLC0415 - no start pays for it
+
+                    hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
+                    expected = f"found {name!r}, expected a patch's name{hint}"
+                    raise SettingsError(f"PATCHKIT_{variable}: {expected}")
+
+
+def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
+
+
+def _choice(env: Mapping[str, str], name: str, allowed: Collection[str], default: str) -> str:
+    value = env.get(name, "").strip().lower() or default
+    if value not in allowed:
+        expected = ", ".join(repr(word) for word in allowed if word)
+        raise SettingsError(f"{name}: found {env[name]!r}, expected one of {expected}")
+    return value
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name, "").strip()
+    if not re.fullmatch(r"(\d{1,7}(\.\d*)?|\.\d+)?", text):
+        raise SettingsError(f"{name}: found {env[name]!r}, expected seconds, 0 for never")
+    return float(text) if text else default
+
+
+def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
+    pairs = [part.partition("=") for part in _names(env, name)]
+    for dist, equals, version in pairs:
+        if not (dist.strip() and equals and version.strip()):
+            found = dist + equals + version
+            raise SettingsError(f"{name}: found {found!r}, expected dist=version,…")
+    versions: dict[str, str] = {}
+    for dist, _, version in pairs:
+        one, text = re.sub(r"[-_.]+", "-", dist.strip()).lower(), version.strip()
+        if versions.setdefault(one, text) != text:
+            found = f"{one}={versions[one]} and {one}={text}"
+            raise SettingsError(f"{name}: found {found}, expected one version of each")
+    return tuple((dist.strip(), version.strip()) for dist, _, version in pairs)

@@ -1,0 +1,1 @@
+"""Patches for a test or a `with`, undone afterwards."""

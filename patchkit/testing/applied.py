@@ -1,0 +1,163 @@
+"""`applied`: patches for the time of a block or of a function's call, for tests."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import aclosing
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    isasyncgen,
+    isawaitable,
+    isgenerator,
+)
+from typing import TYPE_CHECKING, Any, cast
+
+from patchkit.errors import ApplyError, UndoError, UnknownPatchError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Generator
+    from types import TracebackType
+    from typing import TypeVar
+
+    from patchkit.process.session import Session
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Applied:
+    """
+    Apply patches in this process for the time of a `with` block, or of a decorated function.
+
+    The patches apply whatever the roles of the process, so that a worker's can be tried in a test.
+    Their targets' modules are imported; a change that comes before an import waits for it. What was
+    applied before stays applied afterwards, everything else is the very object that it was.
+
+    Args:
+        names: of the patches; none means all that are for here.
+        packs: modules of packs that are neither installed nor in `PATCHKIT_PATCHES`.
+
+    Returns:
+        A context manager, which is a decorator as well: for functions, coroutine functions and
+        generators of both kinds. It may be used again, also within itself.
+
+    Raises:
+        UnknownPatchError: (by the block) a name that no row has.
+        DeclarationError: (by the block) a patch of `packs` has the name of another that is known.
+        ApplyError: (by the block) a patch is not for here, or fails. Never is a block run without.
+
+    """
+    wrong: list[object] = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise UnknownPatchError(f"found {wrong[0]!r}, expected a patch's name: @applied('name')")
+    return Applied(names, (packs,) if isinstance(packs, str) else tuple(packs))
+
+
+class Applied:
+    """What `applied` returns."""
+
+    def __init__(self, names: tuple[str, ...], packs: tuple[str, ...]) -> None:
+        self._names = names
+        self._packs = packs
+        self._held: list[tuple[Session, tuple[str, ...]]] = []
+
+    def __enter__(self) -> Applied:
+        # Late: whoever imports the vocabulary does not need it.
+        from patchkit.reach.arming import give_back, lend  # noqa: PLC0415
+
+        session = lend(self._names, self._packs)
+        try:
+            self._held.append((session, session.hold(self._names)))
+        except BaseException:
+            give_back(session, self._packs)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        from patchkit.reach.arming import give_back  # noqa: PLC0415
+
+        session, names = self._held.pop()
+        try:
+            session.let_go(names)
+        except UndoError:
+            if error is None:  # else that matters more, and this has been said on stderr
+                raise
+        finally:
+            give_back(session, self._packs)
+
+    def __call__(self, function: Function) -> Function:
+        """Decorate a function; each call has a block of its own."""
+        if isinstance(function, (staticmethod, classmethod)):
+            return cast("Function", type(function)(self(function.__func__)))
+        if not callable(function) or isinstance(function, type):
+            raise UnknownPatchError(
+                f"found {function!r} to decorate, expected a function; decorate a class's methods"
+            )
+        return cast("Function", functools.wraps(function)(self._around(function)))
+
+    def __repr__(self) -> str:
+        return f"applied({', '.join(map(repr, self._names))})"
+
+    def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        flags = _flags(function)
+        if flags & CO_COROUTINE:
+            return self._around_coroutine(function)
+        if flags & CO_ASYNC_GENERATOR:
+            return self._around_async_generator(function)
+        if flags & CO_GENERATOR:
+            return self._around_generator(function)
+
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return _refuse_unfinished(function(*args, **kwargs), function)
+
+        return plain
+
+    def _around_coroutine(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return await function(*args, **kwargs)
+
+        return coroutine
+
+    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            with self._again():
+                return (yield from function(*args, **kwargs))
+
+        return generator
+
+    def _around_async_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        async def generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            with self._again():
+                async with aclosing(function(*args, **kwargs)) as values:
+                    async for value in values:
+                        yield value
+
+        return generator
+
+    def _again(self) -> Applied:
+        return Applied(self._names, self._packs)
+
+
+def _flags(function: Any) -> int:
+    """Of the code that runs where this is called; 0 where there is none to be seen."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__code__"):
+        function = type(function).__call__
+    return int(getattr(getattr(function, "__code__", None), "co_flags", 0))
+
+
+def _refuse_unfinished(value: Any, function: object) -> Any:
+    """Return what a function returned, unless that does its work after the block."""
+    if isawaitable(value) or isgenerator(value) or isasyncgen(value):
+        getattr(value, "close", bool)()  # no warning that it was never awaited
+        raise ApplyError(
+            f"{function!r} returned {type(value).__name__} {value!r}, which would run unpatched, "
+            "expected it to be done; decorate the function that has the `async` or the `yield`"
+        )
+    return value

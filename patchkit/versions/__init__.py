@@ -1,0 +1,1 @@
+"""What runs here, found without importing it, and what a version counts as."""

@@ -1,0 +1,317 @@
+"""
+Which distribution provides an import package here, and what version it states.
+
+Nothing of the package is executed; records are believed as far as they prove themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import enum
+import hashlib
+import json
+import re
+import sys
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from importlib.metadata import DistributionFinder, distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from patchkit.errors import VersionError
+from patchkit.versions.requirements import Found, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import Distribution
+
+_UNKNOWN = "unknown"
+
+
+class _Evidence(enum.IntEnum):
+    """What a distribution's own records say about the package that is found here."""
+
+    DENIES = 0  # it has a copy of its own elsewhere
+    SILENT = 1
+    NAMES = 2  # it names the package
+    PROVES = 3  # and what lies here is what it brought
+
+
+@dataclass(frozen=True)
+class _Package:
+    """An import package, or module, that is found here; `place` is its `__init__.py`."""
+
+    name: str
+    place: Path
+
+
+class Search:
+    """
+    The search for one name: who provides its package here, else what the package says itself.
+
+    A distribution of that very name may be a leftover, or belong to a copy that the path hides;
+    it is believed unseen only where nothing knows better.
+    """
+
+    def __init__(self, name: str, path: list[str] | None) -> None:
+        self.name = name
+        self.path = path
+        self.package = _locate(name.replace("-", "_"), path)
+
+    def found(self) -> Found | None:
+        """Return what was found, or None where neither package nor distribution is."""
+        if self.package is None:
+            return self._distributed(next(self._namesakes(), None))
+        return self._distributed(self._provider(self.package)) or self._vouched(self.package)
+
+    def beside(self) -> frozenset[str]:
+        """Name the packages and modules that the same distribution has put beside the package."""
+        dist = self._provider(self.package) if self.package else None
+        record = _record_of(dist, self.package) if dist and self.package else ""
+        tops = (line.partition(",")[0].partition("/") for line in record.splitlines())
+        names = {top.partition(".")[0] for top, slash, _ in tops if slash or top.endswith(".py")}
+        return frozenset(one for one in names if one.isidentifier())
+
+    def _vouched(self, package: _Package) -> Found:
+        """What is believed where no distribution has brought the package."""
+        stated = _stated(self.name, package)
+        if stated and _says_something(stated):
+            return stated
+        unknown = Found(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
+        return self._distributed(self._undenied(package)) or stated or unknown
+
+    def _provider(self, package: _Package) -> Distribution | None:
+        best, evidence = None, _Evidence.SILENT
+        for dist in self._candidates():
+            shown = _evidence(dist, package, namesake=self._is_namesake(dist))
+            if shown > evidence and _header(dist, "Version"):
+                best, evidence = dist, shown
+            if evidence is _Evidence.PROVES:
+                break
+        return best
+
+    def _candidates(self) -> Iterator[Distribution]:
+        """All distributions, the cheap guesses first: most often the first one is right."""
+        yield from self._namesakes()
+        others = [(canonical(_header(dist, "Name")), dist) for dist in _distributions(self.path)]
+        yield from (dist for name, dist in others if self.name in name)
+        yield from (dist for name, dist in others if self.name not in name)
+
+    def _namesakes(self) -> Iterator[Distribution]:
+        dists = _distributions(self.path, self.name)
+        return (dist for dist in dists if _header(dist, "Version"))
+
+    def _undenied(self, package: _Package) -> Distribution | None:
+        """The distribution of this name, if it does not deny."""
+        dists = self._namesakes()
+        return next(
+            (d for d in dists if _evidence(d, package, namesake=True) > _Evidence.DENIES), None
+        )
+
+    def _is_namesake(self, dist: Distribution) -> bool:
+        return canonical(_header(dist, "Name")) == self.name
+
+    def _distributed(self, dist: Distribution | None) -> Found | None:
+        if dist is None:
+            return None
+        package = self.package
+        editable = package and not _record_of(dist, package) and _leads_to(dist, package)
+        source = f"{'editable ' if editable else ''}distribution {_header(dist, 'Name')}"
+        return Found(self.name, _header(dist, "Version"), source)
+
+
+def _stated(name: str, package: _Package) -> Found | None:
+    """What the package's files state, the first that says something if there is one."""
+    folder = package.place.parent
+    is_folder = package.place.name.startswith("__init__.")
+    files = ["_version.py", "version.py"] if is_folder else []
+    stated = []
+    for file in (*(folder / file for file in files), package.place):
+        shown = f"{package.name}/{file.name}" if is_folder else file.name
+        stated += [Found(name, text, shown) for text in _static_version(file)]
+    return next(filter(_says_something, stated), next(iter(stated), None))
+
+
+def _says_something(found: Found) -> bool:
+    try:
+        return bool(found.counts_as)
+    except VersionError:
+        return False
+
+
+def _locate(package: str, path: list[str] | None) -> _Package | None:
+    """
+    Find the file that an import of the package would run.
+
+    A folder without `__init__.py` does not count: most often it is a checkout's parent, lying in
+    the working directory.
+    """
+    spec = PathFinder.find_spec(package, path)
+    if path is None and not _has_file(spec):
+        # Editable installs bring finders of their own.
+        spec = next(filter(_has_file, _ask_other_finders(package)), None)
+    if spec is None or not _has_file(spec):
+        return None
+    return _Package(package, _path(spec.origin).absolute())
+
+
+def _has_file(spec: ModuleSpec | None) -> bool:
+    return spec is not None and spec.has_location
+
+
+def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
+    for finder in list(sys.meta_path):
+        home = getattr(finder, "__module__", "")
+        if home.startswith(("_frozen_importlib", "patchkit.")):
+            continue
+        try:
+            yield finder.find_spec(package, None)
+        except Exception:  # noqa: BLE001, S112 - a stranger's finder that fails finds nothing
+            continue
+
+
+def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[Distribution]:
+
+    where = {} if path is None else {"path": path}
+    return iter(distributions(context=DistributionFinder.Context(name=name, **where)))
+
+
+def _evidence(dist: Distribution, package: _Package, *, namesake: bool) -> _Evidence:
+    root = _root(dist)
+    record = _record_of(dist, package)
+    if record:
+        return _Evidence.PROVES if _is_unchanged(record, root, package) else _Evidence.NAMES
+    listed = _read(dist, "top_level.txt").split()
+    if _leads_to(dist, package):
+        return _editable_evidence(package.name, listed, namesake=namesake)
+    record = _read(dist, "RECORD")
+    if package.name in listed and not record and root in package.place.parents[:2]:
+        return _Evidence.NAMES
+    if _source_tree(dist) or _line(record, f"{package.name}/__init__.py"):
+        return _Evidence.DENIES
+    return _Evidence.SILENT
+
+
+def _root(dist: Distribution) -> Path:
+    return _path(dist.locate_file("")).absolute()
+
+
+def _record_of(dist: Distribution, package: _Package) -> str:
+    """RECORD, where it lists what is found here; else nothing."""
+    root = _root(dist)
+    if not package.place.is_relative_to(root):
+        return ""
+    record = _read(dist, "RECORD")
+    return record if _line(record, package.place.relative_to(root).as_posix()) else ""
+
+
+def _editable_evidence(package: str, listed: list[str], *, namesake: bool) -> _Evidence:
+    if namesake or package in listed:
+        return _Evidence.PROVES
+    return _Evidence.SILENT if listed else _Evidence.NAMES
+
+
+def _line(record: str, file: str) -> str:
+    """The line of RECORD about a file; read as text, since vLLM's has 3,300 lines."""
+    start = f"\n{record}".find(f"\n{file},")
+    return "" if start < 0 else record[start:].partition("\n")[0]
+
+
+def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
+    """Whether no other distribution has overwritten what this one brought."""
+    for file in (package.place.with_name("_version.py"), package.place):
+        line = _line(record, file.relative_to(root).as_posix())
+        digest = re.search(r",sha256=([^,]+),", line)
+        if digest and file.is_file():
+            actual = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
+            return actual.decode().rstrip("=") == digest[1]
+    return False
+
+
+def _leads_to(dist: Distribution, package: _Package) -> bool:
+    """Whether the distribution is editable, and its source is what is found here."""
+    tree = _source_tree(dist)
+    folder = package.place.parent
+    if tree is not None and folder.parent.resolve() in _roots(tree.resolve()):
+        return True
+    return any(
+        str(folder.parent) in text.splitlines() or repr(str(folder)) in text
+        for text in _signposts(dist)
+    )
+
+
+def _roots(tree: Path) -> tuple[Path, Path]:
+    """Where a project keeps its packages; what lies deeper in the tree may be anybody's."""
+    return tree, tree / "src"
+
+
+def _source_tree(dist: Distribution) -> Path | None:
+    """Where an editable distribution's source lies, after PEP 610."""
+    try:
+        origin = json.loads(_read(dist, "direct_url.json") or "{}")
+        editable = origin.get("dir_info", {}).get("editable") is True
+        return _path(unquote(urlsplit(origin["url"]).path)) if editable else None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return None
+
+
+def _signposts(dist: Distribution) -> Iterator[str]:
+    """What the distribution's `.pth` files and editable finders hold: folders, or a mapping."""
+    for match in re.finditer(
+        r"^([^/,\n]+\.pth|__editable__[^/,\n]+),", _read(dist, "RECORD"), re.M
+    ):
+        yield _text(_path(dist.locate_file(match[1])))
+
+
+def _path(place: object) -> Path:
+    return Path(str(place))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _read(dist: Distribution, file: str) -> str:
+    try:
+        return dist.read_text(file) or ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _header(dist: Distribution, field: str) -> str:
+    text = _read(dist, "METADATA") or _read(dist, "PKG-INFO") or _read(dist, "")
+    match = re.search(rf"^{field}:[ \t]*(\S+)", text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _static_version(file: Path) -> Iterator[str]:
+    """The text that a file assigns to `__version__` or `version`; read, never executed."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in _statements(tree):
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            names = {target.id for target in _targets(node) if isinstance(target, ast.Name)}
+            if names & {"__version__", "version"}:
+                yield value.value
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All that a module runs itself: also under `if` and `try`, not inside functions."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield child
+            yield from _statements(child)
+
+
+def _targets(node: ast.AST) -> list[ast.AST]:
+    single = getattr(node, "target", None)
+    return [single] if single is not None else list(getattr(node, "targets", ()))

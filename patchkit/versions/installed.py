@@ -1,0 +1,132 @@
+"""What runs here, found without importing it; looked up late and once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.versions.requirements import (
+    Found,
+    applies_here,
+    canonical,
+    is_within,
+    parse_requirement,
+    written_bounds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from patchkit.settings import Settings
+
+
+class Versions:
+    """
+    The versions here: looked up when first asked for, then remembered.
+
+    Args:
+        overrides: distribution -> version to believe, of `PATCHKIT_VERSIONS`.
+        vllm_version: version to believe of vLLM, of `VLLM_VERSION`; comes first.
+        path: where to look, as in `sys.path`; None is `sys.path` at the time of asking.
+
+    """
+
+    def __init__(
+        self,
+        overrides: Mapping[str, str] | None = None,
+        vllm_version: str | None = None,
+        path: Sequence[str] | None = None,
+    ) -> None:
+        self._believed = {
+            canonical(name): Found(canonical(name), version, "PATCHKIT_VERSIONS")
+            for name, version in (overrides or {}).items()
+        }
+        if vllm_version:
+            self._believed["vllm"] = Found("vllm", vllm_version, "VLLM_VERSION")
+        self._path = None if path is None else list(path)
+        self._found: dict[str, Found | None] = {}
+        self._reasons: dict[str, str | None] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> Versions:
+        """The versions that the settings believe, and else what is installed."""
+        return cls(dict(settings.versions), settings.vllm_version)
+
+    def find(self, name: str) -> Found | None:
+        """
+        Find a distribution's version; None where it is not installed.
+
+        Raises:
+            VersionError: an override is no version, or does not say which release it means.
+
+        """
+        name = canonical(name)
+        if name not in self._found:
+            self._found[name] = self._override(name) or self._search(name)
+        return self._found[name]
+
+    def believed(self, name: str) -> Found | None:
+        """
+        Return the version that a variable says a distribution has; None where none does.
+
+        Raises:
+            VersionError: an override is no version, or does not say which release it means.
+
+        """
+        return self._override(canonical(name))
+
+    def believe(self, found: Found) -> None:
+        """
+        Believe a version that a command line says.
+
+        Raises:
+            VersionError: it is no version, or does not say which release it means.
+
+        """
+        self._believed[found.name] = found
+        self._override(found.name)
+
+    def check(self) -> None:
+        """
+        Look at every version that a variable says.
+
+        Raises:
+            VersionError: one is no version, or does not say which release it means.
+
+        """
+        for name in self._believed:
+            self._override(name)
+
+    def unmet(self, requirement: str) -> str | None:
+        """
+        The reason why a requirement does not hold here; None when it holds.
+
+        Raises:
+            RequirementError: requirement is none.
+            VersionError: the version here does not say which release it is, and that decides.
+
+        """
+        if requirement not in self._reasons:
+            self._reasons[requirement] = self._reason(requirement)
+        return self._reasons[requirement]
+
+    def _override(self, name: str) -> Found | None:
+        found = self._believed.get(name)
+        if found:
+            _ = found.counts_as  # raises, naming the variable and the text
+        return found
+
+    def _search(self, name: str) -> Found | None:
+        from patchkit.versions.distributions import Search  # noqa: PLC0415 - arming never looks, and it costs
+
+        return Search(name, self._path).found()
+
+    def _reason(self, text: str) -> str | None:
+        requirement = parse_requirement(text)
+        if not applies_here(requirement):
+            return None
+        found = self.find(requirement.name)
+        if found is None:
+            return f"{requirement.name} is not installed"
+        if is_within(found, requirement.specifier):
+            return None
+        return f"{requirement.name} {found.version} is outside {written_bounds(text)}"

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.copies.parts import MOST, Kinds
+
+from .loaded import New
+
+if TYPE_CHECKING:
+    from .loaded import Loaded
+
+HOLDERS = {
+    "def default(a, x=function): ...": ["up.user:default (default of x)"],
+    "def keyword(*, x=function): ...": ["up.user:keyword (default of x)"],
+    "def outer(y=None):\n    y = function\n    def inner(): return y\n    return inner\n"
+    "closure = outer()": ["up.user:closure (closure y)"],
+    "from functools import partial\npart = partial(function, 1)": ["up.user:part (partial)"],
+    "from functools import partial\npart = partial(print, function)": ["up.user:part (partial)"],
+    "from functools import lru_cache\ncached = lru_cache(function)": [
+        "up.user:cached.__wrapped__"
+    ],
+    "table = {'k': function}": ["up.user:table['k']"],
+    "table = {function: 1}": ["up.user:table (key function)"],
+    "row = [1, function]": ["up.user:row[1]"],
+    "pair = (function,)": ["up.user:pair[0]"],
+    "some = {function}": ["up.user:some (a member)"],
+    "class Holder: ...\nholder = Holder()\nholder.kept = function": ["up.user:holder.kept"],
+    "class A:\n    s = staticmethod(function)": ["up.user:A.s (static method)"],
+    "class A:\n    c = classmethod(function)": ["up.user:A.c (class method)"],
+    "class A:\n    p = property(function)": ["up.user:A.p (property)"],
+    "class A:\n    def m(self, x=function): ...": ["up.user:A.m (default of x)"],
+    "class A:\n    @staticmethod\n    def s(x=function): ...": [
+        "up.user:A.s (default of x)"
+    ],
+    "class A:\n    table = {'k': function}": ["up.user:A.table['k']"],
+    "from types import MethodType\nbound = MethodType(function, 1)": [
+        "up.user:bound (bound method)"
+    ],
+    "from functools import singledispatch\n@singledispatch\ndef on(x): ...\n"
+    "on.register(int, function)": ["up.user:on (closure dispatch)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", HOLDERS)
+def test_what_is_out_of_reach_is_named(loaded: Loaded, source: str) -> None:
+    """Each holder is reported in words, and left as it is."""
+    loaded.add("up.user", f"from up import function\n{source}\ndel function")
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], HOLDERS[source])
+
+
+@pytest.mark.parametrize("kind", ["static", "klass", "prop"])
+def test_the_function_inside_of_a_method(loaded: Loaded, kind: str) -> None:
+    """Who took it out of a static or class method or a property has it apart."""
+    method = vars(loaded.up.Thing)[kind]
+    loaded.add("up.user", inside=method.fget if kind == "prop" else method.__func__)
+    site, _ = loaded.changed(f"Thing.{kind}")
+    assert loaded.repoint(site) == ([], ["up.user:inside (the function inside)"])
+
+
+def test_what_our_own_wrappers_hold_is_no_finding(loaded: Loaded) -> None:
+    """A wrapper has the original in its closure, on purpose; wherever the wrapper is."""
+    original = loaded.up.function
+
+    def wrapper(below: object = original) -> object:
+        return original, below
+
+    site, _ = loaded.changed("function", wrapper)
+    loaded.add("up.user", "from up import function as theirs\nclass A:\n    stored = theirs")
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_a_class_in_its_own_methods(loaded: Loaded) -> None:
+    """`super()` needs the class in a closure; that is how it should be."""
+    source = "class Deep(Thing):\n    def method(self): return super().method()\nAlias = Deep"
+    exec(source, vars(loaded.up))
+    site, _ = loaded.changed("Deep", type("Deep", (loaded.up.Deep,), {}))
+    assert loaded.repoint(site) == (["up:Alias"], [])
+
+
+def test_annotations_and_bases_are_no_holders(loaded: Loaded) -> None:
+    """What only says what is there is not in the way."""
+    source = "from up import Thing\nclass A:\n    x: Thing\n__all__ = [Thing]\ny: Thing\ndel Thing"
+    loaded.add("up.user", source)
+    site, _ = loaded.changed("Thing")
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_a_holder_that_two_modules_import_is_told_once(loaded: Loaded) -> None:
+    """A function by where it was made, a table by where it was found first."""
+    source = "from up import function\ndef default(x=function): ...\ntable = {'k': function}"
+    loaded.add("up.a", source)
+    loaded.add("up.b", "from up.a import default, table, function as other\nown = [other]")
+    site, _ = loaded.changed("function")
+    _, left = loaded.repoint(site)
+    assert left == ["up.a:default (default of x)", "up.a:table['k']", "up.b:own[0]"]
+
+
+def test_a_large_container_is_not_looked_through(loaded: Loaded) -> None:
+    """The pass is bounded."""
+    loaded.add("up.user", f"table = [up.function, *range({MOST})]")
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], [])
+
+
+def test_holders_in_packages_that_have_nothing_to_do_with_it(loaded: Loaded) -> None:
+    """A package that imports the target's is looked into; it cannot be missed by its name."""
+    loaded.add("plugin", "from up import Thing\ntable = {'k': Thing.method}")
+    site, _ = loaded.changed("Thing.method")
+    assert loaded.repoint(site) == ([], ["plugin:table['k']"])
+
+
+def test_quick_and_named_parts_are_the_same(loaded: Loaded) -> None:
+    """What is looked for quickly is all that can be named."""
+    kinds = Kinds()
+    for source in HOLDERS:
+        module = loaded.add("up.user", f"from up import function\n{source}")
+        for name, value in vars(module).items():
+            kind = kinds[type(value)]
+            if kind is not None and not name.startswith("__"):
+                quick = {id(part) for part in kind.parts(value)}
+                assert {id(part) for _, part in kind.named(value)} <= quick
+
+
+# -- declared containers ---------------------------------------------------------------------------
+
+CONTAINERS = {
+    "TABLE": ("{'k': function, 'other': 1}", "['k']", "TABLE['k']"),
+    "ROW": ("[1, function]", "[1]", "ROW[1]"),
+    "HOLDER": ("type('Holder', (), {})()\nHOLDER.kept = function", ".kept", "HOLDER.kept"),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_declared_container_is_repointed_and_restored(loaded: Loaded, name: str) -> None:
+    """Whatever package it is in; known by identity."""
+    source, where, place = CONTAINERS[name]
+    user = loaded.add("other.user", f"from up import function\n{name} = {source}\ndel function")
+    site, undo = loaded.changed("function", new := New(), declared=(f"other.user:{name}",))
+    assert loaded.repoint(site) == ([f"other.user:{place}"], [])
+    assert eval(name + where, vars(user)) is new
+    undo()
+    assert eval(name + where, vars(user)) is loaded.up.function
+
+
+def test_a_declared_set(loaded: Loaded) -> None:
+    """The member is exchanged, and back."""
+    user = loaded.add("other", "SOME = {up.function, 1}")
+    site, undo = loaded.changed("function", new := New(), declared=("other:SOME",))
+    assert loaded.repoint(site) == (["other:SOME (a member)"], [])
+    assert {new, 1} == user.SOME
+    undo()
+    assert {loaded.up.function, 1} == user.SOME
+
+
+@pytest.mark.parametrize("source", ["(1, up.function)", "frozenset({up.function})"])
+def test_a_declared_container_that_cannot_be_changed(loaded: Loaded, source: str) -> None:
+    """It is reported with the reason."""
+    loaded.add("other", f"FIXED = {source}")
+    site, undo = loaded.changed("function", declared=("other:FIXED",))
+    rebound, left = loaded.repoint(site)
+    assert rebound == []
+    assert any("Error" in words for words in left)
+    undo()
+
+
+def test_a_declared_container_that_is_not_there(loaded: Loaded) -> None:
+    """One whose module is not imported has copied nothing; a name that is wrong is reported."""
+    loaded.add("other")
+    site, _ = loaded.changed("function", declared=("other:GONE", "not_imported:TABLE"))
+    rebound, left = loaded.repoint(site)
+    assert rebound == []
+    assert len(left) == 1
+    assert "other:GONE is not there" in left[0]
+
+
+def test_what_went_into_a_declared_container_meanwhile(loaded: Loaded) -> None:
+    """Undo finds it, at whatever place it is now."""
+    user = loaded.add("other", "ROW = [up.function]")
+    site, undo = loaded.changed("function", declared=("other:ROW",))
+    loaded.repoint(site)
+    user.ROW[:0] = [loaded.up.function, 1]
+    undo()
+    loaded.restore(site)
+    assert [loaded.up.function, 1, loaded.up.function] == user.ROW

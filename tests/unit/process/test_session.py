@@ -1,0 +1,378 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+import packages
+import pytest
+from one_patch import MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
+from packages import World, row
+
+from patchkit import Role
+from patchkit.errors import ApplyError
+from patchkit.process.plan import APPLIED, ARMED, SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.process.session import Session
+
+world = packages.world
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def test_arming_imports_nothing(world: World) -> None:
+    """Neither upstream nor a body is imported before somebody asks for the target."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert {"up", "up.mod", "pack.patch_a"}.isdisjoint(sys.modules)
+    assert session.states["p"].status == ARMED
+
+
+def test_it_applies_when_the_target_is_imported(world: World) -> None:
+    """Whoever imports the module gets it patched, and the journal says where."""
+    session = a_world(world)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert session.states["p"].status == APPLIED
+    assert session.journal.entries[-1].items() >= {"module": "up.mod", "status": APPLIED}.items()
+
+
+def test_it_waits_for_its_role(world: World) -> None:
+    """A process that is not in the role has the original; entering it applies, late."""
+    session = a_world(world, roles="{Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == "old"
+    assert "pack.patch_a" not in sys.modules
+    session.enter(Role.WORKER)
+    assert module.function() == ("new", "old")
+
+
+def test_several_roles_in_one_process(world: World) -> None:
+    """A patch of two roles applies once."""
+    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+    session.arm(MAIN)
+    module = load("up.mod")
+    session.enter(Role.WORKER)
+    session.enter(Role.ENGINE_CORE)
+    assert module.function() == ("by", "old")
+    assert session.roles == set(Role)
+
+
+def test_a_module_that_was_imported_before_arming(world: World) -> None:
+    """Late is not lost."""
+    session = a_world(world)
+    module = load("up.mod")
+    session.arm(MAIN)
+    assert module.function() == ("new", "old")
+
+
+def test_applying_twice_changes_nothing(world: World) -> None:
+    """Arming, entering and importing again find it done."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    function = load("up.mod").function
+    session.arm(MAIN)
+    session.enter(Role.MAIN)
+    session.apply(["p"])
+    session.imported("up.mod", load("up.mod"))
+    assert load("up.mod").function is function
+
+
+def test_a_row_may_touch_two_modules(world: World) -> None:
+    """Each module's changes are made when it is imported."""
+    world.module("up.other", "value = 1")
+    session = a_world(world, REPLACE, "Replace('up.other:value', by='original')")
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+    assert callable(load("up.other").value)
+
+
+def test_a_change_for_another_version_is_left_out(world: World) -> None:
+    """A target that moved is two changes in one row."""
+    moved = "Replace('up.mod:gone', by='function', requires=('up<1',))"
+    session = a_world(world, moved, REPLACE)
+    session.arm(MAIN)
+    assert load("up.mod").function() == ("new", "old")
+
+
+def test_patches_of_one_target_apply_in_order(world: World) -> None:
+    """`after` decides which wrapper is inside."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("outer", "patch_b", WRAP, after="('inner',)"),
+        row("inner", "patch_a", WRAP),
+        patch_a="def by(w, i, a, k): return ('inner', w())",
+        patch_b="def by(w, i, a, k): return ('outer', w())",
+    )
+    world.session().arm(MAIN)
+    assert load("up.mod").function() == ("outer", ("inner", "old"))
+
+
+def test_becoming_another_role_and_back(world: World) -> None:
+    """A process that takes on other roles has their patches only, each time."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("main", "patch_a", WRAP),
+        row("both", "patch_b", WRAP, roles="{Role.MAIN, Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('main', w())",
+        patch_b="def by(w, i, a, k): return ('both', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    assert module.function() == ("both", ("main", "old"))
+    session.become({Role.WORKER})
+    assert module.function() == ("both", "old")
+    assert session.states["main"].status == ARMED
+    session.become(MAIN)
+    assert module.function() == ("both", ("main", "old"))
+
+
+def test_a_body_that_enters_the_role_again(world: World) -> None:
+    """A role that is being entered is not entered anew: the order of the patches holds."""
+    world.module("up.mod", UPSTREAM)
+    world.module("gate")
+    by = "def by(w, i, a, k): return ({!r}, w())\n"
+    world.pack(
+        row("one", "patch_a", WRAP, roles="{Role.WORKER}"),
+        row("two", "patch_b", WRAP, roles="{Role.WORKER}", after="('one',)"),
+        patch_a=by.format("one") + "import gate\ngate.enter()\n",
+        patch_b=by.format("two"),
+    )
+    session = world.session()
+    load("gate").enter = lambda: session.enter(Role.WORKER)
+    session.arm(MAIN)
+    load("up.mod")
+    session.enter(Role.WORKER)
+    assert load("up.mod").function() == ("two", ("one", "old"))
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def test_copies_made_before_a_late_apply_are_repointed(world: World) -> None:
+    """`from up.mod import function` elsewhere follows; the body keeps the original."""
+    session = a_world(world)
+    world.module("up.user", "from up.mod import function as theirs")
+    user = load("up.user")
+    session.arm(MAIN)
+    assert user.theirs() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["up.user:theirs"]
+    session.undo()
+    assert user.theirs() == "old"
+
+
+def test_a_circular_importer_is_repointed(world: World) -> None:
+    """A module that copied a name while the target was half imported gets the new one."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    load("up.mod")
+    assert load("up.friend").function() == ("new", "old")
+    assert session.journal.entries[-1]["rebound"] == ["up.friend:function"]
+
+
+def test_a_circular_importer_that_came_first_is_patched(world: World) -> None:
+    """A module whose import imports the target gets the new function in the first place."""
+    session = a_world(world)
+    world.module("up.mod", UPSTREAM + "import up.friend\n")
+    world.module("up.friend", "from up.mod import function\n")
+    session.arm(MAIN)
+    assert load("up.friend").function() == ("new", "old")
+
+
+def test_rebind_may_be_refused(world: World) -> None:
+    """`rebind=False` changes the target alone."""
+    session = a_world(world, REPLACE.replace(")", ", rebind=False)"))
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
+    session.arm(MAIN)
+    assert (user.function(), load("up.mod").function()) == ("old", ("new", "old"))
+
+
+def test_a_copy_made_between_two_patches_follows(world: World) -> None:
+    """A patch that comes with a later role reaches who copied the first patch's function."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.user", "from up.mod import function")
+    world.pack(
+        row("first", "patch_a", WRAP),
+        row("second", "patch_b", WRAP, roles="{Role.WORKER}"),
+        patch_a="def by(w, i, a, k): return ('first', w())",
+        patch_b="def by(w, i, a, k): return ('second', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    user = load("up.user")
+    session.enter(Role.WORKER)
+    assert user.function() == ("second", ("first", "old"))
+
+
+def test_undo_reaches_copies_made_since(world: World) -> None:
+    """A module imported while the patch was applied gets the original, too."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    world.module("up.user", "from up.mod import function")
+    user = load("up.user")
+    session.undo(["p"])
+    assert user.function is load("up.mod").function
+    assert user.function() == "old"
+
+
+def test_subclasses_are_out_of_reach(world: World) -> None:
+    """A class that derives from the original goes on doing so; the journal names it."""
+    world.module("up.mod", UPSTREAM)
+    world.module("user", "import up.mod\nclass Sub(up.mod.Thing): ...")
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    load("user")
+    session = world.session()
+    session.arm(MAIN)
+    assert session.journal.entries[-1]["out_of_reach"] == ["user:Sub (derives from it)"]
+
+
+# -- reload and eviction ---------------------------------------------------------------------------
+
+
+def test_reload_applies_again(world: World) -> None:
+    """A reloaded module is patched anew, once, and undo restores what the reload made."""
+    session = a_world(world, WRAP)
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.function() == ("by", "old")
+    session.undo()
+    assert module.function() == "old"
+
+
+def test_eviction_and_a_second_import_apply_again(world: World) -> None:
+    """A module thrown out of `sys.modules` and imported again is patched like the first."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod")
+    del sys.modules["up.mod"]
+    again = load("up.mod")
+    assert again.function() == ("new", "old")
+    assert sys.modules["pack.patch_a"].original.__code__ is not again.function.__code__
+
+
+def test_a_second_import_replaces_the_second_class(world: World) -> None:
+    """The body, executed again, derives from the new module's class, whatever `up.mod` was."""
+    world.module("up.mod", UPSTREAM)
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:Thing', by='Thing')"),
+        patch_a="import up.mod\nclass Thing(up.mod.Thing): ...",
+    )
+    world.session().arm(MAIN)
+    first = load("up.mod").Thing
+    del sys.modules["up.mod"]
+    second = load("up.mod").Thing
+    assert second.__module__ == "pack.patch_a"
+    assert not issubclass(second, first.__mro__[1])
+
+
+def test_reload_of_a_module_that_only_reexports(world: World) -> None:
+    """What the reload did not make anew is not wrapped twice."""
+    world.module("up.inner", "class Thing:\n    def method(self): return 'old'\n")
+    world.module("up.mod", "from up.inner import Thing")
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:Thing.method', by='by')"),
+        patch_a="def by(w, i, a, k): return ('by', w())",
+    )
+    session = world.session()
+    session.arm(MAIN)
+    module = load("up.mod")
+    importlib.reload(module)
+    assert module.Thing().method() == ("by", "old")
+    session.undo()
+    assert module.Thing().method() == "old"
+
+
+# -- what the body says at apply time --------------------------------------------------------------
+
+TWO = "Replace('up.mod:function', by='function')", "Replace('up.other:value', by='value')"
+VALUE = "value = 'new'\ndef function(): return 'new'\n"
+
+
+def two_modules(world: World, *changes: str, asks: str, **fields: str) -> Session:
+    """A row over two modules, whose body answers questions."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other", "value = 'old'")
+    world.pack(row("p", "patch_a", *changes, **fields), patch_a=f"import sys\n{VALUE}{asks}")
+    session = world.session()
+    session.arm(MAIN)
+    return session
+
+
+def test_a_when_that_refuses_at_the_second_module_takes_the_first_back(world: World) -> None:
+    """All or none, also of what was there before the refusal."""
+    asks = "def when(): return 'up.other' not in sys.modules or 'not beside other'"
+    session = two_modules(world, *TWO, asks=asks, when="'when'")
+    module = load("up.mod")
+    assert module.function() == "new"
+    assert (load("up.other").value, module.function()) == ("old", "old")
+    state = session.states["p"]
+    assert (state.status, state.reason) == (SKIPPED, "not beside other")
+
+
+def test_a_change_may_have_a_when_of_its_own(world: World) -> None:
+    """What it refuses is left out and told; the other changes of the row are made."""
+    asks = "def when(): return 'other is fine here'"
+    session = two_modules(world, TWO[0], f"{TWO[1][:-1]}, when='when')", asks=asks)
+    assert (load("up.other").value, load("up.mod").function()) == ("old", "new")
+    assert session.states["p"].status == APPLIED
+    told = [entry for entry in session.journal.entries if entry["event"] == "left-out"]
+    assert [(one["target"], one["reason"]) for one in told] == [
+        ("up.other:value", "other is fine here")
+    ]
+
+
+def test_a_row_whose_changes_are_all_left_out_is_skipped(world: World) -> None:
+    """It is not called applied where it has done nothing; before the last was asked, it waits."""
+    asks = "def when(): return 'fine'"
+    changes = [f"{change[:-1]}, when='when')" for change in TWO]
+    session = two_modules(world, *changes, asks=asks)
+    assert load("up.mod").function() == "old"
+    state = session.states["p"]
+    assert state.status == ARMED
+    assert load("up.other").value == "old"
+    assert (state.status, state.reason) == (SKIPPED, "no change is for here: fine")
+
+
+def test_a_when_of_a_change_that_gives_no_answer_fails_the_row(world: World) -> None:
+    """The question is one of the row's changes: without its answer none is made."""
+    changes = TWO[0], f"{TWO[1][:-1]}, when='when')"
+    session = two_modules(world, *changes, asks="def when(): ...", required="False")
+    module = load("up.mod")
+    assert (load("up.other").value, module.function()) == ("old", "old")
+    assert "when() of pack.patch_a returned None" in session.states["p"].reason
+
+
+# -- looking again ---------------------------------------------------------------------------------
+
+
+def test_what_no_import_told_of_is_applied_when_it_looks_again(world: World) -> None:
+    """A module that somebody put into `sys.modules` himself is found there."""
+    session = a_world(world)
+    session.arm(MAIN)
+    session.stand_down()
+    module = load("up.mod")
+    assert module.function() == "old"
+    session.look_again()
+    assert module.function() == ("new", "old")
+    session.look_again()
+    assert module.function() == ("new", "old")
+
+
+def test_looking_again_finds_what_was_overwritten(world: World) -> None:
+    """What is applied is looked at as well."""
+    session = a_world(world)
+    session.arm(MAIN)
+    load("up.mod").function = len
+    with pytest.raises(ApplyError, match="overwritten"):
+        session.look_again()

@@ -1,0 +1,463 @@
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import packages
+import pytest
+from packages import World, row
+
+from patchkit.process.verifier import Verifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+world = packages.world
+
+SECOND = "Wrap('up.mod:other', by='by')"
+WRAP = "Wrap('up.mod:function', by='by')"
+BY = "def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))\n"
+AWAIT = """
+import json, os, time
+def entries():
+    import glob
+    for file in glob.glob(os.environ["PATCHKIT_JOURNAL"] + "/*.jsonl"):
+        with open(file) as lines:
+            yield from (one for one in map(json.loads, lines) if one["pid"] == os.getpid())
+def await_entry(**wanted):
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        for one in entries():
+            if wanted.items() <= one.items():
+                return one
+        time.sleep(0.02)
+    raise TimeoutError(f"{wanted} is not among {list(entries())}")
+"""
+
+
+@pytest.fixture
+def upstream(world: World) -> World:
+    """One patch of two functions, and what waits for the journal."""
+    world.module("up.mod", "def function(): return 'old'\ndef other(): return 'old'\n")
+    world.module("awaiting", AWAIT)
+    world.pack(row("p", "patch_a", WRAP, SECOND, roles="set(Role)"), patch_a=BY)
+    return world
+
+
+@pytest.fixture
+def verifier() -> Iterator[Callable[..., Verifier]]:
+    made: list[Verifier] = []
+
+    def make(look: Callable[[], None], seconds: float = 0.001) -> Verifier:
+        made.append(Verifier(look, seconds, lambda _: False))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+def names() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
+# -- the thread -----------------------------------------------------------------------------------
+
+
+def test_it_looks_until_it_is_stopped(verifier: Callable[..., Verifier]) -> None:
+    """Again and again, once however often it is started; nothing is left of it."""
+    looked = threading.Semaphore(0)
+    one = verifier(looked.release)
+    for _ in range(3):
+        one.start()
+    assert names().count("patchkit-verify") == 1
+    assert all(looked.acquire(timeout=10) for _ in range(3))
+    assert one.stop()
+    assert not one.stop()
+    assert "patchkit-verify" not in names()
+
+
+def test_zero_is_never(verifier: Callable[..., Verifier]) -> None:
+    """No thread is begun."""
+    verifier(lambda: None, 0).start()
+    assert "patchkit-verify" not in names()
+
+
+def test_around_a_fork(verifier: Callable[..., Verifier]) -> None:
+    """It is gone before the fork, and looks again on both sides."""
+    looked = threading.Semaphore(0)
+    one = verifier(looked.release)
+    one.start()
+    one.before_fork()
+    tasks = Path("/proc/self/task")
+    assert len(list(tasks.iterdir())) == threading.active_count() if tasks.exists() else True
+    assert "patchkit-verify" not in names()
+    one.after_fork(in_child=False)
+    while looked.acquire(blocking=False):
+        pass
+    assert looked.acquire(timeout=10)
+    one.before_fork()
+    one.after_fork(in_child=True)
+    assert looked.acquire(timeout=10)
+    one.stop()
+    one.before_fork()
+    one.after_fork(in_child=False)
+    assert "patchkit-verify" not in names()
+
+
+# -- in a process ---------------------------------------------------------------------------------
+
+
+def test_what_is_overwritten_later_is_found(upstream: World) -> None:
+    """It is in the journal and on stderr; the process ends with 70, though nobody was told."""
+    code = """
+import json, patchkit.auto, up.mod
+from awaiting import await_entry
+assert up.mod.function() == ("by", "old")
+await_entry(event="verified")
+def stranger(): return "theirs"
+up.mod.function = stranger
+found = await_entry(event="overwritten", name="p")
+print(json.dumps([found["target"], found["by"]]))
+failed = await_entry(event="patch", name="p", status="failed")
+print(json.dumps([failed["reason"], up.mod.function(), up.mod.other()]))
+"""
+    done = upstream.run("-c", code, PATCHKIT_VERIFY="0.05")
+    assert done.returncode == 70, done.stderr
+    target, failed = map(json.loads, done.stdout.splitlines())
+    assert target[0] == "up.mod:function"
+    assert "stranger" in target[1]
+    assert failed[0].startswith("OverwrittenError: up.mod:function was overwritten by")
+    assert failed[1:] == ["theirs", "old"]
+    assert "error: required patch p (pack.patch_a) failed: OverwrittenError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_who_wraps_is_told_and_nothing_fails(upstream: World) -> None:
+    """A profiler that calls on is no fault."""
+    code = """
+import json, patchkit.auto, up.mod
+from awaiting import await_entry
+def profiled(former): return lambda: former()
+up.mod.function = profiled(up.mod.function)
+await_entry(event="wrapped", name="p")
+print(up.mod.other()[0])
+"""
+    done = upstream.run("-c", code, PATCHKIT_VERIFY="0.05")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "by\n", "")
+
+
+def test_the_journal_does_not_grow(upstream: World) -> None:
+    """However often the process looks, there is one line, of the last look."""
+    code = """
+import json, patchkit.auto, up.mod
+from awaiting import await_entry, entries
+import time
+first = await_entry(event="verified")["time"]
+before = len(list(entries()))
+end = time.monotonic() + 20
+while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() < end: ...
+print(len(list(entries())) - before)
+"""
+    assert upstream.run("-c", code, PATCHKIT_VERIFY="0.01").stdout == "0\n"
+
+
+def test_nobody_looks_where_nothing_is_applied(upstream: World) -> None:
+    """No thread before a role and an applied patch, with 0, and in a block of a test."""
+    code = """
+import threading, patchkit.auto
+print(threading.active_count())
+import up.mod
+print(threading.active_count())
+"""
+    assert upstream.run("-c", code).stdout.split() == ["1", "2"]
+    assert upstream.run("-c", code, PATCHKIT_VERIFY="0").stdout.split() == ["1", "1"]
+    block = (
+        "import patchkit, threading\nwith patchkit.applied('p'): print(threading.active_count())"
+    )
+    assert upstream.run("-c", block).stdout.split() == ["1"]
+
+
+FORKS = """
+import os, sys, threading, patchkit.auto, up.mod, multiprocessing
+from awaiting import await_entry
+def look_again():
+    await_entry(event="verified")
+    print(threading.active_count(), flush=True)
+def child():
+    look_again()
+    if sys.argv[1] == "twice":
+        grandchild = multiprocessing.get_context("fork").Process(target=look_again)
+        grandchild.start()
+        grandchild.join()
+for _ in range(5):
+    if (pid := os.fork()) == 0:
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+look_again()
+"""
+
+
+@pytest.mark.parametrize("seconds", ["0.001", "0.05"])
+def test_forks_are_as_they_were(upstream: World, seconds: str) -> None:
+    """No warning of forking with threads, no lock that stays taken; children look on their own."""
+    (upstream.folder / "forks.py").write_text(FORKS)
+    done = upstream.run("-W", "error", "forks.py", "twice", PATCHKIT_VERIFY=seconds)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n2\n2\n", "")
+
+
+# -- a look that imports ---------------------------------------------------------------------------
+
+LATE = """
+import os, signal, sys, threading, time, types, patchkit.auto, up.mod, importlib._bootstrap as boot
+import gate
+def come():
+    late = types.ModuleType("up.late")
+    late.function = lambda: "old"
+    sys.modules["up.late"] = up.late = late
+    assert gate.began.wait(20)
+def fork():
+    if (pid := os.fork()) == 0:
+        signal.alarm(10)  # kills who waits for a lock that nobody gives back
+        import up.slow, pack.patch_b
+        assert pack.patch_b.by
+        os._exit(0)
+    return os.waitpid(pid, 0)[1]
+"""
+WAYS_TO_FORK = {
+    "outside": LATE + "come()\nprint(fork())\n",
+    "within the import that it waits for": LATE
+    + "gate.come, gate.fork = come, fork\nimport held\n",
+}
+HELD = """
+import gate, importlib._bootstrap as boot, threading, time
+gate.come()
+gate.free.set()
+(thread,) = [one.ident for one in threading.enumerate() if one.name == "patchkit-verify"]
+end = time.monotonic() + 20
+while not boot._blocking_on.get(thread) and time.monotonic() < end:
+    time.sleep(0.01)
+print(gate.fork())
+"""
+SLOW = """
+import gate, time
+gate.began.set()
+if hasattr(gate, "come"):
+    gate.free.wait(20)
+    import held
+else:
+    time.sleep(1.5)  # as torch takes its time
+"""
+
+
+@pytest.mark.parametrize("way", WAYS_TO_FORK)
+def test_no_child_waits_for_what_the_thread_was_importing(upstream: World, way: str) -> None:
+    """A fork waits for it; where that waits for the fork, the child imports it anew."""
+    upstream.module(
+        "gate", "import threading\nbegan, free = threading.Event(), threading.Event()\n"
+    )
+    upstream.module("held", HELD)
+    upstream.module("up.slow", SLOW)
+    rows = row("p", "patch_a", WRAP), row("late", "patch_b", "Wrap('up.late:function', by='by')")
+    upstream.pack(*rows, patch_a=BY, patch_b="import up.slow\n" + BY)
+    done = upstream.run("-c", WAYS_TO_FORK[way], PATCHKIT_VERIFY="0.05")
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
+TWO_FORKS = """
+import logging, os, threading  # logging first: its own hook has forks wait for one another
+slow = threading.local()
+fast_has_forked = threading.Event()
+# Registered before patchkit's, so that it runs once the thread has ended.
+def before():
+    if hasattr(slow, "begins"):
+        slow.begins.set()
+        fast_has_forked.wait(20)
+os.register_at_fork(before=before)
+import patchkit.auto, up.mod
+from awaiting import await_entry
+def fork():
+    if (pid := os.fork()) == 0:
+        try:
+            await_entry(event="verified")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return pid
+def fork_slowly():
+    slow.begins = begins
+    pids.append(fork())
+begins, pids = threading.Event(), []
+thread = threading.Thread(target=fork_slowly)
+thread.start()
+begins.wait(20)
+pids.append(fork())
+fast_has_forked.set()
+thread.join()
+await_entry(event="verified")
+print([os.waitpid(pid, 0)[1] for pid in pids])
+"""
+
+
+def test_children_of_two_threads_look(upstream: World) -> None:
+    """Two forks at once: both children, and their parent, look again."""
+    done = upstream.run("-c", TWO_FORKS, PATCHKIT_VERIFY="0.05")
+    assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "os._exit(4)", "os.kill(os.getpid(), 15)"])
+def test_the_end_of_a_process_is_its_own(upstream: World, end: str) -> None:
+    """Exit codes, signals and stderr are those of a process without a thread, at any moment."""
+    code = f"import os, sys, patchkit.auto, up.mod\n{end}"
+    codes = {"": 0, "sys.exit(3)": 3, "os._exit(4)": 4}
+    for _ in range(5):
+        began = time.monotonic()
+        done = upstream.run("-c", code, PATCHKIT_VERIFY="0.0001")
+        assert (done.returncode, done.stderr) == (codes.get(end, -15), "")
+        assert time.monotonic() - began < 15
+
+
+# -- swallowed ------------------------------------------------------------------------------------
+
+SWALLOWED = """
+import patchkit.auto, atexit, sys
+atexit.register(print, "other exits ran")
+try:
+    import up.mod
+except Exception as error:
+    print("swallowed", type(error).__name__)
+"""
+
+
+def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
+    """It is said at once, and once more at the end; what runs at the end has run."""
+    upstream.module("pack.patch_a", "def misspelt(): ...")
+    done = upstream.run("-c", SWALLOWED)
+    assert (done.returncode, done.stdout) == (70, "swallowed ApplyError\nother exits ran\n")
+    first, last = done.stderr.splitlines()
+    assert "error: required patch p (pack.patch_a) failed: TargetError" in first
+    assert "if the program goes on all the same, it ends with exit code 70" in first
+    assert "error: exit code 70: required patch p" in last
+    done = upstream.run("-c", SWALLOWED + "sys.exit(3)")
+    assert done.returncode == 70
+
+
+@pytest.mark.parametrize(
+    ("fields", "environ", "told"),
+    [
+        ({"roles": "set(Role)"}, {"PATCHKIT_ON_FAILURE": "warn"}, "warning: patch p failed"),
+        ({"roles": "set(Role)", "required": "False"}, {}, "warning: patch p failed"),
+        ({"roles": "{Role.WORKER}"}, {}, ""),
+    ],
+)
+def test_what_need_not_stop_ends_as_it_would(
+    upstream: World, fields: dict[str, str], environ: dict[str, str], told: str
+) -> None:
+    """`warn`, a patch that is not required, and one that is not for the roles of the process."""
+    upstream.pack(row("p", "patch_a", WRAP, **fields), patch_a="def misspelt(): ...")
+    done = upstream.run("-c", "import patchkit.auto, up.mod\nprint('on')", **environ)
+    assert (done.returncode, done.stdout) == (0, "on\n")
+    assert told in done.stderr
+    assert "70" not in done.stderr
+
+
+def test_a_failure_that_nobody_swallows_is_a_traceback(upstream: World) -> None:
+    """Python's exit code for it stays."""
+    upstream.module("pack.patch_a", "def misspelt(): ...")
+    done = upstream.run("-c", "import patchkit.auto, up.mod")
+    assert done.returncode == 1
+    assert "ApplyError: required patch p" in done.stderr
+
+
+@pytest.mark.parametrize("hook", ["", "sys.excepthook = lambda *_: None\n"])
+def test_a_console_that_goes_on_swallows(upstream: World, hook: str) -> None:
+    """An error that an interactive interpreter has printed is not one that Python ends with."""
+    upstream.module("pack.patch_a", "def misspelt(): ...")
+    code = "code.InteractiveInterpreter().runsource('import up.mod')\nprint('half patched')"
+    done = upstream.run("-c", f"import code, sys, patchkit.auto\n{hook}{code}")
+    assert (done.returncode, done.stdout) == (70, "half patched\n"), done.stderr
+
+
+CHILD = """
+import multiprocessing, sys, patchkit.auto
+def target():
+    try:
+        import up.mod
+    except Exception:
+        print("swallowed", flush=True)
+    sys.exit(int(sys.argv[2]))
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    child = context.Process(target=target, name="VllmWorker-0")
+    child.start()
+    child.join(20)
+    print(child.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("code", [0, 5])
+def test_a_child_ends_with_70(upstream: World, method: str, code: int) -> None:
+    """A worker whose target swallows, whatever code it would end with."""
+    upstream.module("pack.patch_a", "def misspelt(): ...")
+    (upstream.folder / "script.py").write_text(CHILD)
+    done = upstream.run("script.py", method, str(code))
+    assert done.stdout == "swallowed\n70\n", done.stderr
+    assert "error: required patch p" in done.stderr
+
+
+def test_a_child_of_another_role_ends_as_it_would(upstream: World) -> None:
+    """What has failed in main is nothing to a worker that does not have the patch."""
+    upstream.pack(row("p", "patch_a", WRAP), patch_a="def misspelt(): ...")
+    code = """
+import multiprocessing, patchkit.auto
+try:
+    import up.mod
+except Exception:
+    pass
+child = multiprocessing.get_context("fork").Process(target=print, name="VllmWorker-0")
+child.start()
+child.join(20)
+print(child.exitcode)
+"""
+    done = upstream.run("-c", code)
+    assert (done.returncode, done.stdout) == (70, "\n0\n")
+
+
+def test_a_block_that_fails_is_told_to_the_block(upstream: World) -> None:
+    """`applied` in an armed process raises; the process is none the worse for it."""
+    upstream.pack(row("p", "patch_a", WRAP, roles="{Role.WORKER}"), patch_a="def misspelt(): ...")
+    code = """
+import patchkit, patchkit.auto
+try:
+    with patchkit.applied("p"): ...
+except Exception as error:
+    print(type(error).__name__)
+"""
+    done = upstream.run("-c", code)
+    assert (done.returncode, done.stdout) == (0, "ApplyError\n")
+
+
+def test_the_next_role_is_not_entered(upstream: World) -> None:
+    """An engine core or a worker stops at its next entry, whoever swallowed what was told first."""
+    code = """
+import json, patchkit.auto, up.mod
+from awaiting import await_entry
+from patchkit import Role
+from patchkit.reach.arming import current
+up.mod.function = None
+await_entry(event="patch", status="failed")
+for role in (Role.MAIN, Role.WORKER):
+    try:
+        current().enter(role)
+    except Exception as error:
+        print(type(error).__name__)
+"""
+    done = upstream.run("-c", code, PATCHKIT_VERIFY="0.01")
+    assert (done.returncode, done.stdout) == (70, "ApplyError\n" * 2)

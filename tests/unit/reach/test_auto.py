@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import packages
+from packages import World, row
+
+world = packages.world
+
+
+def a_world(world: World, body: str = "def by(w, i, a, k): return ('by', w())") -> None:
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.pack(row("p", "patch_a", "Wrap('up.mod:function', by='by')"), patch_a=body)
+
+
+def test_importing_it_is_enough(world: World) -> None:
+    """The process is armed, and says by what session."""
+    a_world(world)
+    code = """
+import json, patchkit.auto, patchkit.reach.arming, up.mod
+print(json.dumps([up.mod.function(), patchkit.auto.session is patchkit.reach.arming.current()]))
+"""
+    assert world.answer(code) == [["by", "old"], True]
+
+
+def test_it_may_come_late(world: World) -> None:
+    """What was imported before it is patched all the same."""
+    a_world(world)
+    code = "import json, up.mod, patchkit.auto\nprint(json.dumps(up.mod.function()))"
+    assert world.answer(code) == ["by", "old"]
+
+
+def test_a_failure_stops_a_script(world: World) -> None:
+    """A script that imports it does not get past the patch that failed."""
+    a_world(world, body="raise ValueError('broken body')")
+    done = world.run("-c", "import patchkit.auto, up.mod\nprint('went on')")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "broken body" in done.stderr
+
+
+def test_a_failure_may_be_a_warning(world: World) -> None:
+    """PATCHKIT_ON_FAILURE=warn: one line on stderr, and the script goes on."""
+    a_world(world, body="raise ValueError('broken body')")
+    code = "import patchkit.auto, up.mod\nprint(up.mod.function())"
+    done = world.run("-c", code, PATCHKIT_ON_FAILURE="warn")
+    assert (done.returncode, done.stdout) == (0, "old\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert "warning: patch p failed: ValueError: broken body" in done.stderr
+
+
+def test_an_interpreter_thread_at_exit_is_no_trouble(world: World) -> None:
+    """Nothing of patchkit's raises while Python shuts down."""
+    a_world(world)
+    code = """
+import atexit, threading, patchkit.auto
+atexit.register(lambda: __import__("up.mod"))
+threading.Thread(target=lambda: __import__("up.mod")).start()
+"""
+    done = world.run("-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
