@@ -190,7 +190,7 @@ def others() -> list[Any]:
 
 def home(session: Any) -> str:
     """Say which copy of patchkit a session is of, and where that lies."""
-    name = type(session).__module__.rpartition(".")[0]
+    name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
 
 

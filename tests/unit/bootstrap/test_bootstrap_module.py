@@ -10,7 +10,7 @@ import packages
 import pytest
 import venvs
 from packages import REPOSITORY, World, row
-from test_children import ASK, CORE, TELL, WORKER
+from reach.test_child_processes import ASK, CORE, TELL, WORKER
 from venvs import ARMED, DEPENDENCIES, Venv
 
 from patchkit.bootstrap.install import install

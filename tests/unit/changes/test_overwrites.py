@@ -12,7 +12,7 @@ import packages
 import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
-from test_verifier import AWAIT
+from process.test_verifier import AWAIT
 
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
@@ -355,7 +355,7 @@ def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
 def test_a_copy_that_somebody_sets_is_told(ways: Any) -> None:
     """The patch stays, and its status says where it does not act."""
     doing = (
-        "process.current().enter(Role.WORKER); assert up.user.f() == 'ours'; up.user.f = stranger"
+        "arming.current().enter(Role.WORKER); assert up.user.f() == 'ours'; up.user.f = stranger"
     )
     status, _, (stranger,) = ways(OF_F, doing, roles="{Role.WORKER}")
     assert (status, stranger["target"], stranger["wraps"]) == ("applied", "up.user.f", False)

@@ -99,8 +99,8 @@ def _is_traced(frame: FrameType) -> bool:
 @functools.cache
 def _makes_changes(file: str) -> bool:
     path = Path(file)
-    inside = CODE in path.parents and path.relative_to(CODE).parts[0]
-    return inside in {"changes", "apply.py", "rebind"}
+    inside = CODE in path.parents and path.relative_to(CODE).parts
+    return bool(inside) and (inside[0] in {"changes", "copies"} or inside[-1] == "transaction.py")
 
 
 def _is_taking_back(frame: FrameType | None) -> bool:

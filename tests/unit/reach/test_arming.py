@@ -171,12 +171,12 @@ def test_disarming_gives_multiprocessing_back(upstream: World) -> None:
     """Patchkit's own hooks are taken off as well."""
     code = """
 import json, multiprocessing.process as process, multiprocessing.spawn as spawn
-before = arming.BaseProcess.start, arming.BaseProcess._bootstrap, spawn.get_preparation_data
+before = process.BaseProcess.start, process.BaseProcess._bootstrap, spawn.get_preparation_data
 from patchkit.reach.arming import arm
 session = arm()
-hooked = arming.BaseProcess.start is not before[0]
+hooked = process.BaseProcess.start is not before[0]
 session.disarm()
-after = arming.BaseProcess.start, arming.BaseProcess._bootstrap, spawn.get_preparation_data
+after = process.BaseProcess.start, process.BaseProcess._bootstrap, spawn.get_preparation_data
 print(json.dumps([hooked, before == after]))
 """
     assert upstream.answer(code) == [True, True]
