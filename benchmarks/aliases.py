@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
-from patchkit.changes.resolve import Location, locate
+from patchkit.changes.owners import Location, locate
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.copies import Held, Where, repoint, restore
 from patchkit.copies.scope import scope_of

@@ -6,10 +6,10 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from patchkit.changes.foreign import described, leads_to
+from patchkit.changes.owners import MISSING
 from patchkit.changes.places import read, words
-from patchkit.changes.resolve import MISSING
 from patchkit.changes.routes import peek
-from patchkit.changes.strangers import described, leads_to
 from patchkit.imports.finder import is_half_imported
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from patchkit.rows.target import Step
 
 
-class Stranger(NamedTuple):
+class Overwrite(NamedTuple):
     """
     Somebody else's value on a changed attribute.
 
@@ -37,7 +37,7 @@ class Stranger(NamedTuple):
     wraps: bool
 
 
-def stranger_at(site: Site, sites: Sites) -> Stranger | None:
+def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
     """
     Look at a changed attribute; None where it is intact.
 
@@ -60,7 +60,7 @@ def stranger_at(site: Site, sites: Sites) -> Stranger | None:
         return None
 
 
-def stranger_on(route: Route, sites: Sites) -> Stranger | None:
+def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
     """
     Walk to a target again; None where the way leads to what was changed.
 
@@ -75,7 +75,7 @@ def stranger_on(route: Route, sites: Sites) -> Stranger | None:
     return _stranger_in(*route.edited, sites) if route.edited is not None else None
 
 
-def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Stranger | None:
+def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Overwrite | None:
     now = peek(owner, step)
     if owner is sys.modules:
         return _judged_module(value, now)
@@ -87,18 +87,18 @@ def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Stranger |
                 if site.knows(now) or now is value:
                     return None
                 value = site.current if site.layers else value
-    return Stranger(now, described(now), wraps=now is not MISSING and leads_to(now, value))
+    return Overwrite(now, described(now), wraps=now is not MISSING and leads_to(now, value))
 
 
-def _judged_module(module: ModuleType, now: Any) -> Stranger | None:
+def _judged_module(module: ModuleType, now: Any) -> Overwrite | None:
     if now is MISSING or is_half_imported(now):
         return None  # its next import applies everything anew
     where = getattr(now, "__file__", None) or "made by hand"
     by = f"another module under its name ({where})"
-    return Stranger(now, by, wraps=leads_to(now, module))
+    return Overwrite(now, by, wraps=leads_to(now, module))
 
 
-def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Stranger | None:
+def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwrite | None:
     """Look whether a function of ours has another code than it was given."""
     now = function.__code__
     if now is code:
@@ -109,7 +109,7 @@ def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Strang
     if edited is not None and edited.is_intact():
         return None
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
-    return Stranger(now, by, wraps=_is_instrumented(now, code))
+    return Overwrite(now, by, wraps=_is_instrumented(now, code))
 
 
 def _is_instrumented(now: CodeType, code: CodeType) -> bool:
@@ -121,7 +121,7 @@ def _is_instrumented(now: CodeType, code: CodeType) -> bool:
     ) and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
 
 
-def strangers_on_copies(site: Site) -> Iterator[tuple[str, Stranger]]:
+def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
     """Name the copies that were repointed, and that somebody has set again since."""
     for owner, name in list(site.aliases.values()):
         value = read(owner, name)
@@ -131,14 +131,14 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Stranger]]:
         is_name = bool(module) or isinstance(owner, (ModuleType, type))
         where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
         if site.knows(value):
-            yield where, Stranger(value, "what it copied before", wraps=False)
+            yield where, Overwrite(value, "what it copied before", wraps=False)
         elif is_name:  # what a container or an object holds may become another at any time
-            yield where, Stranger(value, described(value), wraps=leads_to(value, site.current))
+            yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
 
 
-def _judged(value: Any, site: Site) -> Stranger:
+def _judged(value: Any, site: Site) -> Overwrite:
     if value is site.original:
-        return Stranger(value, "its original, which somebody has put back", wraps=False)
+        return Overwrite(value, "its original, which somebody has put back", wraps=False)
     if value is not MISSING and site.knows(value):
-        return Stranger(value, "an earlier state, which somebody has put back", wraps=False)
-    return Stranger(value, described(value), wraps=leads_to(value, site.current))
+        return Overwrite(value, "an earlier state, which somebody has put back", wraps=False)
+    return Overwrite(value, described(value), wraps=leads_to(value, site.current))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchkit.changes.resolve import MISSING, has_own, item_of, stored
+from patchkit.changes.owners import MISSING, has_own, item_of, stored
 from patchkit.rows.target import Item, Step
 
 

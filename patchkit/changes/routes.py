@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from patchkit.changes.foreign import described
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.places import put_back, read, restore, words, write
-from patchkit.changes.resolve import MISSING, namespace
-from patchkit.changes.strangers import described
 from patchkit.errors import TargetError, UndoError
 from patchkit.rows.target import Item, Step
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
 
-    from patchkit.changes.resolve import Location
+    from patchkit.changes.owners import Location
 
 _Extra = TypeVar("_Extra")
 Place = tuple[int, Step]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.changes.source.function_text import FunctionText
 from patchkit.changes.source.mismatch import nearest
-from patchkit.changes.source.rewriting import MiscountError, Wanted, rewrite
+from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def look(change: Edit, text: str, first: int) -> Sighting:
     """
     function = FunctionText(text)
     try:
-        after = rewrite(function, Wanted(change.old, change.new, change.count))
+        after = rewrite(function, TextEdit(change.old, change.new, change.count))
     except MiscountError as error:
         lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
         near = "" if error.starts else nearest(function, error.fragment, first)
@@ -63,7 +63,7 @@ def _has(new: str, text: str) -> bool:
     if not dedent(new).strip():
         return False
     try:
-        rewrite(FunctionText(text), Wanted(new, new))
+        rewrite(FunctionText(text), TextEdit(new, new))
     except MiscountError as error:
         return bool(error.starts)
     except TargetError:

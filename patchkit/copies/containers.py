@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import locate, namespace
+from patchkit.changes.owners import locate, namespace
 from patchkit.copies.parts import shown
 from patchkit.copies.search import Found
 from patchkit.errors import TargetError

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.bindings import Bindings, Made, Source, all_inner
 

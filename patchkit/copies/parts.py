@@ -13,7 +13,7 @@ from itertools import chain
 from types import CellType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.resolve import namespace
+from patchkit.changes.owners import namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

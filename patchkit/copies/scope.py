@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies.parts import class_namespace
 from patchkit.imports.run_as_main import own_name
 

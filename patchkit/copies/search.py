@@ -6,7 +6,7 @@ import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.resolve import namespace
+from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.parts import CLASS, FUNCTION, Kinds, class_namespace
 from patchkit.copies.scope import Held, home_of, is_within

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-    from patchkit.changes.overwrites import Stranger
+    from patchkit.changes.overwrites import Overwrite
     from patchkit.process.ledger import Ledger
     from patchkit.process.plan import Group, Plan, State
     from patchkit.rows.declaration import Change
@@ -486,7 +486,7 @@ class Applier:
                 self._tell_stranger(name, words, stranger, "info" if stranger.wraps else "warning")
         return None
 
-    def _tell_stranger(self, name: str, target: str, one: Stranger, level: str = "info") -> None:
+    def _tell_stranger(self, name: str, target: str, one: Overwrite, level: str = "info") -> None:
         event = "wrapped" if one.wraps else "overwritten"
         self._tell_once(event, level, name, target, one.by)
 

@@ -13,7 +13,7 @@ from importlib import util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, locate_free
+from patchkit.changes.owners import MISSING, locate_free
 from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.run_as_main import name_run
 from patchkit.process.transaction import load_body

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes.context import Context
 from patchkit.changes.objects.wrap import wrapped_at
-from patchkit.changes.resolve import locate
+from patchkit.changes.owners import locate
 from patchkit.copies import everywhere, modules_since, nowhere
 from patchkit.errors import AgreementError, PatchkitError, TargetError, UndoError, UnknownPatchError
 from patchkit.imports.finder import Finder, home, is_half_imported, others

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.fields.rebuilding import rebuild_after
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.order import in_waves
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.routes import route_of
-from patchkit.changes.waves import in_waves
 from patchkit.copies.scope import scope_of
 from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others

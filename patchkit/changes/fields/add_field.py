@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
+from patchkit.changes.built_classes import FIELDS, is_pydantic
 from patchkit.changes.fields.dataclass_fields import (
     generated_sites,
     heirs,
@@ -16,9 +17,8 @@ from patchkit.changes.fields.dataclass_fields import (
     parts_of,
 )
 from patchkit.changes.fields.defaults import LateDefault, is_shared, options
-from patchkit.changes.layered import PreparedLayers
-from patchkit.changes.marks import FIELDS, is_pydantic
-from patchkit.changes.resolve import MISSING, Location, locate
+from patchkit.changes.owners import MISSING, Location, locate
+from patchkit.changes.prepared import PreparedLayers
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 

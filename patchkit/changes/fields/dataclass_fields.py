@@ -14,9 +14,9 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayers
-from patchkit.changes.marks import FIELDS
-from patchkit.changes.resolve import Location
+from patchkit.changes.built_classes import FIELDS
+from patchkit.changes.owners import Location
+from patchkit.changes.prepared import PreparedLayers
 from patchkit.changes.sites import Layer
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.built_classes import FIELDS
 from patchkit.changes.fields.dataclass_fields import heirs, parts_of
 from patchkit.changes.fields.defaults import options
-from patchkit.changes.marks import FIELDS
 from patchkit.changes.sites import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from patchkit.changes.layered import PreparedLayers
+    from patchkit.changes.prepared import PreparedLayers
     from patchkit.changes.sites import Site, Sites
 
 

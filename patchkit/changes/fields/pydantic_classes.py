@@ -14,9 +14,9 @@ import inspect
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.built_classes import DECORATORS, FIELDS, is_decorated, is_pydantic
 from patchkit.changes.fields.dataclass_fields import generated
-from patchkit.changes.marks import DECORATORS, FIELDS, is_decorated, is_pydantic
-from patchkit.changes.resolve import MISSING
+from patchkit.changes.owners import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

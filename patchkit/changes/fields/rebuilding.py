@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from patchkit.changes.marks import FIELDS, is_built, is_pydantic
+from patchkit.changes.built_classes import FIELDS, is_built, is_pydantic
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.layered import PreparedLayers
+    from patchkit.changes.prepared import PreparedLayers
     from patchkit.changes.sites import Site, Sites
 
 

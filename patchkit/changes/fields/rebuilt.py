@@ -6,10 +6,10 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.built_classes import DECORATORS
 from patchkit.changes.fields import pydantic_classes
 from patchkit.changes.fields.embedding import dependents, embedded_early
-from patchkit.changes.marks import DECORATORS
-from patchkit.changes.resolve import MISSING
+from patchkit.changes.owners import MISSING
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
 from patchkit.imports.provided_modules import loader_of

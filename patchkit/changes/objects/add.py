@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayers
 from patchkit.changes.objects import torch_ops
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
@@ -13,7 +12,8 @@ from patchkit.changes.objects.substitutes import (
     refuse_kept,
     substitute,
 )
-from patchkit.changes.resolve import MISSING, Location, locate_free, stored
+from patchkit.changes.owners import MISSING, Location, locate_free, stored
+from patchkit.changes.prepared import PreparedLayers
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 

@@ -11,7 +11,7 @@ import inspect
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import Location, stored
+from patchkit.changes.owners import Location, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayers
-from patchkit.changes.marks import is_decorated
+from patchkit.changes.built_classes import is_decorated
 from patchkit.changes.objects import callables, kernels, torch_ops
 from patchkit.changes.objects.registered import refuse_registered
 from patchkit.changes.objects.signature import refused_call
@@ -21,7 +20,8 @@ from patchkit.changes.objects.substitutes import (
     refuse_kept,
     substitute,
 )
-from patchkit.changes.resolve import MISSING, Location, locate, locate_free
+from patchkit.changes.owners import MISSING, Location, locate, locate_free
+from patchkit.changes.prepared import PreparedLayers
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

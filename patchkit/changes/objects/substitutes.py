@@ -17,7 +17,7 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, stored
+from patchkit.changes.owners import MISSING, stored
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.changes.context import Context
-    from patchkit.changes.resolve import Location
+    from patchkit.changes.owners import Location
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))

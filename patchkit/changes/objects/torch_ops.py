@@ -17,7 +17,7 @@ import warnings
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.resolve import MISSING, Location
+from patchkit.changes.owners import MISSING, Location
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 

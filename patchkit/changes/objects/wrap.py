@@ -13,14 +13,14 @@ import functools
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.layered import PreparedLayers
-from patchkit.changes.marks import is_decorated
+from patchkit.changes.built_classes import is_decorated
 from patchkit.changes.objects import callables, kernels, torch_ops
 from patchkit.changes.objects.registered import refuse_registered
 from patchkit.changes.objects.shapes import around_bound, around_function, around_method
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import is_method, refuse_fixed
-from patchkit.changes.resolve import MISSING, Location, locate, locate_free
+from patchkit.changes.owners import MISSING, Location, locate, locate_free
+from patchkit.changes.prepared import PreparedLayers
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 

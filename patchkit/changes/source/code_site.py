@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from patchkit.changes.source.function_text import FunctionText
-    from patchkit.changes.source.rewriting import Wanted
+    from patchkit.changes.source.rewriting import TextEdit
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class CodeEdit:
     """
 
     words: str
-    wanted: Wanted
+    wanted: TextEdit
     rank: tuple[int, int]
 
 

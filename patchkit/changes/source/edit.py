@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
 from patchkit.changes.source.functions import caches_at, function_at
-from patchkit.changes.source.rewriting import Wanted
+from patchkit.changes.source.rewriting import TextEdit
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
         code.forget_in(caches_at(context.module, change.place.qualname, context.sites))
     except TargetError as error:
         raise TargetError(f"{words}: {error}") from error
-    edit = CodeEdit(words, Wanted(change.old, change.new, change.count), context.rank)
+    edit = CodeEdit(words, TextEdit(change.old, change.new, change.count), context.rank)
     return PreparedEdit(code, edit, code.prepare(edit))

@@ -6,8 +6,8 @@ import functools
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.owners import has_own, locate, namespace
 from patchkit.changes.places import read
-from patchkit.changes.resolve import has_own, locate, namespace
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item, steps_of
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from patchkit.changes.source.function_text import FunctionText
     from patchkit.changes.source.lexing import Token
-    from patchkit.changes.source.rewriting import MiscountError, Wanted
+    from patchkit.changes.source.rewriting import MiscountError, TextEdit
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """
     Where a function's text comes from.
 
@@ -39,7 +39,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}" + (f" ({package} {version})" if version else "")
 
 
-def describe(error: MiscountError, wanted: Wanted, place: Place) -> str:
+def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
     """Say what was looked for, how often and where it occurs, or what is nearest to it."""
     expected = "once" if wanted.times == 1 else f"{wanted.times} times"
     lines = [place.line + error.function.text.count("\n", 0, start) for start in error.starts]

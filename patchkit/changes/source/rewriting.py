@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _REST_OF_LINE = re.compile(r"[ \t\f]*(#[^\n]*)?(\n|\Z)")
 
 
-class Wanted(NamedTuple):
+class TextEdit(NamedTuple):
     """
     What is to be edited, as it was declared.
 
@@ -49,7 +49,7 @@ class MiscountError(TargetError):
         self.fragment, self.function, self.starts = fragment, function, starts
 
 
-def rewrite(function: FunctionText, wanted: Wanted) -> FunctionText:
+def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     """
     Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
 

@@ -6,7 +6,7 @@ import linecache
 from typing import TYPE_CHECKING
 
 from patchkit.changes.source.function_text import FunctionText
-from patchkit.changes.source.mismatch import Place
+from patchkit.changes.source.mismatch import SourceLine
 from patchkit.changes.source.recompile import Surroundings, arrangement, compiled, not_loaded
 from patchkit.errors import TargetError
 
@@ -32,7 +32,7 @@ class Source:
         first = code.co_firstlineno - 1
         rest = "".join(lines[first:])
         self.text = FunctionText(rest)
-        self.place = Place(function.__module__ or "", code.co_filename, first + 1)
+        self.place = SourceLine(function.__module__ or "", code.co_filename, first + 1)
         self._around = Surroundings(
             code=code,
             scopes=_scopes(function),

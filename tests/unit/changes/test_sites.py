@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layers import push
 
-from patchkit.changes.resolve import MISSING, Location, stored
+from patchkit.changes.owners import MISSING, Location, stored
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, UndoError
 from patchkit.rows.target import Item

@@ -10,7 +10,7 @@ from layers import push
 from packages import module_of
 
 from patchkit import copies
-from patchkit.changes.resolve import locate
+from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.copies.scope import scope_of
 

@@ -10,7 +10,7 @@ import pytest
 from layers import push
 
 from patchkit import copies
-from patchkit.changes.resolve import locate
+from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer
 
 from .loaded import New

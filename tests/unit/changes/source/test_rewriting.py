@@ -5,12 +5,12 @@ from textwrap import dedent
 import pytest
 
 from patchkit.changes.source.function_text import FunctionText
-from patchkit.changes.source.rewriting import MiscountError, Wanted, rewrite
+from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
 from patchkit.errors import TargetError
 
 
 def edited(text: str, old: str, new: str, times: int = 1) -> str:
-    return rewrite(FunctionText(dedent(text)), Wanted(dedent(old), dedent(new), times)).text
+    return rewrite(FunctionText(dedent(text)), TextEdit(dedent(old), dedent(new), times)).text
 
 
 BODY = """
@@ -25,7 +25,7 @@ START = BODY.index("    def")
 
 
 def in_body(old: str, new: str) -> str:
-    return rewrite(FunctionText(BODY[START:]), Wanted(old, new)).text
+    return rewrite(FunctionText(BODY[START:]), TextEdit(old, new)).text
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_every_occurrence_is_replaced() -> None:
 def test_windows_line_ends() -> None:
     """A row that was written with them edits like another."""
     text = "def f(a):\n    b()\n    c()\n"
-    assert rewrite(FunctionText(text), Wanted("b()\r\nc()\r\n", "d()\r\ne()\r\n")).text == (
+    assert rewrite(FunctionText(text), TextEdit("b()\r\nc()\r\n", "d()\r\ne()\r\n")).text == (
         "def f(a):\n    d()\n    e()\n"
     )
 

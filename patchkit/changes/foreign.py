@@ -6,7 +6,7 @@ from functools import cached_property, partial, partialmethod
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.resolve import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packages import module_of
 
-from patchkit.changes.resolve import MISSING, locate, namespace, stored
+from patchkit.changes.owners import MISSING, locate, namespace, stored
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

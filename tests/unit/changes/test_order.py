@@ -8,7 +8,7 @@ from one_patch import MAIN, load
 from packages import World, row
 
 from patchkit import Add, AfterImport, Provide, Replace, Role, Wrap
-from patchkit.changes.waves import in_waves
+from patchkit.changes.order import in_waves
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

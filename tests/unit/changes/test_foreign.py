@@ -8,8 +8,8 @@ from unittest import mock
 import pytest
 import wrapt
 
-from patchkit.changes.resolve import MISSING
-from patchkit.changes.strangers import described, leads_to
+from patchkit.changes.foreign import described, leads_to
+from patchkit.changes.owners import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
