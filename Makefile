@@ -6,7 +6,8 @@ VLLM = .envs/vllm-0.32.0/bin
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
-.PHONY: help test test-unit faults check e2e ways truth lint demo bench clean env-unit env-vllm
+.PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
+	env-unit env-vllm
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -18,6 +19,12 @@ test-unit: env-unit  ## Seconds, no vLLM
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	FAULTS=all $(UNIT)/python -m pytest tests/unit/test_faults.py
+
+mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
+	$(UNIT)/python tools/mutants.py $(MUTANTS)
+
+quality: env-unit ## Lines by room, sizes, circles, names: the table of docs/architecture.md
+	@$(UNIT)/python tools/quality.py
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" --releases "ray>=2.9"
@@ -45,7 +52,7 @@ bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks
 
 clean:           ## Environments, caches and what tools left
-	rm -rf .envs .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .envs .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality dist
 
 env-unit:
 	@$(PYTHON) tools/environments.py unit > /dev/null

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""
+Break the code on purpose, one small change at a time, and count how many the unit tests notice.
+
+`make mutants` takes a sample of all mutants of the rooms at the centre. Every test runs once with
+coverage first; then each mutant, in a copy of the repository, is shown to the tests that run its
+line, until one fails. A line that only child processes run is shown to the tests of its room. What
+survives is printed as a diff; the share that was killed goes to `.quality/mutants.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+LEFT = REPOSITORY / ".quality"
+ROOMS = ("process", "changes", "copies")
+SECONDS = 300
+"""How long the tests of one mutant may take; one that makes them hang is killed too."""
+AT_MOST = 60
+"""How many tests a mutant is shown to; a line that hundreds run is known by a sample of them."""
+PAIRS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
+    *((ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn), (ast.Lt, ast.LtE)),
+    *((ast.Gt, ast.GtE), (ast.And, ast.Or), (ast.Add, ast.Sub), (ast.BitOr, ast.BitAnd)),
+)
+SWAPS = {**dict(PAIRS), **{second: first for first, second in PAIRS}}
+"""Which operator takes another's place."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file: the lines from `first` to `last` become `text`."""
+
+    file: str
+    first: int
+    last: int
+    text: str
+    what: str
+
+    def __str__(self) -> str:
+        head = self.text.strip().splitlines()[0]
+        return f"{self.file}:{self.first}: {self.what}: {head[:90]}"
+
+    def applied_to(self, source: str) -> str:
+        """Return the file's text with the change made."""
+        lines = source.splitlines(keepends=True)
+        lines[self.first - 1 : self.last] = [self.text]
+        return "".join(lines)
+
+
+def mutants_of(file: Path) -> Iterator[Mutant]:
+    """Make every mutant of a file, a statement at a time."""
+    source = file.read_text()
+    for statement in _statements(ast.parse(source)):
+        for what, text in _variants(statement):
+            indent = " " * statement.col_offset
+            body = "".join(f"{indent}{line}\n" for line in text.splitlines())
+            last = statement.end_lineno or statement.lineno
+            name = str(file.relative_to(REPOSITORY))
+            mutant = Mutant(name, statement.lineno, last, body, what)
+            if _compiles(mutant.applied_to(source)):
+                yield mutant
+
+
+def _compiles(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements in functions that are no block and no docstring, one by one."""
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from _within(function.body)
+
+
+def _within(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
+            continue
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue  # a docstring
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield statement
+            for part in _parts(statement):
+                yield from _within(part)
+
+
+def _parts(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the bodies of a statement; an `elif` counts as part of its `if`."""
+    for holder in (
+        statement,
+        *getattr(statement, "handlers", []),
+        *getattr(statement, "cases", []),
+    ):
+        for name in ("body", "orelse", "finalbody"):
+            part = getattr(holder, name, [])
+            is_elif = name == "orelse" and len(part) == 1 and isinstance(part[0], ast.If)
+            yield part[0].body if is_elif else part
+
+
+def _variants(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield what was done, and the statement's text with it done."""
+    if isinstance(statement, ast.Expr):
+        yield "left out", "pass"
+    if isinstance(statement, ast.Return) and statement.value is not None:
+        is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
+        if not is_none:
+            yield "returns None", "return None"
+    for at, node in enumerate(_own_nodes(statement)):
+        for what, change in _changes(node):
+            copy = ast.parse(ast.unparse(statement)).body[0] if _is_loose(statement) else None
+            if copy is None:
+                continue
+            change(list(_own_nodes(copy))[at])
+            yield what, ast.unparse(copy)
+
+
+def _is_loose(statement: ast.stmt) -> bool:
+    """Whether the statement means the same outside its function, as far as parsing goes."""
+    try:
+        again = ast.parse(ast.unparse(statement)).body[0]
+    except SyntaxError:
+        return False
+    return ast.dump(again) == ast.dump(statement)
+
+
+def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Walk the expressions of a statement itself, not those of the statements inside it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if isinstance(node, (ast.JoinedStr, ast.Raise, ast.arguments)):
+            continue  # texts are no behaviour
+        children = ast.iter_child_nodes(node)
+        waiting += [child for child in children if not isinstance(child, ast.stmt)]
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], object]]]:
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        other = SWAPS[type(node.ops[0])]
+        yield "comparison", lambda copy: copy.ops.__setitem__(0, other())
+    if isinstance(node, (ast.BoolOp, ast.BinOp)) and type(node.op) in SWAPS:
+        kind = SWAPS[type(node.op)]
+        yield "operator", lambda copy: setattr(copy, "op", kind())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "not", _doubled
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield "constant", lambda copy: setattr(copy, "value", not copy.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield "number", lambda copy: setattr(copy, "value", copy.value + 1)
+
+
+def _doubled(copy: ast.UnaryOp) -> None:
+    """Turn `not x` into `not (not x)`."""
+    copy.operand = ast.UnaryOp(ast.Not(), copy.operand)
+
+
+def coverage_by_test(data: Path) -> dict[tuple[str, int], list[str]]:
+    """Run the unit tests with coverage; return the tests that run each line."""
+    import coverage  # noqa: PLC0415 - only this tool has a use for it
+
+    if not data.exists():
+        _run_covered(data)
+    reader = coverage.CoverageData(basename=str(data))
+    reader.read()
+    tests: dict[tuple[str, int], list[str]] = {}
+    for file in reader.measured_files():
+        name = str(Path(file).relative_to(REPOSITORY))
+        for line, contexts in reader.contexts_by_lineno(file).items():
+            tests[name, line] = sorted({one.partition("|")[0] for one in contexts if one})
+    return tests
+
+
+def _run_covered(data: Path) -> None:
+    data.parent.mkdir(exist_ok=True)
+    options = ["--cov=patchkit", "--cov-context=test", "--cov-report=json:.quality/lines.json"]
+    environ = {**os.environ, "COVERAGE_FILE": str(data)}
+    # What puts faults into lines traces them, as coverage does.
+    without = ["--deselect", "tests/unit/process/test_faults.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "tests/unit", *options, *without]
+    subprocess.run(command, cwd=REPOSITORY, env=environ, check=True)
+    whole = json.loads((LEFT / "lines.json").read_text())["totals"]["percent_covered"]
+    (LEFT / "coverage.json").write_text(json.dumps({"percent": round(whole, 1)}))
+
+
+def is_killed(mutant: Mutant, tests: list[str], tree: Path) -> bool:
+    """Make the change in a copy of the repository, and run the tests until one fails."""
+    file = tree / mutant.file
+    source = file.read_text()
+    file.write_text(mutant.applied_to(source))
+    try:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        environ = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            command, cwd=tree, env=environ, capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        file.write_text(source)
+    return done.returncode != 0
+
+
+def tests_for(
+    mutant: Mutant, lines: dict[tuple[str, int], list[str]], rng: random.Random
+) -> list[str]:
+    """Choose the tests that run any of a mutant's lines; those of its room where none is known."""
+    span = range(mutant.first, mutant.last + 1)
+    tests = sorted({test for line in span for test in lines.get((mutant.file, line), [])})
+    room = Path(mutant.file).parts[1]
+    return rng.sample(tests, min(AT_MOST, len(tests))) or [f"tests/unit/{room}"]
+
+
+def judge(
+    mutants: Iterable[Mutant], lines: dict[tuple[str, int], list[str]], at_once: int
+) -> list[Mutant]:
+    """Return the mutants that survive."""
+    rng = random.Random(0)
+    trees: list[Path] = []
+    survivors: list[Mutant] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(at_once):
+            tree = Path(folder, str(number), "repository")
+            shutil.copytree(REPOSITORY, tree, ignore=shutil.ignore_patterns(".envs", ".git"))
+            trees.append(tree)
+        chosen = [(mutant, tests_for(mutant, lines, rng)) for mutant in mutants]
+
+        def judge_one(pair: tuple[Mutant, list[str]]) -> None:
+            tree = trees.pop()
+            if not is_killed(*pair, tree):
+                survivors.append(pair[0])
+                print(f"survived: {pair[0]}", flush=True)
+            trees.append(tree)
+
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(judge_one, chosen))
+    return survivors
+
+
+def main() -> int:
+    """Take the sample, judge it, write the share down."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument("--sample", type=int, default=150, help="how many mutants (150)")
+    parser.add_argument("--seed", type=int, default=0, help="which sample (0)")
+    parser.add_argument("--rooms", nargs="*", default=ROOMS)
+    parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    files = [
+        file for room in arguments.rooms for file in (REPOSITORY / "patchkit" / room).rglob("*.py")
+    ]
+    every = [mutant for file in sorted(files) for mutant in mutants_of(file)]
+    sample = random.Random(arguments.seed).sample(every, min(arguments.sample, len(every)))
+    print(
+        f"{len(every)} mutants in {', '.join(arguments.rooms)}; a sample of {len(sample)}",
+        flush=True,
+    )
+    lines = coverage_by_test(LEFT / "tests.coverage")
+    survivors = judge(sample, lines, arguments.at_once)
+    percent = round(100 * (1 - len(survivors) / len(sample)), 1)
+    (LEFT / "mutants.json").write_text(json.dumps({"percent": percent, "sample": len(sample)}))
+    print(f"killed {len(sample) - len(survivors)} of {len(sample)}: {percent}%")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
