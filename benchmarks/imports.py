@@ -131,6 +131,9 @@ class _Watcher:
     def import_ended(self, name: str) -> None:
         pass
 
+    def main_unreachable(self, name: str, reason: str) -> None:
+        pass
+
 
 @contextmanager
 def _patchkit(names: Sequence[str]) -> Iterator[None]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies.parts import class_namespace
-from patchkit.imports.run_as_main import own_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable
@@ -103,7 +102,7 @@ def home_of(site: Site) -> str:
 
 def _module_of(owner: Any) -> str:
     home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
-    return own_name(home) if isinstance(home, str) else ""
+    return home if isinstance(home, str) else ""
 
 
 def untraced(site: Site) -> str | None:
@@ -128,8 +127,8 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
 def origin_of(value: Any) -> Any:
     """Tell the module that made a value; an instance has its class's name, not its maker's."""
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
-        return own_name(value.__module__)
-    return own_name(namespace(value).get("__module__"))
+        return value.__module__
+    return namespace(value).get("__module__")
 
 
 def maker_of(value: Any) -> Any:

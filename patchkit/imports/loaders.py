@@ -6,10 +6,10 @@ import copy
 import sys
 from _thread import get_ident
 from importlib import _bootstrap_external
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import TargetError
-from patchkit.imports.run_as_main import BEGINS, is_asked_by_runpy, telling_code
+from patchkit.imports.run_as_main import is_for_main, running_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,25 +39,8 @@ class Watcher(Protocol):
     def import_ended(self, name: str) -> None:
         """Tell of the end of an import that another thread asked for while this one was told."""
 
-
-class MainWatcher(Watcher, Protocol):
-    """Who also wants to know of a module that is run by its name, `python -m pkg.mod`."""
-
-    def main_begins(self, name: str, module: ModuleType | None) -> None:
-        """
-        A module is about to execute as the main one.
-
-        Args:
-            name: its own name, not `__main__`.
-            module: the one that executes; None where `runpy` has made none.
-
-        """
-
-    def main_ran(self, name: str, module: ModuleType | None) -> None:
-        """Tell that it has, up to where it begins to act."""
-
     def main_unreachable(self, name: str, reason: str) -> None:
-        """Tell that nobody will be told, and why."""
+        """Tell of a module that runs as `__main__` and not under its name, `python -m NAME`."""
 
 
 class Notifier:
@@ -71,7 +54,6 @@ class Notifier:
 
     def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
-        self.main_watcher = cast("MainWatcher | None", _if_of_mains(watcher))
         self.names: set[str] = set()
         self.own: dict[str, Callable[[ModuleType], None]] = {}
         self.active = False
@@ -108,10 +90,6 @@ class Notifier:
         if self.active and name in self.names:
             self.watcher.imported(name, module)
 
-    def main(self, name: str) -> MainWatcher | None:
-        """Return who is told of this module where it is run as the main one."""
-        return self.main_watcher if self.active and name in self.names else None
-
     def completed(self, name: str) -> None:
         """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
         self._tell_end(name, self.watcher.imported)
@@ -129,10 +107,6 @@ class Notifier:
         except BaseException:
             sys.modules.pop(name, None)
             raise
-
-
-def _if_of_mains(watcher: Watcher) -> Watcher | None:
-    return watcher if hasattr(watcher, "main_ran") else None
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
@@ -228,7 +202,7 @@ class _Loading(_StandIn):
 
 
 class _Code(_StandIn):
-    """For `get_code`: what `runpy` is given tells of its execution, as that is not the loader's."""
+    """For `get_code`: what `runpy` executes as the main module imports it under its own name."""
 
     def __init__(self, loader: Any, name: str, notifier: Notifier) -> None:
         super().__init__(name, loader.get_code, notifier)
@@ -237,20 +211,14 @@ class _Code(_StandIn):
     def __call__(self, fullname: str) -> CodeType | None:
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
-        watcher = notifier.main(name)
-        if code is None or watcher is None or not is_asked_by_runpy(depth=1):
+        is_watched = notifier.active and name in notifier.names
+        if code is None or not (is_watched and is_for_main(depth=1)):
             return code
         try:
-            return telling_code(self.loader, name, code)
+            return running_code(self.loader, name, code.co_filename)
         except TargetError as error:
-            watcher.main_unreachable(name, str(error))
+            notifier.watcher.main_unreachable(name, str(error))
             return code
-
-    def tell_of_main(self, moment: str, module: ModuleType | None) -> None:
-        """Tell how far the module has come that runs as the main one."""
-        name, notifier = self.key
-        if (watcher := notifier.main(name)) is not None:
-            (watcher.main_begins if moment == BEGINS else watcher.main_ran)(name, module)
 
 
 def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:

@@ -16,10 +16,9 @@ from patchkit.changes.overwrites import stranger_at, stranger_on, strangers_on_c
 from patchkit.changes.sites import Sites
 from patchkit.errors import ApplyError, DriftError, OverwrittenError
 from patchkit.imports.half_imported import culprit
-from patchkit.process.main_copy import apart, body_for
 from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
 from patchkit.process.remarks import remarks
-from patchkit.process.transaction import apply_group, reason_to_skip, unwind
+from patchkit.process.transaction import apply_group, load_body, reason_to_skip, unwind
 from patchkit.process.turns import PATIENCE, Turns
 from patchkit.review.drift import UNREADABLE
 
@@ -80,7 +79,7 @@ class Applier:
         for group in reversed(self._plan.due(module, before=False)):
             self._ledger.say_undo_errors(unwind(group.calls))
         for group in reversed(self._plan.of_body(module)):
-            if group.sites and group.body is None and group.thread is None:
+            if group.sites and group.thread is None:
                 self._ledger.say_undo_errors(self._release(group))
         with self._counting:
             self._executions[module] = self._executions.get(module, 0) + 1
@@ -268,7 +267,7 @@ class Applier:
         if group.before and not group.provides and module is not None:
             raise ApplyError(f"{group.module} was imported before patchkit could run before it")
         self._clear(group)  # what the module's last execution left of it
-        body = self._load(group, module)
+        body = self._load(group)
         if body is None or not (self._has_no_half_body(group) and self._is_open(group)):
             return False  # the body itself asks for the module that it provides
         if (reason := reason_to_skip(group.row.patch, body)) is not None:
@@ -276,7 +275,7 @@ class Applier:
             return False
         reasons = {place: reason_to_skip(change, body) for place, change in changes}
         wanted = [one for one in changes if reasons[one[0]] is None]
-        apply_group(group, apart(group, wanted, module, state.groups), module, body, self.sites)
+        apply_group(group, wanted, module, body, self.sites)
         group.done = self._execution(group, module)
         self._tell_left_out(group, changes, reasons)
         if not wanted:
@@ -303,12 +302,12 @@ class Applier:
                 self._ledger.note("left-out", name=name, target=target, reason=reason)
                 self._ledger.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
 
-    def _load(self, group: Group, module: ModuleType | None) -> ModuleType | None:
+    def _load(self, group: Group) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
         group.loads = True
         self.turns.tell()
         try:
-            return body_for(group, module, self._plan.of_body(group.row.body))
+            return load_body(group.row, afresh=group.done is not None)
         except (ImportError, AttributeError) as error:
             if group.before or not self._is_postponed(group, culprit(error)):
                 raise

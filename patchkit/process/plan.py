@@ -9,7 +9,6 @@ from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from types import ModuleType
 
     from patchkit.changes.routes import Route
     from patchkit.changes.sites import Site
@@ -44,9 +43,6 @@ class Group:
         sites: changed attributes, each with the target that led to it.
         routes: the ways to the targets, as they were when it was applied.
         targets: all that is changed, also where that is no attribute.
-        copy_of: the module's own name, where this group is for the copy that runs as the main one.
-        body: the body that was loaded for this group, where that need not be the one in
-            `sys.modules`.
         told: what the journal says of it, beside that it was applied.
 
     """
@@ -65,8 +61,6 @@ class Group:
     sites: list[tuple[str, Site]] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
-    copy_of: str = ""
-    body: ModuleType | None = None
     told: dict[str, Any] = field(default_factory=dict)
 
 
@@ -176,30 +170,6 @@ class Plan:
     def providing(self, module: str) -> list[Group]:
         """Return the groups that serve a module, should nobody else."""
         return list(self._groups.get((module, True, True), ()))
-
-    def copies(self, module: str, name: str, *, before: bool) -> list[Group]:
-        """
-        Return groups for the copy of a module that runs as the main one, made where there is none.
-
-        Args:
-            module: its own name.
-            name: the name under which it runs, such as `__main__`.
-            before: due just before it executes, not after.
-
-        """
-        there = self._groups.setdefault((name, before, False), [])
-        for group in self.due(module, before=before):
-            if not any(one.row is group.row and one.copy_of == module for one in there):
-                there.append(self._copy(group, name))
-        return [group for group in there if group.copy_of == module]
-
-    def _copy(self, group: Group, name: str) -> Group:
-        copy = Group(group.row, name, group.before, rank=group.rank, copy_of=group.module)
-        copy.changes = group.changes
-        self.states[group.row.name].groups.append(copy)
-        if group.row.patch.body is not None:
-            self._by_body.setdefault(group.row.body, []).append(copy)
-        return copy
 
     def provides_beneath(self, module: str) -> bool:
         """Whether a module is served whose name makes this one a package."""

@@ -20,16 +20,22 @@ from patchkit.changes.context import Context
 from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.owners import locate
 from patchkit.copies import everywhere, modules_since, nowhere
-from patchkit.errors import AgreementError, PatchkitError, TargetError, UndoError, UnknownPatchError
+from patchkit.errors import (
+    AgreementError,
+    ApplyError,
+    PatchkitError,
+    TargetError,
+    UndoError,
+    UnknownPatchError,
+)
 from patchkit.imports.finder import Finder, home, is_half_imported, others
 from patchkit.imports.provided_modules import is_served, loader_of, not_found, spec_provided
-from patchkit.imports.run_as_main import has_come_to_act
+from patchkit.imports.run_as_main import run_beside_its_name
 from patchkit.process import patch_set
 from patchkit.process.applier import Applier
 from patchkit.process.held import Holds
 from patchkit.process.journal import process_facts
 from patchkit.process.ledger import Ledger
-from patchkit.process.main_copy import MainCopies, unreachable
 from patchkit.process.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.process.remarks import told_of
 from patchkit.process.transaction import bound_in_parent, unwind
@@ -79,7 +85,7 @@ class Session:
             self._plan, selection, self._ledger, self._is_whole, self._is_wanted
         )
         self._finder = Finder(self, self.provide, self._begin_to_look)
-        self._mains = MainCopies()
+        self._why_beside = "it had begun to run before patchkit was there"
         self._hooks: dict[str, list[Hook]] = {}
         self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
@@ -194,40 +200,19 @@ class Session:
         """Apply what another thread asked for while the end of a module's execution was told."""
         self._apply_late(self._plan.due(name, before=False))
 
-    def main_begins(self, name: str, module: ModuleType | None) -> None:
-        """A module is about to execute as the main one."""
-        self._mains.begin(name)
-        if module is None:
-            self.main_unreachable(name, "runpy runs it without a module in sys.modules")
-        elif module.__name__ == name:
-            self.importing(name)
-        else:
-            self._apply(self._plan.copies(name, module.__name__, before=True), {}, nowhere)
-
-    def main_ran(self, name: str, module: ModuleType | None) -> None:
-        """A module has executed as the main one, up to where it begins to act."""
-        if module is None:
-            return
-        if module.__name__ == name:
-            self.imported(name, module)
-            return
-        self._mains.end(name, module)
-        copies = self._plan.copies(name, module.__name__, before=False)
-        self._apply(copies, {module.__name__: module}, everywhere)
-
     def main_unreachable(self, name: str, reason: str) -> None:
         """
-        Fail the patches of a module that runs as the main one and cannot be patched there.
+        Fail the patches of a module that runs as `__main__` instead of under its own name.
 
         Raises:
             ApplyError: one is required.
 
         """
-        self._mains.begin(name)
+        self._why_beside = reason
         groups = [*self._plan.due(name, before=True), *self._plan.due(name, before=False)]
         for group in groups:
             if self._is_wanted(group) and self._applier.changes_here(group):
-                self._applier.refuse(self.states[group.row.name], unreachable(name, reason))
+                self._applier.refuse(self.states[group.row.name], _unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
         """
@@ -273,7 +258,8 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        self._look_at_main()
+        if (name := run_beside_its_name()) is not None:
+            self.main_unreachable(name, self._why_beside)
         visit = (role, get_ident())
         if visit in self._entering:
             return
@@ -572,38 +558,32 @@ class Session:
         any_role = group.provides and self._awaits_role and not self.roles
         return state.is_for(self.roles) or (any_role and state.is_for_every_role)
 
-    def _look_at_main(self) -> None:
-        """
-        Patch a main module that nobody was told of, if its definitions are there.
-
-        Refuse to go on where it is among them, or acts and could not be patched before that.
-        """
-        if (name := self._mains.missed()) is not None:
-            if has_come_to_act(name, sys.modules["__main__"]):
-                self.main_ran(name, sys.modules["__main__"])
-                return
-            self.main_unreachable(name, "it had begun to run before patchkit was there")
-        elif (name := self._mains.acts_too_early()) is not None:
-            self.main_unreachable(name, "it acts before the end of its definitions")
-
     def _apply_late(self, groups: Iterable[Group], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
         missed = [group for group in groups if group.done is None or not group.before]
         names = dict.fromkeys(group.module for group in missed)
-        whole = {name: self._mains.module(name) for name in names if self._is_whole(name)}
+        whole = {name: sys.modules[name] for name in names if self._is_whole(name)}
         due = [group for group in missed if group.module in whole]
         self._apply(due, whole, everywhere, from_body=from_body)
 
     def _is_whole(self, name: str) -> bool:
         """Whether a module has been imported; if it is being imported, `imported` will come."""
         module = sys.modules.get(name)
-        if module is None or self._mains.stands_in(name):
+        if module is None:
             return False
         return not (is_half_imported(module) and self._finder.await_import(name, module))
 
     def _run_hooks(self, name: str, module: ModuleType) -> None:
         for hook in self._hooks.get(name, ()):
             hook(module)
+
+
+def _unreachable(name: str, reason: str) -> ApplyError:
+    return ApplyError(
+        f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "
+        f"imported under its own name: start it with `patchkit run -- python -m {name}`, by its "
+        f"command (such as `vllm serve`), or with python -c 'import {name}; …'"
+    )
 
 
 def _refuse_withdrawn(name: str, module: ModuleType) -> None:

@@ -50,6 +50,9 @@ class BodyFinder(Finder):
     def import_ended(self, name: str) -> None:
         """Nor here."""
 
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """Nor here: whoever arms the process will be told."""
+
 
 def watch_bodies() -> None:
     """Install a BodyFinder, unless there is one."""

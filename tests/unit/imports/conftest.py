@@ -41,6 +41,9 @@ class Recorder:
         if self.on_imported:
             self.on_imported(name, module)
 
+    def main_unreachable(self, name: str, reason: str) -> None:
+        self.events.append(("unreachable", name))
+
     @property
     def imports(self) -> list[str]:
         return [name for event, name in self.events if event == "imported"]

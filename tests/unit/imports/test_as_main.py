@@ -1,8 +1,7 @@
-"""A module run by its name, `python -m pkg.mod`, is patched where it runs: as `__main__`."""
+"""A module run by its name, `python -m pkg.mod`, is imported under its own name and patched."""
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from textwrap import dedent
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import packages
 import pytest
-from packages import World, module_of, row
+from packages import World, row
 
 from patchkit.errors import DeclarationError, TargetError
-from patchkit.imports.run_as_main import _place_of_action, telling_code
+from patchkit.imports.run_as_main import running_code
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ def seen():
     from up.mod import helper, Thing
     return [helper(), Thing().name()]
 """
+GUARD = "if __name__ == '__main__':"
 BODY = """
 from up.mod import Thing as Original
 LOADED_FOR = Original.__module__
@@ -74,72 +74,46 @@ def run_as_main(world: World, module: str = "up.mod", **environ: str) -> Any:
 # -- processes -------------------------------------------------------------------------------------
 
 
-def test_it_and_the_copy_under_its_own_name_are_patched(world: World) -> None:
-    """Each has the patch, built on its own class; the second takes nothing from the first."""
-    found = last(run_as_main(a_world(world)))
-    assert found == [
-        "__main__",
-        ["by", "old"],
-        ["new", "__main__", "old"],
-        [["by", "old"], ["new", "up.mod", "old"]],
-    ]
+NEW = ["new", "up.mod", "old"]
 
 
-def test_what_both_copies_have_from_elsewhere(world: World) -> None:
-    """It is patched once, where it is from and in both copies."""
-    head, tail = MODULE.split("class Thing:")
-    things, main = tail.split("def main")
-    world.module("up.impl", f"import json, sys\nclass Thing:{things}def plain(): return 'old'\n")
-    module = f"{head}from up.impl import *\ndef main{main}".replace(
-        "seen()]", "seen(), plain(), up.user.plain()]"
-    )
-    world.module("up.other", "from up.impl import *")
-    a_world(
-        world,
-        WRAP,
-        "Wrap('up.mod:Thing.name', by='by')",
-        "Edit('up.impl:plain', old=\"'old'\", new=\"'new ' + 'old'\")",
-        module=module,
-    )
-    (world.folder / "up" / "user.py").write_text(dedent(USER) + "from up.mod import plain\n")
+def test_there_is_one_copy(world: World) -> None:
+    """Who imports the module finds the one that runs."""
     by = ["by", "old"]
-    assert last(run_as_main(world)) == ["__main__", by, by, [by, by], "new old", "new old"]
+    assert last(run_as_main(a_world(world))) == ["up.mod", by, NEW, [by, NEW]]
 
 
-def test_a_class_that_both_copies_have_from_elsewhere(world: World) -> None:
-    """Each copy has a class of its own over the very original."""
-    head, tail = MODULE.split("class Thing:")
-    things, main = tail.split("def main")
-    world.module("up.impl", f"class Thing:{things}")
-    a_world(world, REPLACE, WRAP, module=f"{head}from up.impl import *\ndef main{main}")
-    by, new = ["by", "old"], ["new", "up.impl", "old"]
-    assert last(run_as_main(world)) == ["__main__", by, new, [by, new]]
+def test_one_that_its_package_imports(world: World) -> None:
+    """It is not executed again."""
+    a_world(world, module=f"print('executed')\n{MODULE.replace('from __future__', '#')}")
+    (world.folder / "up" / "__init__.py").write_text("import up.mod\n")
+    done = run_as_main(world)
+    assert last(done)[1] == ["by", "old"]
+    assert done.stdout.count("executed") == 1
 
 
-def test_the_copy_that_is_there_first(world: World) -> None:
-    """A body that was loaded for the copy is loaded again for the one that runs."""
-    done = a_world(world, module="import up.mod\n" + MODULE.replace("from __future__", "#"))
-    assert last(run_as_main(done))[1:] == [
-        ["by", "old"],
-        ["new", "__main__", "old"],
-        [["by", "old"], ["new", "up.mod", "old"]],
-    ]
+def test_what_is_main(world: World) -> None:
+    """`sys.modules["__main__"]` is the module itself, and so tells what it was run by."""
+    text = "print(json.dumps([main is sys.modules['up.mod'], main.__spec__.name, sys.argv]))"
+    module = MODULE.replace("    main()", f"    main = sys.modules['__main__']; {text}")
+    done = run_as_main(a_world(world, WRAP, module=module))
+    assert last(done) == [True, "up.mod", [str(world.folder / "up" / "mod.py")]]
 
 
 def test_calls_beside_the_execution(world: World) -> None:
     """BeforeImport runs before the module, AfterImport before it acts."""
     changes = "BeforeImport('up.mod', call='before')", "AfterImport('up.mod', call='after')"
-    module = "print('runs')\ndef main(): print('acts')\nif __name__ == '__main__':\n    main()\n"
+    module = f"print('runs')\ndef main(): print('acts')\n{GUARD} main()\n"
     world.module("up.mod", module)
     body = BODY.partition("def by")[2].replace("(wrapped", "def by(wrapped", 1)
     world.pack(row("p", "patch_a", *changes), patch_a=body)
     done = run_as_main(world)
-    assert done.stdout.split("\n") == ["before", "runs", "after __main__", "acts", ""], done.stderr
+    assert done.stdout.split("\n") == ["before", "runs", "after up.mod", "acts", ""], done.stderr
 
 
 def test_a_package_that_is_run(world: World) -> None:
     """`python -m pkg` runs `pkg.__main__`, which is the target."""
-    world.module("up.__main__", "import sys\ndef go(): return 'old'\nsys.exit(print(go()))\n")
+    world.module("up.__main__", f"def go(): return 'old'\n{GUARD} print(go())\n")
     world.pack(
         row("p", "patch_a", "Replace('up.__main__:go', by='go')"),
         patch_a="def go(): return 'new'\n",
@@ -149,7 +123,7 @@ def test_a_package_that_is_run(world: World) -> None:
 
 
 def test_children_that_are_spawned(world: World) -> None:
-    """A spawned child runs the main module again, and has the patch in it."""
+    """A spawned child imports the module under its own name, without its main part."""
     module = MODULE.replace(
         "    main()",
         """
@@ -162,7 +136,7 @@ def test_children_that_are_spawned(world: World) -> None:
     done = run_as_main(a_world(world, module=module))
     assert done.stdout.splitlines() == [
         '["by", "old"]',
-        '["new", "__mp_main__", "old"]',
+        '["new", "up.mod", "old"]',
     ], done.stderr
 
 
@@ -254,35 +228,47 @@ def test_armed_in_the_middle(world: World) -> None:
     assert "had begun to run before patchkit was there" in soft.stderr
 
 
-def test_armed_once_it_acts(world: World) -> None:
-    """A module whose main part arms patchkit, or has a plugin do so, is patched as it stands."""
-    assert "if __name__ ==" in MODULE
-    head, guard, tail = MODULE.partition('if __name__ == "__main__":\n')
-    indent = tail[: len(tail) - len(tail.lstrip())]
-    module = f"{head}{guard}{indent}import patchkit.auto\n{tail}"
-    done = a_world(world, module=module).run("-m", "up.mod")
-    assert last(done)[1:3] == last(run_as_main(a_world(world)))[1:3]
+NO_MAIN_PART = {
+    "print('acts')": "has no `if __name__",
+    "def f(): ...\nif __name__ != '__main__': raise ImportError\nf()": "has no `if __name__",
+    f"{GUARD} print()\nelse: x = 1": "has an `else`",
+}
 
 
-def test_it_acts_before_its_end(world: World) -> None:
-    """What acts among its definitions is stopped where the process says that it begins."""
+@pytest.mark.parametrize(("module", "reason"), NO_MAIN_PART.items())
+def test_without_a_main_part(world: World, module: str, reason: str) -> None:
+    """What acts while it is imported cannot be patched before that: a required patch stops it."""
+    a_world(world, WRAP, module=f"def helper(): ...\n{module}")
+    done = run_as_main(world)
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert "start it with" in done.stderr
+    soft = run_as_main(world, PATCHKIT_ON_FAILURE="warn")
+    assert soft.returncode == 0
+    assert reason in soft.stderr
+
+
+def test_refused_for_a_role_that_is_entered_late(world: World) -> None:
+    """It is said when the process enters a role of the patch."""
     module = """
     from patchkit import Role
     from patchkit.reach.arming import current
-    current().enter(Role.MAIN)
     def helper(): ...
-    if __name__ == '__main__': print('acts')
+    current().enter(Role.WORKER)
     """
-    done = run_as_main(a_world(world, WRAP, module=module))
+    done = run_as_main(a_world(world, WRAP, module=module, roles="{Role.WORKER}"))
     assert done.returncode == 1
-    assert "acts before the end of its definitions" in done.stderr
+    assert "has no `if __name__" in done.stderr
 
 
 def test_globals_without_a_module(world: World) -> None:
-    """A profiler runs it in a bare dict, which nobody can patch: that stops."""
-    done = a_world(world, WRAP)
-    code = "import patchkit.auto, runpy; runpy.run_module('up.mod', run_name='__main__')"
-    assert "without a module in sys.modules" in done.run("-c", code).stderr
+    """`runpy` runs it in a bare dict, as a profiler does: it is patched, and the dict is filled."""
+    code = """
+    import patchkit.auto, runpy
+    print(runpy.run_module('up.mod', run_name='__main__')['helper']())
+    """
+    done = a_world(world, WRAP).run("-c", dedent(code))
+    assert done.stdout.splitlines()[-1] == "('by', 'old')", done.stderr
 
 
 # -- the code --------------------------------------------------------------------------------------
@@ -293,23 +279,6 @@ def test_main_as_a_target_is_refused(world: World) -> None:
     world.pack(row("p", "patch_a", "Replace('__main__:helper', by='by')"), patch_a=BODY)
     with pytest.raises(DeclarationError, match="the module that is run"):
         read_pack("pack")
-
-
-PLACES = {
-    "def f(): ...\nif __name__ == '__main__': f()": 1,
-    "if __name__ == '__main__': a()\ndef f(): ...\nif '__main__' == __name__ and b: f()": 2,
-    "if __name__ == '__main__': f()\ndef f(): ...": 0,
-    "if __name__ != '__main__': raise ImportError\ndef f(): ...\nx = 1": 3,
-    "from a import f\nx = 1\nf()\ny = 2": 2,
-    "'text'\nfrom __future__ import annotations\nx = 1\nraise SystemExit(x)": 3,
-    "": 0,
-}
-
-
-@pytest.mark.parametrize(("source", "place"), PLACES.items())
-def test_where_a_module_begins_to_act(source: str, place: int) -> None:
-    """Before the guard that runs it; without one, before the first call after the definitions."""
-    assert _place_of_action(ast.parse(source).body) == place
 
 
 class ALoader:
@@ -324,30 +293,19 @@ class ALoader:
         return self.source
 
 
-def test_the_code_is_the_modules_own() -> None:
-    """Docstring, future, constants and lines are those of the source."""
-    source = dedent(MODULE)
-    plain = compile(source, "here.py", "exec", dont_inherit=True)
-    code = telling_code(ALoader(source), "up.mod", plain)
-    assert code.co_filename == "here.py"
-    assert {line for *_, line in code.co_lines()} == {line for *_, line in plain.co_lines()}
-    names = vars(module_of(""))
-    exec(code, names)
-    assert names["__doc__"] == "What it is."
-    assert names["helper"].__code__ in plain.co_consts
-
-
 @pytest.mark.parametrize("source", [None, "def"])
 def test_a_source_that_cannot_be_used(source: str | None) -> None:
     """It is said why."""
     with pytest.raises(TargetError, match="source"):
-        telling_code(ALoader(source), "up.mod", compile("", "here.py", "exec"))
+        running_code(ALoader(source), "up.mod", "here.py")
 
 
 def test_a_loader_that_transforms() -> None:
-    """What the loader makes of a source is kept: it compiles the tree itself."""
-    loader = ALoader("x = 1")
-    loader.source_to_code = lambda tree, file: compile("x = 2", file, "exec")  # type: ignore[method-assign]
-    names: dict[str, Any] = {}
-    exec(telling_code(loader, "up.mod", compile("", "here.py", "exec")), names)
-    assert names["x"] == 2
+    """What the loader makes of the source is used: it compiles the tree itself."""
+    loader, trees = ALoader(f"x = 1\n{GUARD} pass"), []
+    loader.source_to_code = lambda tree, file: trees.append(tree) or compile(tree, file, "exec")  # type: ignore[method-assign]
+    running_code(loader, "up.mod", "here.py")
+    assert len(trees) == 1
+    loader.source_to_code = lambda *_: None  # type: ignore[assignment,method-assign,return-value]
+    with pytest.raises(TargetError, match="NoneType"):
+        running_code(loader, "up.mod", "here.py")
