@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from patchkit.declaration import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from types import ModuleType
 
     from patchkit.changes.routes import Route
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 
 
-@dataclass(eq=False)
 class Group:
     """
     The changes of one row that one module's import makes due; they apply together.
@@ -34,6 +32,9 @@ class Group:
         provides: it serves the module itself, where nobody else does.
         rank: place of the row among all rows.
         changes: in declared order with their places in the row, those for other versions included.
+        copy_of: the module's own name, where this group is for the copy that runs as the main one.
+
+    Attributes:
         done: which execution of the module they were applied to; None while they are not.
         thread: ident of the thread that is applying them now.
         loads: whether that thread is importing the body, or waits for who does.
@@ -43,33 +44,38 @@ class Group:
         sites: changed attributes, each with the target that led to it.
         routes: the ways to the targets, as they were when it was applied.
         targets: all that is changed, also where that is no attribute.
-        copy_of: the module's own name, where this group is for the copy that runs as the main one.
         body: the body that was loaded for this group, where that need not be the one in
             `sys.modules`.
         told: what the journal says of it, beside that it was applied.
 
     """
 
-    row: Row
-    module: str
-    before: bool
-    provides: bool = False
-    rank: int = 0
-    changes: list[tuple[int, Change]] = field(default_factory=list)
-    done: tuple[int, int] | None = None
-    thread: int | None = None
-    loads: bool = False
-    undos: list[Callable[[], None]] = field(default_factory=list)
-    calls: list[Callable[[], None]] = field(default_factory=list)
-    sites: list[tuple[str, Site]] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
-    copy_of: str = ""
-    body: ModuleType | None = None
-    told: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        row: Row,
+        module: str,
+        before: bool,
+        provides: bool = False,
+        *,
+        rank: int = 0,
+        changes: Iterable[tuple[int, Change]] = (),
+        copy_of: str = "",
+    ) -> None:
+        self.row, self.module, self.before, self.provides = row, module, before, provides
+        self.rank, self.copy_of = rank, copy_of
+        self.changes = list(changes)
+        self.done: tuple[int, int] | None = None
+        self.thread: int | None = None
+        self.loads = False
+        self.undos: list[Callable[[], None]] = []
+        self.calls: list[Callable[[], None]] = []
+        self.sites: list[tuple[str, Site]] = []
+        self.routes: list[Route] = []
+        self.targets: list[str] = []
+        self.body: ModuleType | None = None
+        self.told: dict[str, Any] = {}
 
 
-@dataclass(eq=False)
 class State:
     """
     How it stands with one row in this process.
@@ -77,6 +83,8 @@ class State:
     Args:
         row: the row.
         groups: its groups.
+
+    Attributes:
         status: armed, applied, skipped or failed.
         reason: of skipped and failed, in words; of armed, where it was more than that.
         error: of failed.
@@ -86,14 +94,13 @@ class State:
 
     """
 
-    row: Row
-    groups: list[Group]
-    status: str = ARMED
-    reason: str = ""
-    error: BaseException | None = None
-    settled: bool = False
-    forced: int = 0
-    thread: int | None = None
+    def __init__(self, row: Row, groups: list[Group]) -> None:
+        self.row, self.groups = row, groups
+        self.status, self.reason = ARMED, ""
+        self.error: BaseException | None = None
+        self.settled = False
+        self.forced = 0
+        self.thread: int | None = None
 
     @property
     def is_for_every_role(self) -> bool:

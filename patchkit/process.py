@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchkit.bodies import rest_from_bodies, stop_watching_bodies
@@ -17,6 +16,7 @@ from patchkit.environment import Settings
 from patchkit.errors import SettingsError
 from patchkit.journal import Journal
 from patchkit.lineage import is_resource_tracker
+from patchkit.record import Record, field
 from patchkit.registry import Registry
 from patchkit.roles import initial_roles, is_ray_worker
 from patchkit.selection import Selection
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-@dataclass
-class _Here:
+class _Here(Record, frozen=False):
     """
     The one session of this process.
 

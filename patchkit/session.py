@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from importlib import _bootstrap
 from importlib.machinery import PathFinder
 from threading import get_ident
@@ -21,7 +20,6 @@ from patchkit.applier import Applier
 from patchkit.apply import bound_in_parent, unwind
 from patchkit.as_main import has_come_to_act
 from patchkit.changes.context import Context
-from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.resolve import locate
 from patchkit.declaration import Role
 from patchkit.errors import AgreementError, PatchkitError, TargetError, UndoError, UnknownPatchError
@@ -33,7 +31,7 @@ from patchkit.main_copy import MainCopies, unreachable
 from patchkit.plan import APPLIED, ARMED, SKIPPED, Plan
 from patchkit.provided import is_served, loader_of, not_found, spec_provided
 from patchkit.rebind import everywhere, modules_since, nowhere
-from patchkit.registry import duplicate
+from patchkit.registry import Row, duplicate
 from patchkit.remarks import told_of
 from patchkit.target import Item
 from patchkit.verifier import Verifier
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from patchkit.journal import Journal
     from patchkit.plan import Group, State
     from patchkit.rebind import Where
-    from patchkit.registry import Registry, Row
+    from patchkit.registry import Registry
     from patchkit.selection import Selection
     from patchkit.target import Target
 
@@ -158,6 +156,8 @@ class Session:
 
     def hook_call(self, module: ModuleType, target: Target, by: Any) -> None:
         """Wrap an upstream function for patchkit itself; does nothing where it is not there."""
+        from patchkit.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
+
         try:
             location = locate(module, target.qualname)
             if getattr(location.owner, "__module__", target.module) != target.module:
@@ -495,7 +495,7 @@ class Session:
         """
         new = [row for row in rows if not self._knows(row)]
         for row in new:
-            self._plan.add(replace(row, roles=frozenset()))
+            self._plan.add(Row(row.pack, row.patch, frozenset()))
         self._finder.watch(self._plan.modules)
         _let_pass(self._plan.modules)
 
