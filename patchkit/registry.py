@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import DeclarationError, PatchkitError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from patchkit.settings import Settings
 
-_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+_UNEXPECTED = r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
     "worker": frozenset({Role.WORKER}),
@@ -126,9 +125,12 @@ def _meant(error: BaseException) -> str:
     """Say what may stand in the place of a word of a row that patchkit does not know; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
-    from patchkit.text.suggestion import near  # noqa: PLC0415 - only on the way to an error
+    # Only on the way to an error.
+    from dataclasses import fields, is_dataclass  # noqa: PLC0415
 
-    found = _UNEXPECTED.search(str(error))
+    from patchkit.text.suggestion import near  # noqa: PLC0415
+
+    found = re.search(_UNEXPECTED, str(error))
     kind = getattr(declaration, found[1], None) if found else None
     if found is None or not is_dataclass(kind):
         return ""

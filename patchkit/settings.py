@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import SettingsError
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -33,8 +33,7 @@ VARIABLES = (
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Record):
     """
     What the environment asks of patchkit in this process.
 

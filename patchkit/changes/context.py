@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from patchkit.changes.sites import Site, Sites
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Record):
     """
     Where a change works.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from patchkit.changes.sites import Layer, Site
 
 
-@dataclass
-class PreparedLayers:
+class PreparedLayers(Record, frozen=False):
     """
     Layers that come and go together, built once to see that they can be.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,6 +16,7 @@ from patchkit.changes.foreign import described
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.places import put_back, read, restore, words, write
 from patchkit.errors import TargetError, UndoError
+from patchkit.record import Record, field
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ _Extra = TypeVar("_Extra")
 Place = tuple[int, Step]
 
 
-@dataclass(eq=False)
-class Layer:
+class Layer(Record, frozen=False, eq=False):
     """
     One patch's part in a site.
 
@@ -49,8 +48,7 @@ class Layer:
     patch: str = ""
 
 
-@dataclass(eq=False)
-class Site:
+class Site(Record, frozen=False, eq=False):
     """
     One attribute of one owner, or one item of one container.
 

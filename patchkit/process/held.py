@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, PatchkitError
 from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,8 +25,7 @@ _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
 
 
-@dataclass(eq=False)
-class Holds:
+class Holds(Record, frozen=False, eq=False):
     """
     Who holds what.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import AgreementError
 from patchkit.process.pack_files import body_bytes, data_bytes, hash_of, modules_digest
 from patchkit.process.plan import FAILED, SKIPPED
+from patchkit.record import Record
 from patchkit.rows.canonical import canonical
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
 """Fields of a row that count as changes, as a choice of rows, or not at all."""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Record):
     """
     What two processes compare of one patch.
 
@@ -118,7 +117,7 @@ def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
     if not isinstance(extra, dict):
         return False
     extra[KEY] = {_VERSION: _version()} | {
-        str(role): {name: asdict(mark) for name, mark in patches.items()}
+        str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
         for role, patches in sets.items()
     }
     return True

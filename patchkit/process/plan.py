@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from patchkit.changes.routes import Route
     from patchkit.changes.sites import Site
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 
 
-@dataclass(eq=False)
 class Group:
     """
     The changes of one row that one module's import makes due; they apply together.
@@ -34,6 +32,9 @@ class Group:
         provides: it serves the module itself, where nobody else does.
         rank: place of the row among all rows.
         changes: in declared order with their places in the row, those for other versions included.
+        copy_of: the module's own name, where this group is for the copy that runs as the main one.
+
+    Attributes:
         done: which execution of the module they were applied to; None while they are not.
         thread: ident of the thread that is applying them now.
         loads: whether that thread is importing the body, or waits for who does.
@@ -47,24 +48,30 @@ class Group:
 
     """
 
-    row: Row
-    module: str
-    before: bool
-    provides: bool = False
-    rank: int = 0
-    changes: list[tuple[int, Change]] = field(default_factory=list)
-    done: tuple[int, int] | None = None
-    thread: int | None = None
-    loads: bool = False
-    undos: list[Callable[[], None]] = field(default_factory=list)
-    calls: list[Callable[[], None]] = field(default_factory=list)
-    sites: list[tuple[str, Site]] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        row: Row,
+        module: str,
+        before: bool,
+        provides: bool = False,
+        *,
+        rank: int = 0,
+        changes: Iterable[tuple[int, Change]] = (),
+    ) -> None:
+        self.row, self.module, self.before, self.provides = row, module, before, provides
+        self.rank = rank
+        self.changes = list(changes)
+        self.done: tuple[int, int] | None = None
+        self.thread: int | None = None
+        self.loads = False
+        self.undos: list[Callable[[], None]] = []
+        self.calls: list[Callable[[], None]] = []
+        self.sites: list[tuple[str, Site]] = []
+        self.routes: list[Route] = []
+        self.targets: list[str] = []
+        self.told: dict[str, Any] = {}
 
 
-@dataclass(eq=False)
 class State:
     """
     How it stands with one row in this process.
@@ -72,6 +79,8 @@ class State:
     Args:
         row: the row.
         groups: its groups.
+
+    Attributes:
         status: armed, applied, skipped or failed.
         reason: of skipped and failed, in words; of armed, where it was more than that.
         error: of failed.
@@ -81,14 +90,13 @@ class State:
 
     """
 
-    row: Row
-    groups: list[Group]
-    status: str = ARMED
-    reason: str = ""
-    error: BaseException | None = None
-    settled: bool = False
-    forced: int = 0
-    thread: int | None = None
+    def __init__(self, row: Row, groups: list[Group]) -> None:
+        self.row, self.groups = row, groups
+        self.status, self.reason = ARMED, ""
+        self.error: BaseException | None = None
+        self.settled = False
+        self.forced = 0
+        self.thread: int | None = None
 
     @property
     def is_for_every_role(self) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from importlib import _bootstrap
 from importlib.machinery import PathFinder
 from threading import get_ident
@@ -42,6 +41,7 @@ from patchkit.process.transaction import bound_in_parent, unwind
 from patchkit.process.verifier import Verifier
 from patchkit.registry import duplicate
 from patchkit.rows.declaration import Role
+from patchkit.rows.row import Row
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from patchkit.process.journal import Journal
     from patchkit.process.plan import Group, State
     from patchkit.registry import Registry
-    from patchkit.rows.row import Row
     from patchkit.rows.selection import Selection
     from patchkit.rows.target import Target
 
@@ -482,7 +481,7 @@ class Session:
         """
         new = [row for row in rows if not self._knows(row)]
         for row in new:
-            self._plan.add(replace(row, roles=frozenset()))
+            self._plan.add(Row(row.pack, row.patch, frozenset()))
         self._finder.watch(self._plan.modules)
         _let_pass(self._plan.modules)
 

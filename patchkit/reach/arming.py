@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchkit.errors import SettingsError
@@ -16,6 +15,7 @@ from patchkit.process.session import Session
 from patchkit.reach.child_processes import watch_children
 from patchkit.reach.imported_bodies import rest_from_bodies, stop_watching_bodies
 from patchkit.reach.role_entries import watch_entries
+from patchkit.record import Record, field
 from patchkit.registry import Registry
 from patchkit.review.drift import Drift
 from patchkit.rows.declaration import Role
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-@dataclass
-class _Here:
+class _Here(Record, frozen=False):
     """
     The one session of this process.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +79,8 @@ def _begin(session: Session, process: Any) -> int:
         elif not session.roles:
             session.enter(Role.MAIN)
     except PatchkitError:
-        traceback.print_exc()
+        from traceback import print_exc  # noqa: PLC0415 - no start pays for it
+
+        print_exc()
         return 1
     return 0

@@ -8,9 +8,9 @@ the pack that an error has to name.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from patchkit.record import Record
 from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ class Role(str, enum.Enum):
         return self.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
+class Change(Record, kw_only=True):
     """
     One edit to one target; the base of every kind.
 
@@ -76,7 +75,6 @@ class Change:
         return str(getattr(self, self.body_field)) if self.body_field else ""
 
 
-@dataclass(frozen=True)
 class Replace(Change):
     """
     The target becomes the body's object.
@@ -93,7 +91,6 @@ class Replace(Change):
     unrelated: bool = False
 
 
-@dataclass(frozen=True)
 class Wrap(Change):
     """`by(wrapped, instance, args, kwargs)` of the body runs around the target."""
 
@@ -101,7 +98,6 @@ class Wrap(Change):
     by: str
 
 
-@dataclass(frozen=True)
 class Edit(Change):
     """
     The target's own source with `old` replaced by `new`, recompiled into the same function object.
@@ -123,7 +119,6 @@ class Edit(Change):
     body_field: ClassVar[str] = ""
 
 
-@dataclass(frozen=True)
 class Add(Change):
     """A new attribute, or a new item of a mapping; fails if upstream has it by now."""
 
@@ -131,7 +126,6 @@ class Add(Change):
     by: str
 
 
-@dataclass(frozen=True)
 class AddField(Change):
     """
     A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
@@ -153,7 +147,6 @@ class AddField(Change):
     body_field: ClassVar[str] = ""
 
 
-@dataclass(frozen=True)
 class Provide(Change):
     """
     A module that upstream lacks here, served by the body; fails if upstream has it by now.
@@ -174,7 +167,6 @@ class Provide(Change):
     before: ClassVar[bool] = True
 
 
-@dataclass(frozen=True)
 class _ImportCall(Change):
     module: str
     call: str
@@ -184,14 +176,12 @@ class _ImportCall(Change):
     body_field: ClassVar[str] = "call"
 
 
-@dataclass(frozen=True)
 class BeforeImport(_ImportCall):
     """Call a body function just before a module executes."""
 
     before: ClassVar[bool] = True
 
 
-@dataclass(frozen=True)
 class AfterImport(_ImportCall):
     """
     Call a body function just after a module has executed.
@@ -200,8 +190,7 @@ class AfterImport(_ImportCall):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patch:
+class Patch(Record, kw_only=True):
     """
     One row: binds a body to versions, roles and targets.
 

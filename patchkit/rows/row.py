@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from patchkit.rows.declaration import Patch, Role
     from patchkit.rows.target import Target
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Record):
     """A patch in its pack, with its roles settled."""
 
     pack: str

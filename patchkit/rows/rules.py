@@ -81,8 +81,9 @@ def _match_bodies(pack: str, module: ModuleType, patches: Collection[Patch]) -> 
     if declared and not folders:
         _refuse(pack, None, "package", "a plain module", "a package, which can hold bodies")
     there = _body_files(folders)
+    missing = declared - there
     for patch in patches:
-        if patch.body in declared - there and not _importable(f"{pack}.{patch.body}", folders):
+        if patch.body in missing and not _importable(f"{pack}.{patch.body}", folders):
             expected = f"a file {patch.body}.py in the pack"
             _refuse(pack, patch.name, "body", f"{patch.body!r}, which is not there", expected)
         _check_data(pack, module, patch)
@@ -134,14 +135,16 @@ def _importable(name: str, folders: list[str]) -> bool:
 def _check_roles(pack: str, patch: Patch) -> None:
     if patch.roles is None:
         return
-    words = ", ".join(repr(str(role)) for role in Role)
-    expected = f"some of {words}"
     roles: object = patch.roles
     if not isinstance(roles, (tuple, list, set, frozenset)) or not roles:
-        _refuse(pack, patch.name, "roles", _show(roles), expected)
+        _refuse(pack, patch.name, "roles", _show(roles), _some_roles())
     for role in roles:
         if not isinstance(role, Role) and role not in [str(known) for known in Role]:
-            _refuse(pack, patch.name, "roles", f"the unknown role {role!r}", expected)
+            _refuse(pack, patch.name, "roles", f"the unknown role {role!r}", _some_roles())
+
+
+def _some_roles() -> str:
+    return f"some of {', '.join(repr(str(role)) for role in Role)}"
 
 
 def _check_changes(pack: str, patch: Patch) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import VersionError
+from patchkit.record import Record, field
 from patchkit.versions.requirements import (
     canonical,
     holds_between,
@@ -33,8 +33,7 @@ class Reviewer(Protocol):
         """Find the reviewed releases, first and last, that have the sources that lie here."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Record):
     """
     What the environment and the versions here say of a row.
 

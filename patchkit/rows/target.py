@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from sys import intern
 from typing import NamedTuple
 
-_STEP = re.compile(r"\.?(?P<name>[^\W\d]\w*)|\[(?P<item>[^\]]+)\]")
+from patchkit.record import Record
+
+_STEP = r"\.?(?P<name>[^\W\d]\w*)|\[(?P<item>[^\]]+)\]"
 
 
 class Item(NamedTuple):
@@ -22,8 +23,7 @@ class Item(NamedTuple):
 Step = str | Item
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """
     A module, and in it a dotted name ('' for the module itself).
 
@@ -77,10 +77,10 @@ def steps_of(qualname: str) -> tuple[Step, ...]:
 def _parse_items(qualname: str) -> list[Step]:
     from ast import literal_eval  # noqa: PLC0415 - few rows name an item, and it takes 5 ms
 
-    steps: list[Step] = []
+    step, steps = re.compile(_STEP), list[Step]()
     at = 0
     while at < len(qualname):
-        match = _STEP.match(qualname, at)
+        match = step.match(qualname, at)
         if match is None or match[0].startswith(("[", ".")) is (at == 0):
             raise ValueError(qualname)
         name, item = match["name"], match["item"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass, field
+from functools import total_ordering
 from typing import TYPE_CHECKING
 
 from patchkit.errors import RequirementError, VersionError
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +49,7 @@ _PLAIN = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9][ \t]*"
     rf"(?:{_CLAUSE}(?:[ \t]*,[ \t]*{_CLAUSE})*)?"
 )
-_WRITTEN_BOUNDS = re.compile(r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)")
+_WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
 def counts_as(version: str) -> str:
@@ -78,8 +79,8 @@ def satisfies(version: str, specifier: str) -> bool:
     return is_within(Found("", version, ""), _specifier_set(specifier))
 
 
-@dataclass(frozen=True, order=True)
-class Listed:
+@total_ordering
+class Listed(Record):
     """
     A version as an index lists it.
 
@@ -91,8 +92,17 @@ class Listed:
     """
 
     order: Version
-    public: str = field(compare=False)
-    is_prerelease: bool = field(compare=False)
+    public: str
+    is_prerelease: bool
+
+    def __eq__(self, other: object) -> bool:
+        return self.order == other.order if isinstance(other, Listed) else NotImplemented
+
+    def __lt__(self, other: Listed) -> bool:
+        return self.order < other.order
+
+    def __hash__(self) -> int:
+        return hash(self.order)
 
 
 def parse_version(text: str) -> Listed | None:
@@ -158,8 +168,7 @@ def _no_requirement(text: str, reason: str) -> RequirementError:
     )
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Record):
     """
     A version that runs here, and where it was found.
 
@@ -331,7 +340,7 @@ def applies_here(requirement: Requirement) -> bool:
 
 def written_bounds(text: str) -> str:
     """The bounds in the order of their author, which `packaging` does not keep."""
-    match = _WRITTEN_BOUNDS.match(text)
+    match = re.match(_WRITTEN_BOUNDS, text)
     assert match is not None  # the text has been parsed
     return re.sub(r"\s+", "", match[1]).strip(",")
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCRIPT = Path(__file__).with_name("actor.py")
+LIMIT = 400
+"""Seconds that a driver may take: where nothing is cached, it compiles all that vLLM imports."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def importable(python: Path, case: ActorCase, log: Path) -> processes.Outcome:
     """Import the class's module in a process of its own."""
     module = case.target.partition(":")[0]
     return processes.run(
-        [str(python), "-c", f"import {module}"], processes.environment(case.env), 180, log
+        [str(python), "-c", f"import {module}"], processes.environment(case.env), LIMIT, log
     )
 
 
@@ -69,9 +71,9 @@ def run_both(python: Path, case: ActorCase, directory: Path) -> Pair:
             case.env, ray.environment, {"PATCHKIT_DEVICE_BACKEND": case.backend}
         )
         command = [str(python), str(SCRIPT), case.target, case.place, case.backend]
-        without = processes.run(command, env, 180, directory / "without.log")
+        without = processes.run(command, env, LIMIT, directory / "without.log")
         command.append("--patchkit")
-        patched = processes.run(command, env, 180, directory / "patched.log")
+        patched = processes.run(command, env, LIMIT, directory / "patched.log")
     return Pair(without, patched)
 
 

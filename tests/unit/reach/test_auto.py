@@ -21,6 +21,39 @@ print(json.dumps([up.mod.function(), patchkit.auto.session is patchkit.reach.arm
     assert world.answer(code) == [["by", "old"], True]
 
 
+HEAVY = {"ast", "dataclasses", "dis", "importlib.metadata", "inspect", "linecache", "packaging"}
+HEAVY |= {"pathlib", "textwrap", "tokenize", "traceback"}
+KINDS = (  # of change, but for Provide
+    "Replace('up.mod:a', by='by')",
+    "Wrap('up.mod:b', by='by')",
+    "Edit('up.mod:c', old='1', new='2')",
+    "Add('up.mod:d', by='by')",
+    "AddField('up.mod:E', name='f', type='int', default=0)",
+    "BeforeImport('up.mod', call='by')",
+    "AfterImport('up.mod', call='by')",
+)
+
+
+def test_it_brings_little_of_the_library(world: World) -> None:
+    """
+    No start pays for modules that cost as much as patchkit.
+
+    Only for a row with Provide it asks for a version at once, by `packaging`.
+    """
+    world.pack(row("p", "patch_a", *KINDS), patch_a="")
+    file = world.folder / "pack" / "__init__.py"
+    file.write_text(file.read_text().replace(", applied", ""))  # which is for tests
+    code = """
+import json, sys
+before = set(sys.modules)
+import patchkit.auto
+print(json.dumps([list(patchkit.auto.session.states), list(set(sys.modules) - before)]))
+"""
+    states, brought = world.answer(code)
+    assert "p" in states
+    assert HEAVY.isdisjoint(brought)
+
+
 def test_it_may_come_late(world: World) -> None:
     """What was imported before it is patched all the same."""
     a_world(world)
