@@ -23,7 +23,8 @@ from patchkit.check.packs import read_packs
 from patchkit.review.lock_format import Lock
 from patchkit.settings import Settings
 from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.releases import Library, find_releases, for_each
+from patchkit.upstream.reading.parallel import for_each
+from patchkit.upstream.reading.releases import Library, find_releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

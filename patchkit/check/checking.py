@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
     from patchkit.rows.target import Target
-    from patchkit.upstream.reading.releases import Progress
+    from patchkit.upstream.reading.parallel import Progress
 
 _WORST = list(State)
 _AGAIN = "check it again, or leave it out"

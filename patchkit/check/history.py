@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from patchkit.errors import UpstreamError
     from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
-    from patchkit.upstream.reading.releases import Progress
+    from patchkit.upstream.reading.parallel import Progress
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
     from patchkit.rows.row import Row
-    from patchkit.upstream.reading.releases import Progress
+    from patchkit.upstream.reading.parallel import Progress
 
 Cases = dict[str, frozenset[int]]
 """What has to be exercised, in words, and the releases (by their place) that do."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from patchkit.errors import UpstreamError
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
-    from patchkit.upstream.reading.releases import Progress
+    from patchkit.upstream.reading.parallel import Progress
     from patchkit.versions.requirements import Listed
 
 

@@ -13,8 +13,7 @@ from patchkit.errors import UpstreamError
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.around import REACH
 from patchkit.upstream.moves.whereabouts import GONE, Search
-from patchkit.upstream.reading.connections import CONNECTIONS
-from patchkit.upstream.reading.releases import for_each
+from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
 
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from patchkit.check.kept import Kept
     from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
-    from patchkit.upstream.reading.releases import Progress, Release
+    from patchkit.upstream.reading.parallel import Progress
+    from patchkit.upstream.reading.releases import Release
     from patchkit.upstream.reading.source import Source
 
 T = TypeVar("T")

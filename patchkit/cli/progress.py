@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.upstream.reading.releases import Progress
+    from patchkit.upstream.reading.parallel import Progress
 
 
 @contextlib.contextmanager

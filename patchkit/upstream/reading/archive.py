@@ -13,15 +13,14 @@ import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-Span = tuple[int, int]
-"""From this byte of a file up to, not including, that one."""
+    from patchkit.upstream.reading.content import Span
 
 MAX_FILE = 16 << 20
 """One Python file; the largest of vLLM, torch and Ray have 1 MB."""
@@ -38,29 +37,6 @@ _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
 _EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
-
-
-class Content(Protocol):
-    """The bytes of an archive, wherever it lies."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it was brought here whole, and goes with `close`."""
-
-    def size(self) -> int:
-        """How many bytes there are."""
-
-    def fetch(self, spans: Sequence[Span]) -> list[bytes]:
-        """
-        Read the spans, in their order, each in full.
-
-        Raises:
-            UpstreamError: they cannot be had.
-
-        """
-
-    def close(self) -> None:
-        """Let go of what was brought here whole."""
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,22 @@ import zlib
 from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
-from patchkit.upstream.reading.archive import MAX_ALL, Lines, is_python, to_text
+from patchkit.upstream.reading.archive import Lines, is_python, to_text
 from patchkit.upstream.reading.source import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from patchkit.upstream.reading.archive import Listing
+    from patchkit.upstream.reading.cache import ArchiveShelf
 
 
 class Reader(Protocol):
     """One archive, in its own format."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether, to be listed, it was brought here whole: then all of it is kept."""
-
-    def listing(self) -> Listing:
+    def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """
-        List its Python files.
+        List its Python files; with them, where the archive had to be brought here whole.
 
         Raises:
             UpstreamError: it cannot be fetched, or is not what it should be.
@@ -34,62 +31,12 @@ class Reader(Protocol):
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
         """
-        Read some of the files of its listing.
+        Read some of the files of its listing; others may come along.
 
         Raises:
             UpstreamError: they cannot be fetched, or are not what they should be.
 
         """
-
-    def close(self) -> None:
-        """Let go of what was brought here whole; what is asked for later is brought again."""
-
-
-class Shelf(Protocol):
-    """The place where one archive's files are kept."""
-
-    def listing(self) -> str | None:
-        """Return the listing, None where it has not been kept."""
-
-    def read(self, path: str) -> bytes | None:
-        """Return one file, None where it has not been kept."""
-
-    def held(self, paths: Collection[str]) -> set[str]:
-        """Return those of the files that have been kept."""
-
-    def keep_listing(self, text: str) -> None:
-        """Keep the listing."""
-
-    def keep(self, files: Mapping[str, bytes]) -> None:
-        """Keep some files."""
-
-
-class MemoryShelf:
-    """Keeps things for as long as the process wants them."""
-
-    def __init__(self) -> None:
-        self._text: str | None = None
-        self._files: dict[str, bytes] = {}
-
-    def listing(self) -> str | None:
-        """Return the listing, None where it has not been kept."""
-        return self._text
-
-    def read(self, path: str) -> bytes | None:
-        """Return one file, None where it has not been kept."""
-        return self._files.get(path)
-
-    def held(self, paths: Collection[str]) -> set[str]:
-        """Return those of the files that have been kept."""
-        return {path for path in paths if path in self._files}
-
-    def keep_listing(self, text: str) -> None:
-        """Keep the listing."""
-        self._text = text
-
-    def keep(self, files: Mapping[str, bytes]) -> None:
-        """Keep some files."""
-        self._files.update(files)
 
 
 class Archived:
@@ -109,7 +56,7 @@ class Archived:
     """
 
     def __init__(
-        self, name: str, version: str | None, place: str, reader: Reader, shelf: Shelf
+        self, name: str, version: str | None, place: str, reader: Reader, shelf: ArchiveShelf
     ) -> None:
         self.name = name
         self.version = version
@@ -176,43 +123,22 @@ class Archived:
             raise self._failed(error)  # noqa: B904 - it has its cause
 
     def _open(self) -> str:
-        try:
-            listing = self._reader.listing()
-            if self._reader.is_whole:
-                self._keep_all(listing)
-        finally:
-            self._reader.close()
+        listing, files = self._reader.listing()
+        self._shelf.keep(files)
         text = to_text(listing)
         # Last: a listing without its files would claim what is not there.
         self._shelf.keep_listing(text)
         return text
 
-    def _keep_all(self, listing: Listing) -> None:
-        listing = {path: member for path, member in listing.items() if is_python(path)}
-        size = sum(member.size for member in listing.values())
-        if size > MAX_ALL:
-            raise UpstreamError(
-                f"its Python files have {size:,} bytes; archives of up to {MAX_ALL:,} are read"
-            )
-        self._shelf.keep(self._reader.fetch(listing))
-
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
         with self._lock:
             self._raise_again()
             try:
-                return self._fetched(paths)
+                files = self._reader.fetch(self._opened().known(paths))
             except UpstreamError as error:
                 raise self._failed(error)  # noqa: B904 - it has its cause
-
-    def _fetched(self, paths: Collection[str]) -> dict[str, bytes]:
-        members = self._opened().known(paths)
-        if any(member.span is None for member in members.values()):
-            # Kept from a whole archive, and lost since.
-            self._lines = Lines(self._open())
-            members = self._lines.known(paths)
-        files = self._reader.fetch(members)
-        self._shelf.keep(files)
-        return files
+            self._shelf.keep(files)
+            return files
 
     def _failed(self, error: UpstreamError) -> UpstreamError:
         if self._failure is None:

@@ -15,7 +15,7 @@ from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import Page
 from patchkit.upstream.reading.replies import StatusError
 from patchkit.upstream.reading.sdist import SUFFIXES
-from patchkit.upstream.reading.settings import without_secrets
+from patchkit.upstream.reading.url import without_secrets
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:

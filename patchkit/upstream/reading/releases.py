@@ -6,52 +6,31 @@ import contextlib
 import functools
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
-from patchkit.upstream.reading.archived import Archived, MemoryShelf
+from patchkit.upstream.reading.archived import Archived
 from patchkit.upstream.reading.cache import Cache, default_directory
-from patchkit.upstream.reading.connections import CONNECTIONS
-from patchkit.upstream.reading.content import LocalContent
+from patchkit.upstream.reading.content import LocalContent, RemoteContent
 from patchkit.upstream.reading.index import Index
-from patchkit.upstream.reading.remote import RemoteContent
 from patchkit.upstream.reading.sdist import SdistReader
-from patchkit.upstream.reading.settings import PipSettings, without_secrets
-from patchkit.upstream.reading.web import Web
+from patchkit.upstream.reading.settings import PipSettings
+from patchkit.upstream.reading.url import without_secrets
 from patchkit.upstream.reading.wheel import WheelReader
 from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from patchkit.upstream.reading.archived import Reader, Shelf
+    from patchkit.upstream.reading.archived import Reader
+    from patchkit.upstream.reading.cache import ArchiveShelf
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import Source
     from patchkit.versions.requirements import Listed
 
-T = TypeVar("T")
-
-
-class Named(Protocol):
-    """What messages call by a name, such as a release."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-
-
-Item = TypeVar("Item", bound=Named)
 _STATES = "state-of-url"
-
-
-class Progress(Protocol):
-    """Told how far long work has come; called in the thread that asked for the work."""
-
-    def __call__(self, done: int, total: int, label: str) -> None:
-        """Take note that `done` of `total` are done, the last of which is `label`."""
 
 
 class Library:
@@ -74,6 +53,8 @@ class Library:
         offline: bool = False,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
+        from patchkit.upstream.reading.web import Web  # noqa: PLC0415 - urllib3 takes its time
+
         settings = settings or PipSettings.read()
         self._notices: set[str] = set()
         self._notice = notice
@@ -140,46 +121,41 @@ class Release:
         reader, shelf = self._local(self.link.local) if self.link.local else self._remote()
         return Archived(self.name, self.version, self.link.filename, reader, shelf)
 
-    def _local(self, file: Path) -> tuple[Reader, Shelf]:
+    def _local(self, file: Path) -> tuple[Reader, ArchiveShelf]:
+        shelf = Cache(None).shelf("")
         if self.link.is_wheel:
-            return WheelReader(LocalContent(file)), MemoryShelf()
-        reader = SdistReader(lambda: contextlib.nullcontext(file))
-        return reader, self._library.cache.shelf(self._named(lambda: _state_of(file)))
+            return WheelReader(LocalContent(file)), shelf
+        return SdistReader(lambda: contextlib.nullcontext(file)), shelf
 
-    def _remote(self) -> tuple[Reader, Shelf]:
-        web, url, sha256 = self._library.web, self.link.url, self.link.sha256
-        key = f"sha256:{sha256}" if sha256 else self._named(lambda: web.state(url))
+    def _remote(self) -> tuple[Reader, ArchiveShelf]:
+        sha256 = self.link.sha256
+        key = f"sha256:{sha256}" if sha256 else self._state()
         shelf = self._library.cache.shelf(f"with extension modules: {key}")
         if self.link.is_wheel:
-            return WheelReader(RemoteContent(web, url, sha256, self._library.notice)), shelf
-        return SdistReader(lambda: web.download(url, sha256)), shelf
+            content = RemoteContent(self._library.web, self.link.url)
+            return WheelReader(content, self._downloaded_for), shelf
+        return SdistReader(self._downloaded), shelf
 
-    def _named(self, state: Callable[[], str]) -> str:
+    def _downloaded(self) -> AbstractContextManager[Path]:
+        return self._library.web.download(self.link.url, self.link.sha256)
+
+    def _downloaded_for(self, reason: Exception) -> AbstractContextManager[Path]:
+        self._library.notice(f"{reason}; fetching {self.link.filename} whole")
+        return self._downloaded()
+
+    def _state(self) -> str:
         """Name the bytes that a URL has now; those that it had where nobody says."""
         cache, url = self._library.cache, without_secrets(self.link.url)
+        kept = cache.note(_STATES, url)
         try:
-            key = f"{url} {state()}"
-        except UnreachableError as error:
-            kept = cache.note(_STATES, url)
-            if kept is None:
-                raise self._failed(error) from error
-            return kept.decode()
+            key = f"{url} {self._library.web.state(self.link.url)}".encode()
         except UpstreamError as error:
-            raise self._failed(error) from error
-        if cache.note(_STATES, url) != key.encode():
-            cache.keep_notes(_STATES, {url: key.encode()})
-        return key
-
-    def _failed(self, error: UpstreamError) -> UpstreamError:
-        return UpstreamError(f"{self.name}: {self.link.filename}: {error}")
-
-
-def _state_of(file: Path) -> str:
-    try:
-        state = file.stat()
-    except OSError as error:
-        raise UpstreamError(error.strerror or str(error)) from error
-    return f"{state.st_size} {state.st_mtime_ns}"
+            if kept is None or not isinstance(error, UnreachableError):
+                raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error
+            key = kept
+        if key != kept:
+            cache.keep_notes(_STATES, {url: key})
+        return key.decode()
 
 
 def find_releases(spec: str, library: Library) -> list[Release]:
@@ -199,13 +175,10 @@ def find_releases(spec: str, library: Library) -> list[Release]:
 
     """
     requirement = parse_requirement(spec)
-    bounds = [(clause.operator, clause.version) for clause in requirement.specifier]
-    written = str(requirement.specifier)
-    choice = _Choice(tuple(bounds))
     files: dict[Listed, list[Link]] = {}
     for link in library.index.links(requirement.name):
         version = parse_version(link.version)
-        if version and choice.allows(version, link) and _satisfies(link, written):
+        if version and _allows(requirement.specifier, version, link):
             files.setdefault(version, []).append(link)
     project = canonical(requirement.name)
     return [
@@ -214,33 +187,19 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     ]
 
 
-def _satisfies(link: Link, bounds: str) -> bool:
+def _allows(specifier: Any, version: Listed, link: Link) -> bool:
+    exact = [clause for clause in specifier if clause.operator in ("==", "===")]
+    named = [parse_version(clause.version) for clause in exact or specifier]
+    is_named = bool(exact) and version in named
+    if link.is_yanked and not is_named:
+        return False
+    wants_previews = any(one and one.is_prerelease for one in named) and not exact
+    if version.is_prerelease and not (is_named or wants_previews):
+        return False
     try:
-        return satisfies(link.version, bounds)
+        return satisfies(link.version, str(specifier))
     except VersionError:
         return False  # it does not say which release it is
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """What a requirement says of pre-releases and of what was taken back."""
-
-    bounds: tuple[tuple[str, str], ...]
-
-    def allows(self, version: Listed, link: Link) -> bool:
-        if link.is_yanked and not self._names(version):
-            return False
-        return not version.is_prerelease or self._wants_prerelease(version)
-
-    def _names(self, version: Listed) -> bool:
-        exact = (text for operator, text in self.bounds if operator in ("==", "==="))
-        return any(parse_version(text) == version for text in exact)
-
-    def _wants_prerelease(self, version: Listed) -> bool:
-        if any(operator in ("==", "===") for operator, _ in self.bounds):
-            return self._names(version)
-        named = (parse_version(text) for _, text in self.bounds)
-        return any(bound and bound.is_prerelease for bound in named)
 
 
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
@@ -254,41 +213,3 @@ def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
     pure = link.filename.endswith("-none-any.whl")
     name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)
     return (plain, link.is_wheel, pure, "x86_64" in link.filename, name)
-
-
-def for_each(
-    items: Sequence[Item],
-    work: Callable[[Item], T],
-    progress: Progress | None = None,
-) -> list[T | UpstreamError]:
-    """
-    Do the same with every release, or with what reads one, several at a time.
-
-    Args:
-        items: what to work on.
-        work: is called in other threads.
-        progress: told of each that is done.
-
-    Returns:
-        For each item, in their order, what came of it, or why it could not be read.
-
-    """
-    results: dict[int, T | UpstreamError] = {}
-    with ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as workers:
-        tasks = {workers.submit(_tried, work, one): at for at, one in enumerate(items)}
-        try:
-            for task in as_completed(tasks):
-                results[tasks[task]] = task.result()
-                if progress:
-                    progress(len(results), len(tasks), items[tasks[task]].name)
-        except BaseException:
-            workers.shutdown(cancel_futures=True)
-            raise
-    return [results[at] for at in range(len(items))]
-
-
-def _tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
-    try:
-        return work(item)
-    except UpstreamError as error:
-        return error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.url import host_of
@@ -12,9 +11,15 @@ from patchkit.upstream.reading.url import host_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchkit.upstream.reading.archive import Span
-
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_LOGIN = "; a name and password belong in the index's URL or in ~/.netrc"
+_REASONS = {
+    401: _LOGIN,
+    403: _LOGIN,
+    404: ": it is not there, or not any more",
+    410: ": it is not there any more",
+    416: ": it is shorter than it was; it has changed, or is cut off",
+}
 
 
 class StatusError(UpstreamError):
@@ -28,13 +33,7 @@ class StatusError(UpstreamError):
     """
 
     def __init__(self, url: str, status: int) -> None:
-        reasons = {
-            401: "; a name and password belong in the index's URL or in ~/.netrc",
-            403: "; a name and password belong in the index's URL or in ~/.netrc",
-            404: ": it is not there, or not any more",
-            410: ": it is not there any more",
-        }
-        super().__init__(f"{host_of(url)} answers {status}{reasons.get(status, '')}")
+        super().__init__(f"{host_of(url)} answers {status}{_REASONS.get(status, '')}")
         self.status = status
 
 
@@ -42,8 +41,7 @@ class NoRangesError(UpstreamError):
     """A server sends files whole or not at all."""
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """
     An answer.
 
@@ -75,8 +73,6 @@ def range_of(url: str, reply: Reply) -> tuple[int, int, int]:
     """
     if reply.status == 200:
         raise NoRangesError(f"{host_of(url)} does not serve parts of files")
-    if reply.status == 416:
-        raise UpstreamError("it is shorter than it was: it has changed, or is cut off")
     if reply.status != 206:
         raise StatusError(url, reply.status)
     match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
@@ -88,11 +84,3 @@ def range_of(url: str, reply: Reply) -> tuple[int, int, int]:
             f"{host_of(url)} sends {len(reply.body):,} bytes and calls them {last + 1 - first:,}"
         )
     return first, last + 1, total
-
-
-def other_range(url: str, asked: Span, found: Span) -> str:
-    """Say that a server sends another span than it was asked for."""
-    return (
-        f"{host_of(url)} sends bytes {found[0]}-{found[1]} of it "
-        f"when asked for {asked[0]}-{asked[1]}"
-    )

@@ -22,7 +22,8 @@ from patchkit.upstream.reading.archive import (
     check_size,
     is_python,
 )
-from patchkit.upstream.reading.archived import Archived, MemoryShelf
+from patchkit.upstream.reading.archived import Archived
+from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.layout import by_installed_path
 
 if TYPE_CHECKING:
@@ -47,30 +48,23 @@ class SdistReader:
 
     """
 
-    is_whole = True
-
     def __init__(self, obtain: Callable[[], AbstractContextManager[Path]]) -> None:
         self._obtain = obtain
-        self._files: dict[str, bytes] = {}
 
-    def listing(self) -> Listing:
-        """List its Python files."""
+    def listing(self) -> tuple[Listing, dict[str, bytes]]:
+        """List its Python files, which come along."""
         with self._obtain() as file:
             found = dict(_python_files(file))
         paths = by_installed_path(found)
-        self._files = {path: found[inside] for path, inside in paths.items()}
-        return {
-            path: Member(None, size=len(data), crc=zlib.crc32(data))
-            for path, data in self._files.items()
+        files = {path: found[inside] for path, inside in paths.items()}
+        listing = {
+            path: Member(None, size=len(data), crc=zlib.crc32(data)) for path, data in files.items()
         }
+        return listing, files
 
-    def fetch(self, members: Listing) -> dict[str, bytes]:
-        """Read some of the files of its listing."""
-        return {path: self._files[path] for path in members}
-
-    def close(self) -> None:
-        """Let go of the files."""
-        self._files = {}
+    def fetch(self, members: Listing) -> dict[str, bytes]:  # noqa: ARG002 - all come along
+        """Read its files."""
+        return self.listing()[1]
 
 
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
@@ -154,4 +148,5 @@ def open_sdist(file: Path) -> Source:
             f"found {str(file)!r}, expected a source distribution such as vllm-0.32.0.tar.gz"
         )
     reader = SdistReader(lambda: contextlib.nullcontext(file))
-    return Archived(f"sdist {file.name}", match[2], str(file), reader, MemoryShelf())
+    shelf = Cache(None).shelf("")
+    return Archived(f"sdist {file.name}", match[2], str(file), reader, shelf)

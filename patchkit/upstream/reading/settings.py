@@ -242,9 +242,3 @@ def _user_places(env: Mapping[str, str]) -> Iterator[Path]:
 
 def _expanded(link: str) -> str:
     return str(Path(link).expanduser()) if link.startswith("~") else link
-
-
-def without_secrets(url: str) -> str:
-    """A URL for a message: without the user's name and password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -17,21 +17,15 @@ from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD
-from patchkit.upstream.reading.connections import CONNECTIONS, BrokenOffError, Connections
-from patchkit.upstream.reading.replies import (
-    NoRangesError,
-    Reply,
-    StatusError,
-    other_range,
-    range_of,
-)
-from patchkit.upstream.reading.settings import without_secrets
-from patchkit.upstream.reading.url import host_of
+from patchkit.upstream.reading.connections import BrokenOffError, Connections
+from patchkit.upstream.reading.parallel import CONNECTIONS
+from patchkit.upstream.reading.replies import NoRangesError, Reply, StatusError, range_of
+from patchkit.upstream.reading.url import host_of, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from patchkit.upstream.reading.archive import Span
+    from patchkit.upstream.reading.content import Span
     from patchkit.upstream.reading.settings import PipSettings
 
 T = TypeVar("T")
@@ -92,15 +86,14 @@ class Web:
             UpstreamError: it cannot be fetched.
 
         """
-        reply = self._asked("GET", url, {"Range": f"bytes=-{size}", **_PLAIN}, size)
-        if reply.status in (400, 416, 501):
-            # It may know ranges, and not those that are counted from the end.
-            total = self._length(url)
-            return self.span(url, (max(0, total - size), total))
-        start, end, total = range_of(url, reply)
-        if end != total or end - start != min(size, total):
-            raise UpstreamError(other_range(url, (total - size, total), (start, end)))
-        return reply.body, total
+        try:
+            return self._part(url, f"-{size}", size, lambda total: (max(0, total - size), total))
+        except StatusError as error:
+            if error.status not in (400, 416, 501):
+                raise
+        # It may know ranges, and not those that are counted from the end.
+        total = self._length(url)
+        return self.span(url, (max(0, total - size), total))
 
     def span(self, url: str, span: Span) -> tuple[bytes, int]:
         """
@@ -115,12 +108,7 @@ class Web:
 
         """
         start, end = span
-        headers = {"Range": f"bytes={start}-{end - 1}", **_PLAIN}
-        reply = self._asked("GET", url, headers, end - start)
-        found_start, found_end, total = range_of(url, reply)
-        if (found_start, found_end) != span:
-            raise UpstreamError(other_range(url, span, (found_start, found_end)))
-        return reply.body, total
+        return self._part(url, f"{start}-{end - 1}", end - start, lambda _: span)
 
     def spans(self, url: str, spans: Sequence[Span]) -> list[tuple[bytes, int]]:
         """Fetch several spans at once, as `span` does each."""
@@ -167,6 +155,17 @@ class Web:
         names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
         return " ".join(reply.headers.get(name, "") for name in names)
 
+    def _part(
+        self, url: str, asked: str, size: int, expected: Callable[[int], Span]
+    ) -> tuple[bytes, int]:
+        reply = self._asked("GET", url, {"Range": f"bytes={asked}", **_PLAIN}, size)
+        start, end, total = range_of(url, reply)
+        if (start, end) != expected(total):
+            first, last = expected(total)
+            message = f"sends bytes {start}-{end} of it when asked for {first}-{last}"
+            raise UpstreamError(f"{host_of(url)} {message}")
+        return reply.body, total
+
     def _length(self, url: str) -> int:
         reply = self._asked("HEAD", url, _PLAIN, 0)
         length = reply.headers.get("content-length", "")
@@ -211,7 +210,7 @@ class Web:
             except BrokenOffError:
                 if not left:
                     raise
-        raise AssertionError("there is one try at least")
+        raise AssertionError("unreachable: there is one try at least")
 
     def _count(self, size: int) -> None:
         with self._lock:

@@ -10,7 +10,8 @@ from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DIRECTORY, list_members
 
 if TYPE_CHECKING:
-    from patchkit.upstream.reading.archive import Content, Listing
+    from patchkit.upstream.reading.archive import Listing
+    from patchkit.upstream.reading.content import Content
 
 _FIRST_LOOK = 64 << 10
 
@@ -24,9 +25,8 @@ class _Window(io.RawIOBase):
 
     def __init__(self, content: Content) -> None:
         self._content = content
-        self._size = content.size()
+        self._held, self._size = content.tail(_FIRST_LOOK)
         self._position = 0
-        self._held = b""
 
     def seekable(self) -> bool:
         return True
@@ -51,18 +51,17 @@ class _Window(io.RawIOBase):
             return b""
         self._reach(self._position)
         start = self._position - (self._size - len(self._held))
-        found = self._held[start : start + end - self._position]
+        data = self._held[start : start + end - self._position]
         self._position = end
-        return found
+        return data
 
     def _reach(self, position: int) -> None:
         known_from = self._size - len(self._held)
         if position >= known_from:
             return
-        start = position if self._held else min(position, max(0, self._size - _FIRST_LOOK))
-        if self._size - start > MAX_DIRECTORY:
+        if self._size - position > MAX_DIRECTORY:
             raise UpstreamError(f"its table of contents has more than {MAX_DIRECTORY:,} bytes")
-        self._held = self._content.fetch([(start, known_from)])[0] + self._held
+        self._held = self._content.fetch([(position, known_from)])[0] + self._held
 
 
 def read_listing(content: Content) -> Listing:
@@ -70,6 +69,7 @@ def read_listing(content: Content) -> Listing:
     Read a zip archive's table of contents.
 
     Raises:
+        NoRangesError: the file can only be had whole.
         UpstreamError: it cannot be fetched, or is no wheel's.
 
     """

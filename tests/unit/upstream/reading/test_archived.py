@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import MAX_ALL, Member
-from patchkit.upstream.reading.archived import Archived, MemoryShelf
+from patchkit.upstream.reading.archive import Member, to_text
+from patchkit.upstream.reading.archived import Archived
+from patchkit.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
     from patchkit.upstream.reading.archive import Listing
+    from patchkit.upstream.reading.cache import ArchiveShelf
 
 FILES = {"up/a.py": b"a", "up/b.py": b"b"}
 
@@ -24,80 +26,72 @@ class Counter:
         self.is_whole = is_whole
         self.asked: list[object] = []
 
-    def listing(self) -> Listing:
+    def listing(self) -> tuple[Listing, dict[str, bytes]]:
         self.asked.append("listing")
-        return {
+        listing = {
             path: Member(None if self.is_whole else (0, 9), 1, 1, zlib.crc32(data))
             for path, data in FILES.items()
         }
+        return listing, FILES if self.is_whole else {}
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
         self.asked.append(sorted(members))
-        return {path: FILES[path] for path in members}
-
-    def close(self) -> None:
-        self.asked.append("close")
+        return FILES if self.is_whole else {path: FILES[path] for path in members}
 
 
-def opened(reader: Counter, shelf: MemoryShelf) -> Archived:
+def opened(reader: Counter, shelf: ArchiveShelf) -> Archived:
     return Archived("up 1.0", "1.0", "FILE", reader, shelf)
+
+
+def new_shelf() -> ArchiveShelf:
+    return Cache(None).shelf("key")
 
 
 def test_prefetch_brings_what_is_missing_in_one_go() -> None:
     """Then nothing is asked again, by this one or the next."""
-    reader, shelf = Counter(), MemoryShelf()
+    reader, shelf = Counter(), new_shelf()
     source = opened(reader, shelf)
     source.prefetch(["up/b.py", "up/a.py", "up/none.py"])
     source.prefetch(FILES)
     assert {path: opened(reader, shelf).read(path) for path in FILES} == FILES
-    assert reader.asked == ["listing", "close", ["up/a.py", "up/b.py"]]
+    assert reader.asked == ["listing", ["up/a.py", "up/b.py"]]
 
 
-def test_an_archive_that_comes_whole_is_kept_whole_and_let_go() -> None:
-    """Everything is fetched while it is here."""
+def test_an_archive_that_comes_whole_is_kept_whole() -> None:
+    """Nothing is fetched after that."""
     reader = Counter(is_whole=True)
-    source = opened(reader, MemoryShelf())
+    source = opened(reader, new_shelf())
     assert {path: source.read(path) for path in FILES} == FILES
-    assert reader.asked == ["listing", ["up/a.py", "up/b.py"], "close"]
+    assert reader.asked == ["listing"]
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize("fault", ["lost", "another's"])
 def test_what_the_shelf_has_lost_is_fetched_again(is_whole: bool, fault: str) -> None:
     """Content that is gone, or is that of another file, counts as not kept."""
-    reader, shelf = Counter(is_whole=is_whole), MemoryShelf()
-    opened(reader, shelf).prefetch(FILES)
+    reader, shelf = Counter(is_whole=is_whole), new_shelf()
     if fault == "lost":
-        del shelf._files["up/a.py"]
+        shelf.keep_listing(to_text(reader.listing()[0]))
     else:
-        shelf._files["up/a.py"] = b"b"
+        opened(reader, shelf).prefetch(FILES)
+        shelf.keep({"up/a.py": b"b"})
     source = opened(reader, shelf)
     assert source.read("up/a.py") == b"a"
     assert source.read("up/a.py") == b"a"
-    assert shelf._files == FILES
+    assert shelf.read("up/a.py") == b"a"
 
 
 def test_a_broken_archive_is_asked_once() -> None:
     """Sixty questions are sixty times the same error, and one request."""
 
     class Broken(Counter):
-        def listing(self) -> Listing:
+        def listing(self) -> tuple[Listing, dict[str, bytes]]:
             super().listing()
             raise UpstreamError("it is broken")
 
     reader = Broken()
-    source = opened(reader, MemoryShelf())
+    source = opened(reader, new_shelf())
     for path in ("up/a.py", "up/b.py") * 3:
         with pytest.raises(UpstreamError, match=r"^up 1\.0: FILE: it is broken$"):
             source.read(path)
-    assert reader.asked == ["listing", "close"]
-
-
-def test_more_than_any_package_has_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python files of an archive that comes whole have a limit together."""
-    assert MAX_ALL > 1 << 29
-    monkeypatch.setattr("patchkit.upstream.reading.archived.MAX_ALL", 1)
-    reader = Counter(is_whole=True)
-    with pytest.raises(UpstreamError, match=r"up 1\.0: FILE: its Python files have 2 bytes"):
-        opened(reader, MemoryShelf()).paths()
-    assert reader.asked == ["listing", "close"]
+    assert reader.asked == ["listing"]

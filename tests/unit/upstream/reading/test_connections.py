@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,24 +115,3 @@ def test_a_url_that_is_none() -> None:
         with pytest.raises(UpstreamError):
             web.tail(url, 10)
     web.close()
-
-
-def test_without_urllib3_it_is_named(tmp_path: Path) -> None:
-    """The error is one line that says what to install; nothing else of the reader needs it."""
-    code = (
-        "import sys; sys.modules['urllib3'] = None\n"
-        "from patchkit.upstream.reading.releases import Library, find_releases\n"
-        "from patchkit.upstream.reading.settings import PipSettings\n"
-        "from patchkit.upstream.reading.cache import Cache\n"
-        "from patchkit.errors import PatchkitError\n"
-        "try:\n"
-        "    settings = PipSettings(indexes=('https://index.invalid/simple',))\n"
-        "    find_releases('up', Library(settings, Cache(None)))\n"
-        "except PatchkitError as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert "pip install 'urllib3>=2'" in done.stdout
-    assert done.stdout.count("\n") == 1

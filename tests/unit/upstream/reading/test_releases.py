@@ -12,8 +12,8 @@ from urllib3.util import connection
 
 from patchkit.errors import RequirementError, UpstreamError
 from patchkit.upstream.reading.cache import Page
-from patchkit.upstream.reading.connections import CONNECTIONS
-from patchkit.upstream.reading.releases import find_releases, for_each
+from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
+from patchkit.upstream.reading.releases import find_releases
 from upstream import archives
 from upstream.server import Shop, serving
 from upstream.shops import WHEEL, Customer
@@ -201,7 +201,7 @@ BROKEN = {
     "changed": "has changed",
     "broken": "answers 500",
     "loop": "redirects more than",
-    "elsewhere": "redirects to nowhere",
+    "elsewhere": "expected a URL of http",
 }
 
 
@@ -265,6 +265,19 @@ def test_a_wheel_that_comes_whole_comes_once(
     whole = [line for line in buyer.shop.requests_of(".whl") if "bytes" not in line]
     assert len(whole) == 1
     assert len([line for line in buyer.notices if "whole" in line]) == 1
+
+
+def test_a_wheel_that_comes_whole_has_a_limit(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python files have one together."""
+    monkeypatch.setattr("patchkit.upstream.reading.wheel.MAX_ALL", 1)
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        with pytest.raises(UpstreamError, match=r"up 1\.0: .*its Python files have .* bytes"):
+            release.source.paths()
 
 
 def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:

@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.upstream.reading import remote as module
-from patchkit.upstream.reading.remote import RemoteContent
+from patchkit.upstream.reading import content as module
+from patchkit.upstream.reading.content import RemoteContent
 
 
 class Recorder:
@@ -36,20 +36,11 @@ DATA = bytes(number * 7 % 251 for number in range(400_000))
 def test_spans_are_slices(starts: list[tuple[int, int]], looks_first: bool) -> None:
     """Whatever is asked for, in whatever order, is what lies there, and nothing is asked twice."""
     web = Recorder(DATA)
-    content = RemoteContent(web, "u", None, lambda _: None)  # type: ignore[arg-type]
+    content = RemoteContent(web, "u")  # type: ignore[arg-type]
     if looks_first:
-        assert content.size() == len(DATA)
+        assert content.tail(9) == (DATA[-9:], len(DATA))
     spans = [(start, min(start + length, len(DATA))) for start, length in starts]
     assert content.fetch(spans) == [DATA[start:end] for start, end in spans]
     ordered = sorted(web.asked)
     for one, other in itertools.pairwise(ordered):
         assert other[0] - one[1] > module._GAP
-
-
-def test_the_end_that_is_known_is_not_asked_for_again() -> None:
-    """The first look brings the last bytes; what lies in them is at hand."""
-    web = Recorder(DATA)
-    content = RemoteContent(web, "u", None, lambda _: None)  # type: ignore[arg-type]
-    content.size()
-    assert content.fetch([(399_000, 400_000)]) == [DATA[399_000:]]
-    assert web.asked == []
