@@ -16,7 +16,6 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.changes.context import Context
-from patchkit.changes.objects.wrap import wrapped_at
 from patchkit.changes.owners import locate
 from patchkit.copies import everywhere, modules_since, nowhere
 from patchkit.errors import (
@@ -164,6 +163,8 @@ class Session:
 
     def hook_call(self, module: ModuleType, target: Target, by: Any) -> None:
         """Wrap an upstream function for patchkit itself; does nothing where it is not there."""
+        from patchkit.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
+
         try:
             location = locate(module, target.qualname)
             if getattr(location.owner, "__module__", target.module) != target.module:
