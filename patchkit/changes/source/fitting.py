@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from patchkit.changes.source.lexing import Token
 
-_TAB = 4
-"""Columns of a text that are one tab, where it goes into a function that is indented by tabs."""
-
 
 class Fitting:
     """
@@ -48,18 +45,9 @@ class Fitting:
         """Whether there is nothing to put in."""
         return not self._tokens
 
-    def text(self, margin: str, *, lead: bool, trail: bool) -> str:
-        """
-        Return it without the spaces around.
-
-        Args:
-            margin: of the line that it comes into.
-            lead: keep comment lines at its beginning.
-            trail: keep comments at its end; code that followed would vanish in them.
-
-        """
-        start = len(self._text) - len(self._text.lstrip()) if lead else self._tokens[0].start
-        end = len(self._text.rstrip()) if trail else self._tokens[-1].end
+    def text(self, margin: str) -> str:
+        """Return it without what stands around its tokens, for a line with this indentation."""
+        start, end = self._tokens[0].start, self._tokens[-1].end
         columns = self._columns(margin)
         lines = self._text[start:end].split("\n")
         at, fixed = start, self._inside_strings()
@@ -96,8 +84,4 @@ def _moved(line: str, columns: dict[int, str]) -> str:
     if not left:
         leftmost, margin = next(iter(columns.items()))
         return " " * (width(margin) - leftmost + ours) + code
-    return columns[left[-1]] + _more(ours - left[-1], columns[left[-1]]) + code
-
-
-def _more(columns: int, margin: str) -> str:
-    return "\t" * round(columns / _TAB) if "\t" in margin else " " * columns
+    return columns[left[-1]] + " " * (ours - left[-1]) + code

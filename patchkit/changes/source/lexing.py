@@ -2,7 +2,7 @@
 Tokens of a function, or of a fragment of one, with the places where they stand.
 
 The library's `tokenize` refuses fragments (brackets that are not closed), and what it takes for an
-f-string differs between Python versions.
+f-string differs between Python versions. Here it is one token, if no quote of its kind is inside.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _TOKEN = re.compile(
     (?P<name> [^\W\d]\w*\b(?!['"]) )
   | (?P<newline> \n )
   | (?P<skipped> \#[^\n]* | \\\n )
-  | (?P<fstring> (?:[rR]?[fFtT]|[fFtT][rR]) (?P<quote> '''|\"""|'|\") )
-  | (?P<string> (?:[rR]?[bB]|[bB][rR]|[rRuU])? (?:
+  | (?P<string> (?:[rR]?[bBfFtT]|[bBfFtT][rR]|[rRuU])? (?:
         '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
       | \"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"""
       | '(?!'')[^'\\\n]*(?:\\.[^'\\\n]*)*'
@@ -46,7 +45,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PLAIN_TEXT = re.compile(r"[^\\{}'\"\n]+")
 
 
 class LexicalError(ValueError):
@@ -59,7 +57,7 @@ class Token(NamedTuple):
 
     Args:
         kind: name, number, string, operator or newline (the end of a logical line).
-        text: as it is written; a whole f-string is one token.
+        text: as it is written.
         start: its place in the text.
         end: the place after it.
         depth: how many brackets are open before it.
@@ -75,20 +73,19 @@ class Token(NamedTuple):
     margin: str | None
 
 
-def lex(text: str, start: int = 0) -> Iterator[Token]:
+def lex(text: str) -> Iterator[Token]:
     """
     Iterate over the tokens of a text; comments, blank lines and line breaks in brackets are none.
 
     Args:
         text: Python, or a fragment of it.
-        start: where to begin; the beginning of a line.
 
     Raises:
         LexicalError: at some place no token begins.
 
     """
-    at = line = start
-    depth, fresh = 0, True
+    at = line = depth = 0
+    fresh = True
     while True:
         kind, begin, at = _next(text, at)
         if kind == _END:
@@ -135,55 +132,4 @@ def _next(text: str, at: int) -> tuple[str, int, int]:
     if match is None:
         raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
     kind = match.lastgroup or ""
-    if kind == "fstring":
-        return STRING, match.start(kind), _end_of_fstring(text, match.end(), match["quote"])
     return (NAME if kind == "keyword" else kind), match.start(kind), match.end()
-
-
-def _end_of_fstring(text: str, at: int, quote: str) -> int:
-    while not text.startswith(quote, at):
-        if plain := _PLAIN_TEXT.match(text, at):
-            at = plain.end()
-        elif text.startswith(("{{", "}}"), at):
-            at += 2
-        elif text.startswith("\\N{", at):
-            at = _find(text, "}", at) + 1
-        elif text.startswith("\\", at):
-            at += 1 if text.startswith(("{", "}"), at + 1) else 2
-        elif text.startswith("{", at):
-            at = _end_of_field(text, at + 1, quote)
-        elif at >= len(text) or (text[at] == "\n" and len(quote) == 1):
-            raise LexicalError(f"a string without end: {quote}")
-        else:
-            at += 1
-    return at + len(quote)
-
-
-def _end_of_field(text: str, at: int, quote: str) -> int:
-    depth = 0
-    while True:
-        kind, start, end = _next(text, at)
-        if kind == _END:
-            raise LexicalError(f"a string without end: {quote}")
-        if text[start] == "}" and not depth:
-            return end
-        if text[start] == ":" and not depth:
-            return _end_of_format(text, start + 1, quote)
-        if kind == OPERATOR:
-            depth += (text[start] in OPENING) - (text[start] in CLOSING)
-        at = end
-
-
-def _end_of_format(text: str, at: int, quote: str) -> int:
-    while not text.startswith("}", at):
-        if at >= len(text) or text.startswith(quote, at):
-            raise LexicalError(f"a string without end: {quote}")
-        at = _end_of_field(text, at + 1, quote) if text.startswith("{", at) else at + 1
-    return at + 1
-
-
-def _find(text: str, word: str, at: int) -> int:
-    found = text.find(word, at)
-    if found < 0:
-        raise LexicalError(f"no {word!r} after {text[at : at + 20]!r}")
-    return found

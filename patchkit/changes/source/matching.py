@@ -69,8 +69,6 @@ def read(tokens: Iterable[Token]) -> Reading:
                 brackets[-1].commas += 1
             elif token.text in CLOSING and brackets:
                 _close(reading, brackets.pop(), token)
-        elif token.text == "lambda" and brackets:
-            brackets[-1].has_lambda = True
         kept.append(token)
     return reading
 
@@ -93,7 +91,6 @@ class _Bracket:
     def __init__(self, text: str, before: list[Token]) -> None:
         self.text = text
         self.commas = 0
-        self.has_lambda = False
         self.after_value = _ends_value(before)
         self.is_import = bool(before) and before[-1].text == "import"
 
@@ -103,7 +100,7 @@ class _Bracket:
             return True
         if self.text == "[" and not self.after_value:
             return True
-        return self.commas - trailing >= 1 and not self.has_lambda
+        return self.commas - trailing >= 1
 
 
 def _ends_value(before: list[Token]) -> bool:
@@ -112,8 +109,7 @@ def _ends_value(before: list[Token]) -> bool:
         return False
     token = before[-1]
     if token.kind == NAME:
-        soft = token.text in {"match", "case"} and token.margin is not None
-        return not (soft or keyword.iskeyword(token.text))
+        return not keyword.iskeyword(token.text)
     return token.kind == STRING or token.text in CLOSING
 
 

@@ -10,15 +10,15 @@ import __future__
 
 import functools
 import operator
+import re
 from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, cast
 
-from patchkit.changes.source.module_imports import imported_names
+from patchkit.changes.source.function_text import FunctionText
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable, Iterator
 
     Arrangement = Callable[["Surroundings", str], "str | None"]
@@ -68,8 +68,12 @@ class Surroundings:
 
     @functools.cached_property
     def imports(self) -> str:
-        """A line that imports what the module imports; '' if that is nothing."""
-        names = imported_names(self.before) + imported_names(self.after)
+        """
+        A line that imports what the module imports; '' if that is nothing.
+
+        Python compiles `name.function()` in another way where the module imports `name`.
+        """
+        names = sorted({*_imported(self.before), *_imported(self.after)})
         return f"import {', '.join(names)}" if names else ""
 
     def whole(self, text: str) -> str:
@@ -131,17 +135,31 @@ def compiled(arrange: Arrangement, around: Surroundings, text: str, filename: st
         TargetError: it is no Python, or needs another closure.
 
     """
-    source, code = cast("str", arrange(around, text)), around.code
+    code = around.code
+
+    def compile_in_place(text: str) -> CodeType | None:
+        source = cast("str", arrange(around, text))
+        return _find(compile(source, filename, "exec", _flags(code), dont_inherit=True), code)
+
     try:
-        new = _find(compile(source, filename, "exec", _flags(code), dont_inherit=True), code)
-        if new is not None and set(code.co_freevars) - set(new.co_freevars):
-            new = _find(_compile_keeping(source, filename, code, new), code)
+        new = compile_in_place(text)
+        if new is not None and (lost := sorted({*code.co_freevars} - {*new.co_freevars})):
+            new = compile_in_place(_mentioning(lost, text))
     except (SyntaxError, ValueError) as error:
         raise TargetError(f"the edited text does not compile: {error}") from error
     if new is None:
         raise TargetError(f"the edited text defines no function {code.co_name!r} any more")
     _refuse_closure(code.co_freevars, new.co_freevars)
     return new
+
+
+def _imported(text: str) -> Iterator[str]:
+    """Find the names that a module imports; some may be missing, and the whole is compiled then."""
+    for imports in re.findall(r"^(?:from \S+ )?import (\([^)]*|[^(\n]*)", text, re.MULTILINE):
+        for part in re.sub(r"#.*|[(\\]", "", imports).split(","):
+            words = part.partition(";")[0].replace(".", " . ").split()
+            if words and words[0].isidentifier():
+                yield words[-1] if "as" in words else words[0]
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:
@@ -192,31 +210,6 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
     return (constant for constant in code.co_consts if isinstance(constant, CodeType))
 
 
-# -- closure ----------------------------------------------------------------------------------
-
-
-def _compile_keeping(source: str, filename: str, code: CodeType, new: CodeType) -> CodeType:
-    """Compile with a mention of the variables that are needed no more: the closure holds them."""
-    import ast  # noqa: PLC0415 - few edits drop a variable
-
-    tree = compile(source, filename, "exec", _flags(code) | ast.PyCF_ONLY_AST, dont_inherit=True)
-    lost = " ".join(f"{name};" for name in code.co_freevars if name not in new.co_freevars)
-    mention = ast.parse(f"if 0: {lost}").body[0]
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_of(node, code):
-            last = node.body[-1]
-            for part in ast.walk(mention):
-                ast.copy_location(part, last)
-            node.body.append(mention)
-    module: CodeType = compile(tree, filename, "exec", _flags(code), dont_inherit=True)
-    return module
-
-
-def _is_of(node: ast.FunctionDef | ast.AsyncFunctionDef, code: CodeType) -> bool:
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-    return (node.name, first) == (code.co_name, code.co_firstlineno)
-
-
 def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     if old == new:
         return
@@ -233,3 +226,10 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
         )
     lost = ", ".join(name for name in old if name not in new)
     raise TargetError(f"the edited text makes {lost} local, which the closure holds")
+
+
+def _mentioning(names: list[str], text: str) -> str:
+    """Mention variables that are needed no more: the closure goes on holding them."""
+    tokens = FunctionText(text).tokens
+    margins = [token.margin for token in tokens[1:] if token.margin is not None]
+    return f"{text}\n{margins[0]}if 0: {'; '.join(names)}\n" if margins else text

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.changes.source.fitting import Fitting
 from patchkit.changes.source.function_text import FunctionText
 from patchkit.changes.source.lexing import NEWLINE, LexicalError, Token, lex
-from patchkit.changes.source.matching import column, find, read
+from patchkit.changes.source.matching import find, read
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from patchkit.changes.source.matching import Match, Reading
 
-_REST_OF_LINE = re.compile(r"[ \t\f]*(#[^\n]*)?(\n|\Z)")
+_CLAUSES = ("elif", "else", "except", "finally", "case")
 
 
 class TextEdit(NamedTuple):
@@ -99,22 +98,15 @@ class _Spot:
         )
 
     def filled(self, fitting: Fitting) -> str:
-        """Return the text with the other in its place."""
-        rest = _REST_OF_LINE.match(self._after)
-        if not fitting.is_empty:
-            new = fitting.text(self._margin, lead=self._may_break, trail=rest is not None)
-            return self._before + new + self._after
-        if rest is None or not self._is_whole:
-            return self._before + self._after
-        if self._leaves_block_empty:
-            return f"{self._before}pass{self._after}"
-        return self._text[: self._line_start(len(self._before))] + self._after[rest.end() :]
+        """Return the text with the other in its place; `pass` where statements are taken away."""
+        new = "pass" * self._is_whole if fitting.is_empty else fitting.text(self._margin)
+        return self._before + new + self._after
 
     @property
     def _margin(self) -> str:
         """The indentation of the line; of the statement, where its last bracket is closed here."""
         if self._next is None or not self._next.depth:
-            lines = (one.margin for one in reversed(self._tokens[: self._first + 1]))
+            lines = (token.margin for token in reversed(self._tokens[: self._first + 1]))
             return next((margin for margin in lines if margin is not None), "")
         line = self._text[self._line_start(len(self._before)) :]
         return line[: len(line) - len(line.lstrip(" \t\f"))]
@@ -123,32 +115,9 @@ class _Spot:
         return self._text.rfind("\n", 0, at) + 1
 
     @property
-    def _may_break(self) -> bool:
-        """Whether a comment line may come before it."""
-        first = self._tokens[self._first]
-        return first.margin is not None or first.depth > 0
-
-    @property
     def _is_whole(self) -> bool:
         """Whether whole statements stand here."""
-        begins = self._tokens[self._first].margin is not None or self._is_header(self._first - 1)
-        return begins and (self._next is None or self._next.kind == NEWLINE)
-
-    @property
-    def _leaves_block_empty(self) -> bool:
-        first = self._tokens[self._first]
-        if first.margin is None:  # `if x: first`
-            return True
-        if not self._is_header(self._first - 2):
-            return False
-        rest = (one for one in self._tokens[self._first :] if self._is_later_line(one))
-        following = next(rest, None)
-        return following is None or column(following) < column(first)
-
-    def _is_later_line(self, token: Token) -> bool:
-        after = self._next is not None and token.start > self._next.start
-        return after and token.margin is not None
-
-    def _is_header(self, number: int) -> bool:
-        token = self._tokens[number]
-        return number >= 0 and token.text == ":" and not token.depth
+        first, previous = self._tokens[self._first], self._tokens[self._first - 1]
+        begins = first.margin is not None or (previous.text == ":" and not previous.depth)
+        ends = self._next is None or self._next.kind == NEWLINE
+        return begins and ends and first.text not in _CLAUSES

@@ -48,17 +48,6 @@ def test_a_file_that_holds_something_else_is_written_anew() -> None:
     assert file.read_text("utf-8") == TEXT
 
 
-@pytest.mark.parametrize(
-    "first", ["# -*- coding: latin-1 -*-\n", "#!/bin/x\n# vim: set fileencoding=latin-1 :\n"]
-)
-def test_the_encoding_that_the_text_declares(first: str) -> None:
-    """Readers go by the first lines."""
-    file = publish(first + TEXT, "mod.py")
-    assert Path(file).read_bytes() == (first + TEXT).encode("latin-1")
-    linecache.checkcache(file)
-    assert linecache.getlines(file) == (first + TEXT).splitlines(keepends=True)
-
-
 def test_a_file_that_was_cleaned_away_is_remembered() -> None:
     """Tracebacks of a process that lives on still have their lines."""
     file = publish(TEXT, "mod.py")
