@@ -1,9 +1,8 @@
-"""AddField: a dataclass or a pydantic class gets one more field, and stays the same class."""
+"""AddField: a dataclass, also one of pydantic, gets one more field and stays the same class."""
 
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import keyword
 import sys
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ def prepare(change: AddField, context: Context) -> PreparedField:
     Find the class, and refuse what cannot get the field.
 
     Raises:
-        TargetError: no dataclass and no pydantic class, or one that cannot grow; the field is
+        TargetError: no dataclass, or one that cannot grow; the field is
             there by now; its name or type is none.
 
     """
@@ -95,26 +94,23 @@ def prepare(change: AddField, context: Context) -> PreparedField:
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:
-    if not isinstance(cls, type) or not (FIELDS in vars(cls) or is_pydantic(cls)):
-        raise TargetError(f"found {_kind(cls)}, expected a dataclass or a pydantic model")
+    if not isinstance(cls, type) or FIELDS not in vars(cls):
+        raise TargetError(f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass")
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise TargetError(f"found {name!r}, expected a name for a field")
     _refuse_taken(cls, name)
-    if FIELDS in vars(cls):
-        _refuse_dataclass(cls, sites)
-    else:
-        _refuse_model(cls, name)
+    _refuse_closed(cls, sites)
 
 
 def _refuse_taken(cls: type, name: str) -> None:
     for base in cls.__mro__:
         if name in vars(base):
             raise TargetError(f"{base.__name__} has {name!r} by now: {vars(base)[name]!r}")
-        if any(name in vars(base).get(key, ()) for key in (FIELDS, "__pydantic_fields__")):
+        if name in vars(base).get(FIELDS, ()):
             raise TargetError(f"{base.__name__} has a field {name!r} by now")
 
 
-def _refuse_dataclass(cls: type, sites: Sites) -> None:
+def _refuse_closed(cls: type, sites: Sites) -> None:
     if not cls.__dictoffset__:
         raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
     if is_pydantic(cls):
@@ -126,33 +122,6 @@ def _refuse_dataclass(cls: type, sites: Sites) -> None:
         )
 
 
-def _refuse_model(cls: Any, name: str) -> None:
-    if name.startswith("_"):
-        raise TargetError(f"found {name!r}, expected no underscore: a model has no such fields")
-    if "__pydantic_fields__" not in vars(cls):
-        raise TargetError("found a pydantic older than 2.10, expected a newer one")
-    _refuse_incomplete(cls)
-    init = inspect.signature(cls.__init__)
-    if not any(one.kind is one.VAR_KEYWORD for one in init.parameters.values()):
-        raise TargetError(
-            f"the __init__ of {cls.__name__} takes {init}: nobody could pass the field"
-        )
-
-
-def _refuse_incomplete(cls: type) -> None:
-    """Pydantic would go on to replace the fields of a model that it has not completed."""
-    from patchkit.changes.fields.pydantic_classes import (  # noqa: PLC0415 - only where it is one
-        MODEL_FIELDS,
-        complete,
-    )
-
-    for one in (cls, *heirs(cls, MODEL_FIELDS)):
-        if not complete(one):
-            raise TargetError(
-                f"the model {one.__qualname__} is not complete: it names types that are not there"
-            )
-
-
 def _kind(value: Any) -> str:
     if not isinstance(value, type):
         return f"{value!r}"
@@ -160,6 +129,8 @@ def _kind(value: Any) -> str:
         return f"the msgspec.Struct {value.__name__}, which keeps its fields in slots"
     if hasattr(value, "__attrs_attrs__"):
         return f"the attrs class {value.__name__}"
+    if is_pydantic(value):
+        return f"the pydantic model {value.__name__}; Replace it by a class that derives from it"
     base = next((one.__name__ for one in value.__mro__ if FIELDS in vars(one)), None)
     return f"the class {value.__name__}" + (f", an undecorated subclass of {base}" if base else "")
 
@@ -192,16 +163,13 @@ def _layers(
     sites, name = context.sites, change.name
     yield _annotation(cls, name, annotation, context)
     on_class = sites.at(Location(cls, name, MISSING, own=False))
-    yield on_class, context.layer(lambda _: _on_class(cls, change), base=True)
-    if FIELDS in vars(cls):
-        yield from _dataclass_layers(cls, name, annotation, change.default, context)
-    else:
-        yield from _model_layers(cls, name, annotation, change.default, context)
+    yield on_class, context.layer(lambda _: _on_class(change), base=True)
+    yield from _dataclass_layers(cls, name, annotation, change.default, context)
 
 
-def _on_class(cls: type, change: AddField) -> Any:
+def _on_class(change: AddField) -> Any:
     """What instances read that were made without the field."""
-    if FIELDS in vars(cls) and is_shared(change.default):
+    if is_shared(change.default):
         return change.default
     return LateDefault(change.name, change.default)
 
@@ -226,22 +194,6 @@ def _dataclass_layers(
         if name not in vars(one)[FIELDS]:
             change = inserted(one, FIELDS, name, field)
             yield from parts_of(one, change, context.sites, _like(context)).parts
-
-
-def _model_layers(
-    cls: type, name: str, annotation: Any, default: Any, context: Context
-) -> Iterator[tuple[Site, Layer]]:
-    from patchkit.changes.fields.pydantic_classes import (  # noqa: PLC0415 - only where it is one
-        MODEL_FIELDS,
-        model_field,
-    )
-
-    for one in (cls, *heirs(cls, MODEL_FIELDS)):
-        table = vars(one)[MODEL_FIELDS]
-        if name not in table:
-            field = model_field(annotation, options(default))
-            layer = context.layer(inserted(one, MODEL_FIELDS, name, field), base=True)
-            yield context.sites.at(Location(one, MODEL_FIELDS, table, own=True)), layer
 
 
 def _like(context: Context) -> Layer:

@@ -21,36 +21,23 @@ if TYPE_CHECKING:
 _MAIN = ("__main__", "__mp_main__")
 
 
-def dependents(changed: Iterable[type], scope: Iterable[str] = ()) -> list[type]:
+def dependents(changed: Iterable[type]) -> list[type]:
     """
     Find the pydantic classes that are built from these: themselves, subclasses, who embeds them.
 
     Args:
         changed: classes, pydantic's or standard dataclasses.
-        scope: names of packages to look through, beside those of the classes and `__main__`.
 
     Returns:
         What has to be built first comes first.
 
     """
     changed = list(changed)
-    packages = {*(_package(cls) for cls in changed), *scope, *_MAIN}
+    packages = {*(_package(cls) for cls in changed), *_MAIN}
     found = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
     parts = _graph([*_loaded(packages), *found], packages)
     _spread(found, parts)
     return _in_order(found, parts)
-
-
-def embedded_early(classes: Iterable[type]) -> list[type]:
-    """Return those that one before them embeds, as in a ring; no order is right for them."""
-    classes = list(classes)
-    parts = _graph(classes, {_package(cls) for cls in classes})
-    early: dict[type, None] = {}
-    for at, cls in enumerate(classes):
-        held = {cls}
-        _descend(held, parts)
-        early.update(dict.fromkeys(one for one in classes[at + 1 :] if one in held))
-    return list(early)
 
 
 def _package(cls: type) -> str:
@@ -71,15 +58,6 @@ def _graph(classes: Iterable[type], packages: set[str]) -> dict[type, set[type]]
             parts[one] = _named(_annotations(one))
             left += [part for part in parts[one] if _package(part) in packages]
     return parts
-
-
-def _descend(found: set[type], parts: dict[type, set[type]]) -> None:
-    """Add what the found ones embed, through anything but other pydantic classes."""
-    new = list(found)
-    while new:
-        fresh = parts.get(new.pop(), set()) - found
-        found |= fresh
-        new += [one for one in fresh if not is_pydantic(one)]
 
 
 def _spread(found: set[type], parts: dict[type, set[type]]) -> None:

@@ -3,8 +3,7 @@ What patchkit knows of pydantic's insides; no other module does.
 
 Classes are rebuilt with pydantic's public `rebuild_dataclass` and `model_rebuild`. They build
 schemas, but look neither for decorated methods nor for a custom `__init__` again: that is done
-here. Checked with pydantic 2.10 to 2.14; older ones keep
-a model's fields elsewhere.
+here. Checked with pydantic 2.10 to 2.14.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from patchkit.changes.owners import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-
-MODEL_FIELDS = "__pydantic_fields__"
 
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
 """Members of which the schema is built."""
@@ -66,22 +63,9 @@ def forget_schema(cls: Any) -> None:
     setattr(cls, _COMPLETE, False)
 
 
-def forget_handlers(cls: Any) -> None:
-    """A model keeps how it sets each attribute; what was a field may be none now."""
-    vars(cls).get("__pydantic_setattr_handlers__", {}).clear()
-
-
-def complete(cls: Any) -> bool:
-    """Build a model now that waits for its first use; tell whether all its names are there."""
-    if not is_whole(cls):
-        cls.model_rebuild(raise_errors=False, _types_namespace={})
-    return is_whole(cls)
-
-
 def rebuild(cls: Any) -> None:
     """Build a class's schema, validator, serializer and signature from its fields and methods."""
     if is_model(cls):
-        forget_handlers(cls)
         cls.__pydantic_complete__ = True  # it is no news to its hooks
         cls.model_rebuild(force=True, _types_namespace={})
     else:
@@ -110,14 +94,6 @@ def collect_decorators(cls: Any, known: Any) -> None:
     setattr(cls, DECORATORS, type(known)(**tables))
     if is_model(cls):
         _see_hooks(cls)
-
-
-def model_field(annotation: Any, options: dict[str, Any]) -> Any:
-    """Make a model's field."""
-    from pydantic import Field  # noqa: PLC0415 - only where a class is pydantic's
-    from pydantic.fields import FieldInfo  # noqa: PLC0415
-
-    return FieldInfo.from_annotated_attribute(annotation, Field(**options))
 
 
 def with_default(info: Any, options: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.built_classes import DECORATORS
 from patchkit.changes.fields import pydantic_classes
-from patchkit.changes.fields.embedding import dependents, embedded_early
+from patchkit.changes.fields.embedding import dependents
 from patchkit.changes.owners import MISSING
 from patchkit.errors import TargetError
 
@@ -116,7 +116,6 @@ class Rebuilt:
         if record.reasons or not record.before:
             return False
         record.restore()
-        pydantic_classes.forget_handlers(record.cls)
         return record.is_upstreams
 
     def _build(self, classes: list[type], heirs: set[type]) -> list[Exception]:
@@ -124,8 +123,10 @@ class Rebuilt:
         whole = [cls for cls in classes if pydantic_classes.is_whole(cls)]
         steps: list[tuple[type, Callable[[Any], None]]] = []
         steps += [(cls, self._collect) for cls in classes if cls in heirs]
-        # Of a class that is built later only the fields are read: they have to be the new ones.
-        for built in ([cls for cls in embedded_early(whole) if cls in heirs], whole):
+        # Classes that embed one another have no right order. Of one that is built later the fields
+        # are read, and these are the new ones once the changed classes have been built.
+        ring = [cls for cls in whole if cls in heirs] if len(whole) > 1 else []
+        for built in (ring, whole):
             steps += [(cls, pydantic_classes.forget_schema) for cls in whole]
             steps += [(cls, pydantic_classes.rebuild) for cls in built]
         for cls, step in steps:

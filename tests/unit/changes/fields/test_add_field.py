@@ -206,7 +206,7 @@ def test_a_frozen_class_stays_frozen(upstream: Upstream) -> None:
         ("HandMade", "HandMade has no __init__ that the decorator generated"),
         ("NoInit", "NoInit has no __init__ that the decorator generated"),
         ("Slotted", "Slotted keeps its fields in __slots__"),
-        ("Plain", "found the class Plain, expected a dataclass or a pydantic model"),
+        ("Plain", "found the class Plain, expected a dataclass or a pydantic dataclass"),
         ("Undecorated", "found the class Undecorated, an undecorated subclass of Output"),
         ("Tuple", "found the class Tuple"),
         ("function", "found <function function"),

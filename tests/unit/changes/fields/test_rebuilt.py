@@ -18,7 +18,7 @@ upstream = configs.upstream
 CHANGES = (
     (AddField(CONFIG, "extra", "int", 3),),
     (Replace(f"{CONFIG}.check_name", by="check_name"), Replace(f"{CONFIG}.size", by="SIZE")),
-    (Wrap(f"{CONFIG}.check_name", by="by"), AddField("upstream:Model", "also", "int", 4)),
+    (Wrap(f"{CONFIG}.check_name", by="by"), Replace("upstream:Model.show_size", by="show_size")),
     (
         AddField("upstream:Outer", "outer", "int", 3),
         Replace("upstream:Model.check_size", by="check_size"),
