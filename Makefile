@@ -18,7 +18,7 @@ test-unit: env-unit  ## Seconds, no vLLM
 	$(UNIT)/python -m pytest tests/unit
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
-	FAULTS=all $(UNIT)/python -m pytest tests/unit/test_faults.py
+	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py
 
 mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
 	$(UNIT)/python tools/mutants.py $(MUTANTS)

@@ -44,9 +44,9 @@ class Sample:
 """
 _PACK = """
 from patchkit import Add, Edit, Patch, Replace, Role, Wrap
-UP, COMMON = "sample_cycles", {"requires": ("sample>=1",), "roles": {Role.MAIN}}
-def row(name, *changes):
-    return Patch(name=name, body="patch_it", changes=changes, **COMMON)
+UP, COMMON = "sample_cycles", {"requires": ("sample>=1",), "body": "patch_it"}
+def row(name, *changes, role):
+    return Patch(name=name, roles={role}, changes=changes, **COMMON)
 PATCHES = (
     row(
         "comes-and-goes",
@@ -58,11 +58,13 @@ PATCHES = (
         Wrap(f"{UP}:Sample.size", by="around"),
         Replace(f"{UP}:Sample.static", by="negative"),
         Add(f"{UP}:Sample.new", by="negative"),
+        role=Role.WORKER,
     ),
     row(
         "stays",
         Wrap(f"{UP}:wrapped", by="around"),
         Edit(f"{UP}:edited", old="return", new="return -"),
+        role=Role.MAIN,
     ),
 )
 """
@@ -111,8 +113,7 @@ def _session(home: Path) -> tuple[Session, Journal]:
 
 def _cycles(session: Session, journal: Journal, count: int) -> None:
     for _ in range(count):
-        session.undo(["comes-and-goes"])
-        session.apply(["comes-and-goes"])
+        session.let_go(session.hold(["comes-and-goes"]))
     journal.entries.clear()
 
 

@@ -40,7 +40,8 @@ def run(rounds: int = 20) -> Result:
             _READ: lambda: cpu_of(lambda: _times(lambda: _read_all(sites))),
         }
         samples = in_turns(cases, rounds)
-        session.disarm()
+        session.become([])
+        session.stand_down()
     scale = 1e3 / _LOOKS
     found = samples.spread(_LOOK, scale).median
     return Result(

@@ -159,12 +159,11 @@ def _session_case(home: Path, pack: str, changes: list[str]) -> Case:
     failed = [state.reason for state in session.states.values() if state.status != "applied"]
     if failed:
         raise RuntimeError(f"{len(failed)} patches were not applied: {failed[0]}")
-    names = list(session.states)
-    session.undo()
+    session.become([])
 
     def work() -> None:
-        session.apply(names)
-        session.undo()
+        session.become([Role.MAIN])
+        session.become([])
 
     return lambda: cpu_of(work)
 

@@ -34,9 +34,9 @@ from patchkit.process.applier import Applier
 from patchkit.process.held import Holds
 from patchkit.process.journal import process_facts
 from patchkit.process.ledger import Ledger
-from patchkit.process.plan import APPLIED, ARMED, SKIPPED, Plan
+from patchkit.process.plan import APPLIED, ARMED, Plan
 from patchkit.process.remarks import told_of
-from patchkit.process.transaction import bound_in_parent, unwind
+from patchkit.process.transaction import bound_in_parent
 from patchkit.process.verifier import Verifier
 from patchkit.registry import duplicate
 from patchkit.rows.declaration import Role
@@ -85,7 +85,6 @@ class Session:
         self._finder = Finder(self, self.provide, self._begin_to_look)
         self._why_beside = "it had begun to run before patchkit was there"
         self._hooks: dict[str, list[Hook]] = {}
-        self._own_undos: list[Callable[[], None]] = []
         self._awaits_role = False
         self.verifier = Verifier(self._look, 0, self._applier.turns.is_waiting)
         self._unmet: dict[str, str] | None = None
@@ -137,14 +136,6 @@ class Session:
                 "act; a Replace of what the other one has changed is refused",
             )
 
-    def disarm(self) -> None:
-        """Take everything back, patchkit's own hooks included, and watch no more."""
-        self.stand_down()
-        try:
-            self.undo()
-        finally:
-            unwind(self._own_undos)
-
     def stand_down(self) -> None:
         """Watch imports no more; what is applied stays."""
         self._finder.uninstall()
@@ -173,7 +164,6 @@ class Session:
             ready = wrapped_at([location], by, context, str(target))
         except TargetError:
             return
-        self._own_undos.append(ready.undo)
         ready.apply()
 
     # -- what the finder tells ------------------------------------------------------------------
@@ -402,36 +392,6 @@ class Session:
 
     def _tell_digest(self, role: Role, patches: patch_set.PatchSet) -> None:
         self.journal.write("digest", role=str(role), digest=patch_set.digest(patches))
-
-    # -- undo -----------------------------------------------------------------------------------
-
-    def undo(self, names: Iterable[str] | None = None) -> None:
-        """
-        Take patches back, all of them or those named, the last declared first.
-
-        Raises:
-            UndoError: something could not be taken back; the rest was.
-
-        """
-        chosen = reversed(self._named(self.states if names is None else names))
-        wanted = [state for state in chosen if state.status in {APPLIED, ARMED}]
-        for state in wanted:
-            state.status = SKIPPED  # first, so that no other thread applies it meanwhile
-        errors = self._applier.take_back(*wanted)
-        for state in wanted:
-            self._ledger.set(state, SKIPPED, "undone")
-        if errors:
-            raise UndoError("; ".join(str(error) for error in errors))
-
-    def apply(self, names: Iterable[str]) -> None:
-        """Arm patches again that were undone, and apply those that are due."""
-        chosen = self._named(names)
-        for state in chosen:
-            if state.status == SKIPPED:
-                state.settled = False
-                self._ledger.set(state, ARMED)
-        self._settle_provided(chosen)
-        self._apply_late(group for state in chosen for group in state.groups)
 
     # -- hold -----------------------------------------------------------------------------------
 

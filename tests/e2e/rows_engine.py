@@ -144,7 +144,7 @@ def single(model: str) -> dict[str, Any]:
     # What comes before an import cannot come again.
     again = [name for name in names if name != "before-import"]
 
-    def turn(name: str, *steps: Callable[[], None]) -> dict[str, Any]:
+    def turn(name: str, *steps: Callable[[], object]) -> dict[str, Any]:
         seen(f"-- {name}")
         for step in steps:
             step()
@@ -153,9 +153,9 @@ def single(model: str) -> dict[str, Any]:
 
     turns = {
         "patched": turn("patched"),
-        "undone": turn("undone", session.undo),
-        "again": turn("again", lambda: session.apply(again)),
-        "disarmed": turn("disarmed", session.undo, session.disarm),
+        "undone": turn("undone", lambda: session.become(())),
+        "again": turn("again", lambda: session.hold(again)),
+        "disarmed": turn("disarmed", lambda: session.let_go(again), session.stand_down),
     }
     provided = "vllm.v1.core.row_counter" in sys.modules
     facts = {"applied": names, "objects": len(before), "provided": provided}

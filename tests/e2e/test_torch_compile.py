@@ -151,7 +151,8 @@ def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
         compiled = torch.compile(model, fullgraph=True, backend=backend)
         assert torch.equal(compiled(x), patched(kind, x))
     finally:
-        session.disarm()
+        session.become([])
+        session.stand_down()
     assert torch.equal(model(x), (x * 2 + 1 - 1) / 2)
     assert torch.equal(compiled(x), model(x))
 

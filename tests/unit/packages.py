@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from undoing import disarm
 
 import patchkit
 from patchkit.process.journal import Journal
@@ -155,7 +156,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(world, "session", session)
     yield world
     for one in reversed(made):
-        one.disarm()
+        disarm(one)
     for name in set(sys.modules) - set(before):
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

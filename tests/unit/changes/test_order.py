@@ -6,6 +6,7 @@ import packages
 import pytest
 from one_patch import MAIN, load
 from packages import World, row
+from undoing import undo
 
 from patchkit import Add, AfterImport, Provide, Replace, Role, Wrap
 from patchkit.changes.order import in_waves
@@ -64,7 +65,7 @@ def test_a_method_of_a_class_of_the_same_row(world: World) -> None:
     assert module.C().f() == ("by", "new")
     original = module.C.__bases__[0]
     assert original().f() == "old"
-    session.undo()
+    undo(session)
     assert module.C is original
     assert load("pack.patch_a").C().f() == "new"
 

@@ -13,6 +13,7 @@ import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 from process.test_verifier import AWAIT
+from undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
@@ -146,7 +147,7 @@ def test_a_neighbour_between_two_of_ours(world: World) -> None:
     assert module.function() == ("second", ("theirs", ("first", "old")))
     (entry,) = told(session, "wrapped")
     assert (entry["name"], entry["target"]) == ("first", "up.mod:function")
-    session.undo(["second"])
+    undo(session, ["second"])
     module.function = below
 
 
@@ -218,7 +219,7 @@ def test_what_is_undone_is_not_inspected(world: World) -> None:
     """Who overwrites an original is none of our business."""
     session = a_world(world)
     session.arm(MAIN)
-    session.undo()
+    undo(session)
     load("up.mod").function = stranger
     session.stop_if_failed()
     assert not told(session, "overwritten")
@@ -384,9 +385,9 @@ def test_ways_through_what_other_patches_replace(world: World) -> None:
     load("up.ways")
     for step in (
         lambda: session.enter(Role.WORKER),
-        lambda: session.undo(["fourth"]),
-        lambda: session.undo(["outer"]),
-        lambda: session.undo(["third"]),
+        lambda: undo(session, ["fourth"]),
+        lambda: undo(session, ["outer"]),
+        lambda: undo(session, ["third"]),
     ):
         step()
         session.stop_if_failed()

@@ -9,6 +9,7 @@ from typing import Any
 import packages
 import pytest
 from packages import World, row
+from undoing import apply, undo
 
 from patchkit import Role
 
@@ -63,9 +64,9 @@ def test_upstreams_own_function_as_the_replacement(world: World, late: bool) -> 
     a, b, user = load("up.a", "up.b", "up.user")
     assert a.forward() == user.ours() == ("wrapped", "b")
     assert b.forward() == user.theirs() == "b"
-    session.undo(["one"])
+    undo(session, ["one"])
     assert a.forward() == user.ours() == ("wrapped", "a")
-    session.undo()
+    undo(session)
     assert (a.forward(), user.ours(), b.forward(), user.theirs()) == ("a", "a", "b", "b")
     for module, names in zip(modules, originals, strict=True):
         assert all(vars(module)[name] is value for name, value in names.items())
@@ -86,7 +87,7 @@ def test_a_method_of_another_class_as_the_replacement(world: World) -> None:
     session.arm(MAIN)
     assert a.C().forward() == ("wrapped", "D")
     assert b.D().forward() == user.Sub().forward() == "D"
-    session.undo()
+    undo(session)
     assert (a.C().forward(), b.D().forward(), user.Sub().forward()) == ("C", "D", "D")
 
 
@@ -137,7 +138,7 @@ def test_two_targets_that_share_a_stub(world: World, late: bool, order: str) -> 
     mod, user, latecomer = load("up.mod", "up.user", "up.latecomer")
     assert user.f() == user.other() == latecomer.g() == latecomer.other() == "stub"
     for name in order:
-        session.undo([name])
+        undo(session, [name])
         assert getattr(mod, name)() == name
     assert (user.f(), user.other(), user.A.run()) == ("f", "g", "f")
     assert (latecomer.other(), latecomer.g()) == ("f", "g")
@@ -156,7 +157,7 @@ def test_a_row_that_wraps_one_of_them(world: World) -> None:
     session = world.session()
     session.arm(MAIN)
     assert (user.f(), user.g()) == (("wrapped", "stub"), "stub")
-    session.undo(["wrap"])
+    undo(session, ["wrap"])
     assert (user.f(), user.g()) == ("stub", "stub")
 
 
@@ -176,9 +177,9 @@ def test_one_original_under_two_names(world: World, late: bool) -> None:
     session.arm(MAIN)
     (user,) = load("up.user")
     assert (user.f(), user.g()) == ("stub", "other")
-    session.undo(["f"])
+    undo(session, ["f"])
     assert (user.f(), user.g()) == ("f", "other")
-    session.undo()
+    undo(session)
     assert (user.f(), user.g()) == ("f", "f")
 
 
@@ -201,7 +202,7 @@ def test_two_targets_that_are_copies_of_one(world: World, late: bool) -> None:
     session.arm(MAIN)
     modules = load(*names)
     assert [module.f() for module in modules] == ["f", "stub", "stub", "other", "other"]
-    session.undo()
+    undo(session)
     assert {module.f() for module in modules} == {"f"}
     assert [state.status for state in session.states.values()] == ["skipped", "skipped"]
 
@@ -252,7 +253,7 @@ def test_a_constant_that_others_hold(world: World, late: bool, name: str) -> Non
     others = [*vars(types).values(), *vars(neighbours).values(), *vars(neighbours.Kept).values()]
     others += [value for key, value in vars(mod).items() if key != name]
     assert not any(value is new for value in others)
-    session.undo()
+    undo(session)
     assert user.kept is user.again is vars(mod)[name] is not new
 
 
@@ -269,7 +270,7 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
     session.arm(MAIN)
     assert mod.TWO is two
     assert mod.THREE is mod.ONE is not two
-    session.undo()
+    undo(session)
     assert mod.ONE is mod.TWO is mod.THREE is two
 
 
@@ -418,12 +419,12 @@ def test_a_copy_of_what_was_added(world: World) -> None:
     session.arm(MAIN)
     mod, user = load("up.mod", "up.user")
     assert user.added() == ("wrapped", "stub")
-    session.undo(["two"])
+    undo(session, ["two"])
     assert user.added() == "stub"
-    session.undo()
+    undo(session)
     assert not hasattr(mod, "added")
     assert user.added() == "stub"
-    session.apply(["one", "two"])
+    apply(session, ["one", "two"])
     assert user.added() == ("wrapped", "stub")
 
 
@@ -444,7 +445,7 @@ def test_an_application_that_is_a_pack_itself(world: World) -> None:
     session.arm(MAIN)
     assert service.f() == ("wrapped", "f")
     assert body.f() == "f"
-    session.undo()
+    undo(session)
     assert service.f() == "f"
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packages import World, row
+from undoing import apply, disarm, undo
 
 from patchkit import Role
 
@@ -235,18 +236,18 @@ class Trial:
                 getattr(self, f"_{step}")(number)
                 self._check()
         finally:
-            self.session.disarm()
+            disarm(self.session)
         self._check_originals()
 
     def _import(self, number: int) -> None:
         importlib.import_module(f"up.m{number % self.count}")
 
     def _apply(self, number: int) -> None:
-        self.session.apply([f"p{number % len(self.rows)}"])
+        apply(self.session, [f"p{number % len(self.rows)}"])
         self.undone.discard(number % len(self.rows))
 
     def _undo(self, number: int) -> None:
-        self.session.undo([f"p{number % len(self.rows)}"])
+        undo(self.session, [f"p{number % len(self.rows)}"])
         self.undone.add(number % len(self.rows))
 
     def _become(self, number: int) -> None:

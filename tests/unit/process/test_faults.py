@@ -15,6 +15,7 @@ import law_world
 import packages
 import pytest
 from packages import World, row
+from undoing import disarm
 
 import patchkit
 from patchkit import Role
@@ -175,5 +176,5 @@ def attempt(
     except (Fault, patchkit.errors.ApplyError):
         return law_world.picture(*look_at or ())
     finally:
-        session.disarm()
+        disarm(session)
     return None

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import law_world
 from hypothesis import HealthCheck, settings
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from packages import World
 
-from patchkit import Role
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 SHAPES = st.integers(1, 4).flatmap(
     lambda functions: st.builds(
@@ -30,7 +31,6 @@ SHAPES = st.integers(1, 4).flatmap(
         ).map(tuple),
     )
 )
-MAIN = frozenset({Role.MAIN})
 
 
 class Applying(RuleBasedStateMachine):
@@ -57,28 +57,25 @@ class Applying(RuleBasedStateMachine):
         self.names = list(law_world.patches(shape))
         self.session = world.session()
         if not late:
-            self.session.arm(MAIN)
-            self.session.undo()
+            self.session.arm(frozenset(), lent=True)
         self.base = importlib.import_module("up.base")
         self.pristine = law_world.picture(self.base)
         if late:
             self._import(data.draw(st.integers(0, len(shape.users) - 1)))
-            self.session.arm(MAIN)
-            self.on = set(self.names)
+            self.session.arm(frozenset(), lent=True)
+            self._hold(self.names)
 
     @rule(data=st.data())
     def apply(self, data: st.DataObject) -> None:
         """Apply some, on or not."""
         names = data.draw(st.lists(st.sampled_from(self.names), max_size=4, unique=True))
-        self.session.apply(names)
-        self.on |= set(names)
+        self._hold(names)
 
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
         """Undo some, on or not."""
         names = data.draw(st.lists(st.sampled_from(self.names), max_size=4, unique=True))
-        self.session.undo(names)
-        self.on -= set(names)
+        self._let_go(names)
 
     @rule(data=st.data(), undo=st.booleans())
     @precondition(lambda self: len(self.users) < len(self.shape.users))
@@ -98,8 +95,7 @@ class Applying(RuleBasedStateMachine):
     @precondition(lambda self: self.on)
     def undo_everything(self) -> None:
         """Then the very same objects are back, whatever came and went before."""
-        self.session.undo()
-        self.on.clear()
+        self._let_go(self.names)
         assert law_world.picture(self.base) == self.pristine
 
     @invariant()
@@ -131,6 +127,18 @@ class Applying(RuleBasedStateMachine):
                 expected = law_world.others_answer(self.on)["class"]
                 assert module.Thing().tell() == expected
 
+    def _hold(self, names: Collection[str]) -> None:
+        """Begin a block for those that are not on; no names would mean all."""
+        if new := [name for name in names if name not in self.on]:
+            self.session.hold(new)
+            self.on |= set(new)
+
+    def _let_go(self, names: Collection[str]) -> None:
+        """End the blocks of those that are on."""
+        old = [name for name in names if name in self.on]
+        self.session.let_go(old)
+        self.on -= set(old)
+
     def _import(self, number: int) -> None:
         self.users[number] = importlib.import_module(f"up.user{number}")
 
@@ -138,7 +146,8 @@ class Applying(RuleBasedStateMachine):
         """Disarm, compare with the beginning, and forget the package."""
         try:
             if hasattr(self, "session"):
-                self.session.disarm()
+                self._let_go(self.names)
+                self.session.stand_down()
             if hasattr(self, "base"):
                 assert law_world.picture(self.base) == self.pristine
                 for number, module in self.users.items():

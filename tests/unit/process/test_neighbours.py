@@ -13,6 +13,7 @@ from one_patch import MAIN, WRAP, a_world, load
 from opentelemetry.instrumentation.threading import ThreadingInstrumentor
 from opentelemetry.instrumentation.utils import unwrap
 from packages import World, row
+from undoing import apply, undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError, UndoError
@@ -62,7 +63,7 @@ def test_theirs_on_top_and_off_first(world: World, neighbour: Any) -> None:
     session.enter(Role.WORKER)
     stop()
     assert load("up.mod").function() == ("by", "old")
-    session.undo()
+    undo(session)
     assert load("up.mod").function is original
 
 
@@ -75,7 +76,7 @@ def test_theirs_on_top_and_ours_off_first(world: World, neighbour: Any) -> None:
     stop = neighbour(module)
     on_top = module.function
     with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten by somebody else"):
-        session.undo()
+        undo(session)
     assert module.function is on_top
     assert module.function() == ("theirs", ("by", "old"))
     stop()
@@ -90,7 +91,7 @@ def test_theirs_below_and_ours_off_first(world: World, neighbour: Any) -> None:
     below = load("up.mod").function
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", ("theirs", "old"))
-    session.undo()
+    undo(session)
     assert load("up.mod").function is below
     stop()
     assert load("up.mod").function is original
@@ -126,11 +127,11 @@ def test_a_mock_inside_of_an_undo_leaves_nothing_of_ours(world: World) -> None:
     session.arm(MAIN)
     stop = by_mock(load("up.mod"))
     with pytest.raises(UndoError):
-        session.undo()
+        undo(session)
     stop()
     assert load("up.mod").function() == ("by", "old")
-    session.apply(["p"])
-    session.undo()
+    apply(session, ["p"])
+    undo(session)
     assert load("up.mod").function is original
 
 
@@ -161,7 +162,7 @@ def test_beside_a_real_instrumentation(
     assert load("pack.patch_a").seen == [thread]
     assert hasattr(thread, "_otel_context")  # theirs has acted
     session.enter(Role.WORKER)
-    backwards = [session.undo, instrumented.uninstrument]
+    backwards = [lambda: undo(session), instrumented.uninstrument]
     for step in backwards if before else backwards[::-1]:
         step()
     assert vars(threading.Thread)["start"] is original

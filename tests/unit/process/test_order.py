@@ -10,6 +10,7 @@ import packages
 import pytest
 from one_patch import MAIN, UPSTREAM, WRAP, load
 from packages import World, row
+from undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
@@ -63,7 +64,7 @@ def test_of_two_replacements_the_later_row_wins(
     assert entry["hidden"] == {"up.mod:function": {"p0": "p1"}}
     said = "up.mod:function: the replacement of p0 is hidden by that of p1"
     assert capsys.readouterr().err.count(said) == 1
-    session.undo(["p1"])
+    undo(session, ["p1"])
     assert module.function() == "p0"
 
 
@@ -150,5 +151,5 @@ def after(module):
     importlib.reload(module)
     assert module.function() == ("after", "old")
     assert load("pack.patch_a").executions[-1] is not executions[0]
-    session.undo()
+    undo(session)
     assert module.function is load("pack.patch_a").executions[-1]

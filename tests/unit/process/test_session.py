@@ -8,6 +8,7 @@ import packages
 import pytest
 from one_patch import MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
+from undoing import apply, undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
@@ -76,7 +77,7 @@ def test_applying_twice_changes_nothing(world: World) -> None:
     function = load("up.mod").function
     session.arm(MAIN)
     session.enter(Role.MAIN)
-    session.apply(["p"])
+    apply(session, ["p"])
     session.imported("up.mod", load("up.mod"))
     assert load("up.mod").function is function
 
@@ -161,7 +162,7 @@ def test_copies_made_before_a_late_apply_are_repointed(world: World) -> None:
     session.arm(MAIN)
     assert user.theirs() == ("new", "old")
     assert session.journal.entries[-1]["rebound"] == ["up.user:theirs"]
-    session.undo()
+    undo(session)
     assert user.theirs() == "old"
 
 
@@ -217,7 +218,7 @@ def test_undo_reaches_copies_made_since(world: World) -> None:
     session.arm(MAIN)
     world.module("up.user", "from up.mod import function")
     user = load("up.user")
-    session.undo(["p"])
+    undo(session, ["p"])
     assert user.function is load("up.mod").function
     assert user.function() == "old"
 
@@ -246,7 +247,7 @@ def test_reload_applies_again(world: World) -> None:
     module = load("up.mod")
     importlib.reload(module)
     assert module.function() == ("by", "old")
-    session.undo()
+    undo(session)
     assert module.function() == "old"
 
 
@@ -289,7 +290,7 @@ def test_reload_of_a_module_that_only_reexports(world: World) -> None:
     module = load("up.mod")
     importlib.reload(module)
     assert module.Thing().method() == ("by", "old")
-    session.undo()
+    undo(session)
     assert module.Thing().method() == "old"
 
 

@@ -9,6 +9,7 @@ import packages
 import pytest
 from one_patch import MAIN, REPLACE, a_world, load
 from packages import row
+from undoing import apply, undo
 
 from patchkit import Role
 
@@ -62,10 +63,10 @@ def session(world: World) -> Session:
 
 def test_a_copy_that_a_thread_is_making_is_repointed(world: World, session: Session) -> None:
     """What lay in the body of a class while the patch came is found when the class is there."""
-    session.undo()
+    undo(session)
     user = Import(world)
     user.begin()
-    session.apply(["p"])
+    apply(session, ["p"])
     module = user.end()
     assert module.function() == ("new", "old")
     assert module.Holder.held is module.function
@@ -75,7 +76,7 @@ def test_a_copy_that_a_thread_is_making_is_taken_back(world: World, session: Ses
     """And the same when the patch goes."""
     user = Import(world)
     user.begin()
-    session.undo()
+    undo(session)
     module = user.end()
     assert module.function() == "old"
     assert module.Holder.held is module.function is load("up.mod").function
@@ -83,16 +84,16 @@ def test_a_copy_that_a_thread_is_making_is_taken_back(world: World, session: Ses
 
 def test_whoever_comes_and_goes_meanwhile(world: World, session: Session) -> None:
     """What the end of the import finds is what holds then."""
-    session.undo()
+    undo(session)
     user = Import(world)
     user.begin()
     for _ in range(3):
-        session.apply(["p"])
-        session.undo()
-    session.apply(["p"])
+        apply(session, ["p"])
+        undo(session)
+    apply(session, ["p"])
     module = user.end()
     assert module.Holder.held is module.function is load("up.mod").function
-    session.undo()
+    undo(session)
     assert module.Holder.held is module.function is load("up.mod").function
     assert module.function() == "old"
 
@@ -152,8 +153,8 @@ def test_a_patch_that_is_asked_for_while_its_module_is_told(world: World) -> Non
     session = two_rows(world)
     session.arm(MAIN)
     importing = Importing()
-    session.undo(["q"])
-    asking = other_thread(lambda: session.apply(["q"]))
+    undo(session, ["q"])
+    asking = other_thread(lambda: apply(session, ["q"]))
     asking.join(20)
     assert not asking.is_alive()
     module = importing.end()

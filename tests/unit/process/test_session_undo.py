@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 import packages
 import pytest
@@ -11,7 +12,10 @@ from packages import World, row
 
 from patchkit import Role
 from patchkit.errors import UndoError, UnknownPatchError
-from patchkit.process.plan import SKIPPED
+from patchkit.process.plan import ARMED
+
+if TYPE_CHECKING:
+    from patchkit.process.session import Session
 
 world = packages.world
 
@@ -28,12 +32,12 @@ def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[
         patch_b="def by(w, i, a, k): return ('two', w())",
     )
     original = load("up.user").function
-    session = world.session()
-    session.arm(MAIN)
-    assert load("up.user").function() == ("two", ("new", "old"))
+    session = lent(world)
+    session.hold(["one", "two"])
+    assert load("up.mod").function() == ("two", ("new", "old"))
     for name in order:
-        session.undo([name])
-        assert session.states[name].status == SKIPPED
+        session.let_go([name])
+        assert session.states[name].status == ARMED
     assert load("up.mod").function is load("up.user").function is original
 
 
@@ -54,48 +58,53 @@ def test_two_patches_on_two_names_of_one_class(
     )
     if late:
         load("up.other")
-    session = world.session()
-    session.arm(MAIN)
+    session = lent(world)
+    session.hold(["one", "two"])
     other = load("up.other")
     assert other.Thing is load("up.mod").Thing is load("pack.patch_a").New
     original = load("pack.patch_a").Thing
     for name in order:
-        session.undo([name])
+        session.let_go([name])
     assert other.Thing is load("up.mod").Thing is original
 
 
-def test_an_undone_patch_stays_off_until_it_is_applied_again(world: World) -> None:
-    """Neither reload nor a role brings it back; `apply` does."""
-    session = a_world(world, WRAP, roles="{Role.MAIN, Role.WORKER}")
+def test_a_patch_that_was_let_go_stays_off(world: World) -> None:
+    """Neither reload nor a role of others brings it back; who holds it does."""
+    session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(MAIN)
     module = load("up.mod")
-    session.undo(["p"])
+    session.hold(["p"])
+    assert module.function() == ("by", "old")
+    session.let_go(["p"])
     importlib.reload(module)
-    session.enter(Role.WORKER)
+    session.enter(Role.ENGINE_CORE)
     assert module.function() == "old"
-    session.apply(["p"])
+    session.hold(["p"])
     assert module.function() == ("by", "old")
 
 
 def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
     """Somebody overwrote the target: that is left, the rest is taken back."""
-    session = a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
-    session.arm(MAIN)
+    a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
+    session = lent(world)
+    session.hold(["p"])
     module = load("up.mod")
     thing, module.function = module.Thing, "theirs"
     with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
-        session.undo(["p"])
+        session.let_go(["p"])
     assert module.function == "theirs"
     assert module.Thing is not thing
 
 
-def test_disarming_leaves_no_trace(world: World) -> None:
+def test_a_session_that_was_lent_leaves_no_trace(world: World) -> None:
     """Everything is taken back, and imports are watched no more."""
     finders = list(sys.meta_path)
-    session = a_world(world)
-    session.arm(MAIN)
+    a_world(world)
+    session = lent(world)
+    session.hold(["p"])
     module = load("up.mod")
-    session.disarm()
+    session.let_go(["p"])
+    session.stand_down()
     assert module.function() == "old"
     assert sys.meta_path == finders
     del sys.modules["up.mod"]
@@ -103,27 +112,33 @@ def test_disarming_leaves_no_trace(world: World) -> None:
 
 
 def test_a_name_that_no_patch_has(world: World) -> None:
-    """Undoing or applying what there is not is an error that names what there is."""
-    session = a_world(world)
-    for refused in (session.undo, session.apply):
-        with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
-            refused(["q"])
+    """Holding what there is not is an error that names what there is."""
+    a_world(world)
+    with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
+        lent(world).hold(["q"])
 
 
 @pytest.mark.parametrize("change", [REPLACE, WRAP, "Add('up.mod:new', by='function')"])
 def test_cycles_leave_nothing(world: World, change: str) -> None:
     """Apply and undo, however often, keep no object; the journal has a bound of its own."""
-    session = a_world(world, change)
-    session.arm(MAIN)
+    a_world(world, change)
+    session = lent(world)
     load("up.mod")
 
     def objects_after(cycles: int) -> int:
         for _ in range(cycles):
-            session.undo()
-            session.apply(["p"])
+            session.hold(["p"])
+            session.let_go(["p"])
         session.journal.entries.clear()
         gc.collect()
         return len(gc.get_objects())
 
     before = objects_after(10)
     assert objects_after(40) - before < 10
+
+
+def lent(world: World) -> Session:
+    """A session as a block borrows it: in no role."""
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    return session

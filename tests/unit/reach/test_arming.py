@@ -167,21 +167,6 @@ def test_every_process_writes_a_journal(upstream: World) -> None:
     assert [entry.get("role") or entry["status"] for entry in told] == ["main", "applied"]
 
 
-def test_disarming_gives_multiprocessing_back(upstream: World) -> None:
-    """Patchkit's own hooks are taken off as well."""
-    code = """
-import json, multiprocessing.process as process, multiprocessing.spawn as spawn
-before = process.BaseProcess.start, process.BaseProcess._bootstrap, spawn.get_preparation_data
-from patchkit.reach.arming import arm
-session = arm()
-hooked = process.BaseProcess.start is not before[0]
-session.disarm()
-after = process.BaseProcess.start, process.BaseProcess._bootstrap, spawn.get_preparation_data
-print(json.dumps([hooked, before == after]))
-"""
-    assert upstream.answer(code) == [True, True]
-
-
 def test_arriving_twice_changes_nothing(upstream: World) -> None:
     """A child may be armed by its environment before its parent's data arrive."""
     code = """

@@ -10,6 +10,7 @@ import packages
 import pytest
 from one_patch import MAIN, load
 from packages import World, row
+from undoing import undo
 
 from patchkit.errors import ApplyError
 from patchkit.process.plan import APPLIED, ARMED
@@ -125,7 +126,7 @@ def test_after_a_reload_all_classes_of_a_row_are_of_one_body(world: World, reloa
         assert [one.__name__ for one in cls.__mro__] == [f"My{name}", name, "object"]
     other = "Top" if reloaded == "up.base" else "Base"
     assert getattr(load("up.user"), other) is getattr(body, f"My{other}")
-    session.undo()
+    undo(session)
     assert [load("up.base").Base.__name__, load("up.top").Top.__name__] == ["Base", "Top"]
 
 
@@ -138,5 +139,5 @@ def test_a_body_that_somebody_reloads(world: World) -> None:
     importlib.reload(load("pack.patch_a"))
     assert load("up.base").function() == load("up.top").function() == ["by"]
     assert load("pack.patch_a").function() == []
-    session.undo()
+    undo(session)
     assert load("up.base").function() == load("up.top").function() == []

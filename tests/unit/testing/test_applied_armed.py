@@ -66,20 +66,6 @@ see()
     ]
 
 
-def test_what_was_undone_is_off_again(world: World) -> None:
-    """A patch that somebody had taken back comes back for the block only."""
-    world.pack(row("p", "patch_a", "Wrap('up.mod:function', by='by')"), patch_a=BODY)
-    code = """
-see()
-session.undo(["p"])
-see()
-with applied("p"): see()
-see()
-"""
-    on, off = [["by", "old"], {"p": "applied"}], ["old", {"p": "skipped"}]
-    assert armed(world, code, "p") == [on, off, on, off]
-
-
 def test_what_was_skipped_may_be_for_here_by_now(world: World) -> None:
     """The environment is asked again; afterwards the patch is skipped as before."""
     code = """

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packages import World, row
+from undoing import disarm
 
 from patchkit import Role, applied
 from patchkit.reach import arming
@@ -165,5 +166,5 @@ def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bo
                 assert seen(function) == expected(function, runner.stays())
         finally:
             if session is not None:
-                session.disarm()
+                disarm(session)
         assert [seen(function) for function in HOMES] == [[], [], []]

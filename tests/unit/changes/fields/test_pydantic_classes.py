@@ -13,6 +13,7 @@ import packages
 import pydantic
 import pytest
 from packages import World
+from undoing import undo
 
 from changes.fields import configs
 from changes.fields.configs import CONFIG, classes_of, execute, refused
@@ -272,7 +273,7 @@ def test_rows_without_a_body(world: World, late: bool) -> None:
     outer = importlib.import_module("up.mod").Outer
     config = outer(config={"name": "a", "extra": "4"}).config
     assert (config.name, config.extra) == ("a?", 4)
-    session.undo()
+    undo(session)
     assert outer(config={"name": "a"}).config.name == "a!"
     assert refused(outer, config={"extra": "x"}) is False
     assert not hasattr(outer(config={}).config, "extra")

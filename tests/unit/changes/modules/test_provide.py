@@ -11,6 +11,7 @@ import packages
 import pytest
 from one_patch import load
 from packages import World
+from undoing import undo
 
 from changes.modules.providing import PROVIDE, a_world, armed
 from patchkit.errors import ApplyError
@@ -65,7 +66,7 @@ def test_a_function(world: World) -> None:
                     body="LOAD = fill_and_take_back\n")  # fmt: skip
     assert load("up.llm").filled == "up.llm"
     load("up.two")
-    session.undo()
+    undo(session)
     assert load("pack.patch_a").LOADS == ["made", "taken back"]
 
 
@@ -157,7 +158,7 @@ def test_reload_executes_the_body_again(world: World) -> None:
     assert importlib.reload(module) is module is sys.modules["up.llm"] is load("up").llm
     assert module.Processor is not before
     assert module.Processor is load("pack.patch_a").Processor
-    session.undo(["p"])
+    undo(session, ["p"])
     assert "up.llm" not in sys.modules
     assert not hasattr(load("up"), "llm")
 
@@ -176,7 +177,7 @@ def test_a_top_level_module(world: World) -> None:
     """A module without a parent is served too."""
     session = armed(world, "Provide('lonely')")
     assert load("lonely").build().run() == "run"
-    session.undo()
+    undo(session)
     with pytest.raises(ModuleNotFoundError):
         load("lonely")
 
@@ -190,7 +191,7 @@ def test_a_package_of_provided_modules(world: World) -> None:
     assert (leaf.__package__, load("up.llm").__path__) == ("up.llm.sub", [])
     assert load("up.llm").__spec__.loader.is_package("up.llm")
     assert not hasattr(leaf, "__path__")
-    session.undo()
+    undo(session)
     assert [name for name in sys.modules if name.startswith("up.llm")] == []
     assert not hasattr(load("up"), "llm")
 

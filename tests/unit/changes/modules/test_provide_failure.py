@@ -9,6 +9,7 @@ import packages
 import pytest
 from one_patch import MAIN, load
 from packages import World
+from undoing import apply, undo
 
 from changes.modules.providing import PROVIDE, a_world, armed
 from patchkit.errors import ApplyError, PatchkitError
@@ -83,14 +84,14 @@ def test_undo_and_apply_again(world: World) -> None:
     """The next import fails as before; applied again it is served again."""
     session = armed(world)
     module = load("up.llm")
-    session.undo(["p"])
+    undo(session, ["p"])
     assert "up.llm" not in sys.modules
     assert not hasattr(load("up"), "llm")
     with pytest.raises(ModuleNotFoundError):
         load("up.llm")
     assert importlib.util.find_spec("up.llm") is None
     assert module.build().run() == "run"  # whoever holds it goes on
-    session.apply(["p"])
+    apply(session, ["p"])
     assert load("up.llm").build().run() == "run"
 
 
@@ -101,7 +102,7 @@ def test_undo_leaves_what_is_somebody_elses(world: World) -> None:
     other = sys.modules["up.llm"] = ModuleType("up.llm")
     try:
         load("up").llm = "other"
-        session.undo()
+        undo(session)
         assert sys.modules["up.llm"] is other
         assert load("up").llm == "other"
     finally:
@@ -119,5 +120,5 @@ def test_undo_restores_what_the_parent_had_under_that_name(world: World, reload:
     assert load("up").llm is module
     if reload:
         importlib.reload(module)
-    session.undo()
+    undo(session)
     assert load("up").llm == "a function, say"

@@ -9,6 +9,7 @@ import packages
 import pytest
 from one_patch import MAIN, load
 from packages import World, row
+from undoing import undo
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session
@@ -64,7 +65,7 @@ def test_another_modules_object_changes_for_one_importer(
     assert module.now()[["time", "monotonic"].index(name)] == "patched"
     assert other.now()[:2] == (time.time, time.monotonic)
     assert vars(other)[name] is theirs[name]
-    session.undo()
+    undo(session)
     assert vars(module)[name] is theirs[name]
 
 
@@ -79,5 +80,5 @@ def test_a_constant_changes_where_it_is_named(world: World, number: int) -> None
     body = load("pack.patch_a")
     assert load("up.mod").now()[2][number] == getattr(body, name)
     assert load("up.other").now()[2] == before
-    session.undo()
+    undo(session)
     assert load("up.mod").now()[2] == before

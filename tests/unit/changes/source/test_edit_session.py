@@ -10,6 +10,7 @@ import packages
 import pytest
 from one_patch import MAIN, load
 from packages import row
+from undoing import apply, undo
 
 from patchkit.errors import ApplyError
 
@@ -39,7 +40,7 @@ def test_a_patch_without_a_body(world: World) -> None:
     assert function() == 2
     importlib.reload(load("up.mod"))
     assert load("up.mod").function() == 2
-    session.undo()
+    undo(session)
     assert load("up.mod").function() == 1
 
 
@@ -56,11 +57,11 @@ def test_two_rows_and_one_that_is_undone(world: World) -> None:
     code = function.__code__
     session.arm(MAIN)
     assert function() == ("A", "B")
-    session.undo(["two"])
+    undo(session, ["two"])
     assert function() == ("A", "b")
-    session.apply(["two"])
+    apply(session, ["two"])
     assert function() == ("A", "B")
-    session.undo()
+    undo(session)
     assert function.__code__ is code
 
 
