@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
-from patchkit.cli.facts.status import status_facts
 from patchkit.status.node import look
+from patchkit.status.picture import draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def _parse(place: Path) -> list[object]:
 
 
 def _merge(place: Path) -> object:
-    return status_facts([look(str(place))])
+    return draw([look(str(place))])
 
 
 def _wall(work: Callable[[], object]) -> float:

@@ -1,4 +1,4 @@
-"""The command `patchkit`: one file a command; `facts` holds what they say as data."""
+"""The command `patchkit`: one file a command, with its `--format json`."""
 
 from __future__ import annotations
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
 from patchkit.bootstrap.install import (
+    ABSENT,
+    INSTALLED,
     install,
     location_found_alone,
+    look,
     own_location,
     remove,
     site_folder,
 )
 from patchkit.cli.app import say
-from patchkit.cli.facts.bootstrap import bootstrap_facts, is_in_order
 from patchkit.cli.options import format_option
+from patchkit.report.as_json import to_json
 
 
 @click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
@@ -68,13 +72,20 @@ def status_command(form: str) -> int:
 
     Exit code 1 means that it is there and not in order.
     """
-    data = bootstrap_facts(site_folder(), os.environ)
+    folder, switch = site_folder(), os.environ.get("PATCHKIT")
+    found = look(folder)
+    location = location_found_alone() or _if_there(found.location)
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        files = [{"file": str(file), "state": state} for file, state in found.files.items()]
+        data = {"folder": str(folder), "state": found.state, "files": files, "switch": switch}
+        click.echo(to_json({**data, "patchkit": location}))
     else:
-        from patchkit.report.bootstrap_page import print_bootstrap  # noqa: PLC0415 - as above
+        from patchkit.report.bootstrap_page import print_bootstrap  # noqa: PLC0415 - JSON needs no rich
 
-        print_bootstrap(data)
-    return 0 if is_in_order(data) else 1
+        print_bootstrap(folder, found, switch, location)
+    works = found.state == INSTALLED and location is not None
+    return 0 if works or found.state == ABSENT else 1
+
+
+def _if_there(location: str | None) -> str | None:
+    return location if location and Path(location).exists() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,13 +17,14 @@ from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
+from patchkit.report.as_json import to_lines
 from patchkit.rows.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from patchkit.check.differences import Difference
-    from patchkit.check.findings import Report
+    from patchkit.check.findings import Finding, Report
     from patchkit.rows.row import Row
 
 _FORMATS = ("table", "json", "github", "markdown", "html")
@@ -133,16 +135,12 @@ def _say_what_is_accepted_in_vain(report: Report, accept: Collection[str]) -> No
 
 def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
     if form == "json":
-        from patchkit.cli.facts.check import check_facts  # noqa: PLC0415 - only one is needed
-        from patchkit.report.as_json import to_lines  # noqa: PLC0415
-
-        return to_lines(check_facts(report))
+        return to_lines(_data(report))
     if form == "html":
-        from patchkit.cli.facts.explain import explain_facts  # noqa: PLC0415
+        from patchkit.check.explanations import explanations  # noqa: PLC0415 - only one is needed
         from patchkit.report.check_html import as_html  # noqa: PLC0415
 
-        codes = {one.code.code for one in report.findings}
-        return as_html(report, diffs, _made(), {one: explain_facts(one)["text"] for one in codes})
+        return as_html(report, diffs, _made(), explanations())
     if form == "github":
         from patchkit.report.check_github import as_github  # noqa: PLC0415
 
@@ -150,6 +148,35 @@ def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
     from patchkit.report.check_markdown import as_markdown  # noqa: PLC0415
 
     return as_markdown(report)
+
+
+def _data(report: Report) -> dict[str, object]:
+    counts = Counter(str(finding.severity) for finding in report.findings)
+    return {
+        "releases": list(report.releases),
+        "findings": [
+            *(_finding(finding, accepted=False) for finding in report.findings),
+            *(_finding(finding, accepted=True) for finding in report.accepted),
+        ],
+        "grid": report.grid,
+        "summary": {
+            "patches": report.patches,
+            "releases": report.read,
+            "unreadable": len(report.unreadable),
+            **{f"{severity}s": counts[severity] for severity in ("error", "warning", "info")},
+            "accepted": len(report.accepted),
+        },
+    }
+
+
+def _finding(finding: Finding, *, accepted: bool) -> dict[str, object]:
+    names = ("patch", "target", "release", "message", "fix", "file", "line")
+    return {
+        **finding.code._asdict(),
+        **{name: getattr(finding, name) for name in names},
+        "details": list(finding.details),
+        "accepted": accepted,
+    }
 
 
 def _made() -> list[str]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
+from patchkit.report.as_json import to_json
+
+if TYPE_CHECKING:
+    from patchkit.check.comparison import Comparison, Side
 
 
 @click.command("diff")
@@ -48,7 +54,6 @@ def command(
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.cli.facts.diff import diff_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
@@ -69,10 +74,25 @@ def command(
         places = [one.place for one in row.patch.changes if package_of(one) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(diff_facts(name, first.name, last.name, found)))
+        data = {"patch": name, "from": first.name, "to": last.name, "targets": [*map(_data, found)]}
+        click.echo(to_json(data))
         return
-    from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - only one of them is needed
+    from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - JSON needs no rich
 
     print_diff(f"{name}: {first.name} to {last.name}", found, side_by_side=side_by_side)
+
+
+def _data(found: Comparison) -> dict[str, object]:
+    sides = {"from": _side(found.old), "to": _side(found.new)}
+    return {"target": str(found.target), **sides, "changed": found.changed, "diff": found.diff}
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {
+        "release": side.release,
+        "target": str(side.place),
+        "state": side.facts.state,
+        "file": side.facts.path,
+        "line": side.facts.lines[0] if side.facts.lines else None,
+        "fingerprint": side.facts.fingerprint,
+    }

@@ -6,8 +6,9 @@ import os
 
 import click
 
-from patchkit.cli.facts.health import doctor_facts
+from patchkit.cli.health import health
 from patchkit.cli.options import format_option, patches_option, selection_of
+from patchkit.report.as_json import to_json
 from patchkit.settings import Settings
 
 
@@ -27,14 +28,12 @@ def command(packs: tuple[str, ...], form: str) -> int:
       patchkit run -- patchkit doctor       as a process that `run` starts sees it
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    settings = Settings.read()
-    data = doctor_facts(selection_of(settings), os.environ, packs)
+    lines = health(selection_of(Settings.read()), os.environ, packs)
+    findings = sum(line.mark in {"warn", "bad"} for line in lines)
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
     else:
-        from patchkit.report.doctor_page import print_doctor  # noqa: PLC0415 - as above
+        from patchkit.report.doctor_page import print_doctor  # noqa: PLC0415 - JSON needs no rich
 
-        print_doctor(data)
-    return 1 if data["findings"] else 0
+        print_doctor(lines)
+    return 1 if findings else 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from patchkit.check.codes import CODES
-from patchkit.cli.facts.explain import explain_facts
+from patchkit.check.explanations import explanations
 from patchkit.cli.options import format_option
+from patchkit.report.as_json import to_json
 from patchkit.text.suggestion import near
 
 
@@ -25,15 +26,15 @@ def command(code: str | None, form: str) -> None:
     if code is not None and code.upper() not in CODES:
         hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"
         raise click.UsageError(f"no finding has the code {code!r}{hint}")
-    several = [explain_facts(one) for one in ([code.upper()] if code else CODES)]
+    texts = explanations()
+    codes = [CODES[code.upper()]] if code else list(CODES.values())
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json({"findings": several}))
+        data = [{**one._asdict(), "text": texts[one.code]} for one in codes]
+        click.echo(to_json({"findings": data}))
         return
-    from patchkit.report.explain_page import print_codes, print_explain  # noqa: PLC0415
+    from patchkit.report import explain_page  # noqa: PLC0415 - JSON needs no rich
 
     if code:
-        print_explain(several[0])
+        explain_page.print_explain(codes[0], texts[codes[0].code])
     else:
-        print_codes(several)
+        explain_page.print_codes(codes)

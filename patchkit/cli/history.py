@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from patchkit.cli.app import say
 from patchkit.cli.options import format_option, offline_option
 from patchkit.cli.progress import progress
+from patchkit.report.as_json import to_json
 from patchkit.rows.target import Target
+
+if TYPE_CHECKING:
+    from patchkit.check.history import Step
 
 _FINDINGS = 1
 
@@ -30,7 +36,6 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     from patchkit.check.history import history  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.near import never_there  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.cli.facts.history import history_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
@@ -40,18 +45,29 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
         subjects = on_index(spec, library)
         steps = history(place, subjects, told)
         unknown = never_there(place, steps, subjects)
-    data = history_facts(place, steps)
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        click.echo(to_json({"target": str(place), "releases": [_data(step) for step in steps]}))
     else:
-        from patchkit.report.history_page import print_history  # noqa: PLC0415 - only one
+        from patchkit.report.history_page import print_history  # noqa: PLC0415 - JSON needs no rich
 
-        print_history(data)
+        print_history(place, steps)
     if unknown:
         say(unknown)
-    return _FINDINGS if unknown or any(one.state == "unreadable" for one in steps) else 0
+    return _FINDINGS if unknown or any(step.state == "unreadable" for step in steps) else 0
+
+
+def _data(step: Step) -> dict[str, object]:
+    return {
+        "release": step.release,
+        "state": "absent" if step.state == "undecidable" else step.state,
+        "fingerprint": step.fingerprint,
+        "changed": step.changed,
+        "moved_to": str(step.moved_to) if step.moved_to else None,
+        "likeness": step.likeness,
+        "undecidable": step.state == "undecidable",
+        "readable": step.state != "unreadable",
+        "reason": step.reason,
+    }
 
 
 def parse_target(text: str) -> Target:

@@ -1,13 +1,22 @@
-"""`patchkit list`: the patches, and for the versions here: selected, or why not."""
+"""`patchkit list`: the patches, and which of them apply here."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.facts.rows import list_facts
 from patchkit.cli.options import format_option, patches_option, rows_and_selection
+from patchkit.cli.rows import distributions, reason_to_skip, row_data, version_data
+from patchkit.report.as_json import to_json
 from patchkit.rows.declaration import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from patchkit.rows.row import Row
+    from patchkit.versions.requirements import Found
 
 
 @click.command("list")
@@ -22,7 +31,7 @@ def command(
     role: str | None, vllm: str | None, everything: bool, packs: tuple[str, ...], form: str
 ) -> None:
     """
-    List the patches that are for the versions here.
+    List the patches that apply here.
 
     \b
     Examples:
@@ -33,25 +42,31 @@ def command(
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows, selection = rows_and_selection(packs, vllm)
-    data = list_facts(tuple(rows), selection, role)
+    versions = {name: selection.versions.find(name) for name in distributions(rows)}
+    listed = [
+        (row, reason_to_skip(row, selection)) for row in rows if role is None or role in row.roles
+    ]
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        click.echo(to_json(_data(versions, listed)))
         return
-    from patchkit.report.list_table import print_list  # noqa: PLC0415 - only one of them is needed
+    from patchkit.report.list_table import print_list  # noqa: PLC0415 - JSON needs no rich
 
-    print_list(data, everything)
-    hidden = sum(not patch["selected"] for patch in data["patches"])
+    print_list(versions, listed, everything=everything)
+    hidden = sum(reason is not None for _, reason in listed)
     if hidden and not everything:
         say(_left_out(hidden))
 
 
+def _data(
+    versions: Mapping[str, Found | None], listed: Iterable[tuple[Row, str | None]]
+) -> dict[str, object]:
+    return {
+        "versions": {name: version_data(found) for name, found in versions.items()},
+        "patches": [row_data(row, reason) for row, reason in listed],
+    }
+
+
 def _left_out(count: int) -> str:
-    one = count == 1
-    words = (
-        "patch does not apply here: --all shows it"
-        if one
-        else ("patches do not apply here: --all shows them")
-    )
-    return f"{count} more {words} and why"
+    if count == 1:
+        return "1 more patch does not apply here: --all shows it and why"
+    return f"{count} more patches do not apply here: --all shows them and why"

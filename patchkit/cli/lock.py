@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 import click
@@ -9,8 +10,11 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
+from patchkit.report.as_json import to_json
+from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.errors import UpstreamError
@@ -57,9 +61,7 @@ def command(
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.cli.facts.lock import lock_facts  # noqa: PLC0415
     from patchkit.review.lock_format import read_lock, write_lock  # noqa: PLC0415
-    from patchkit.text.row_lines import shown  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     wanted = look.Wanted(releases, path, wheel, here).or_of_project()
@@ -77,22 +79,50 @@ def command(
     for text in told_causes(faults):
         say(f"not looked at: {text}")
     changed = {file: new for file, (old, new) in found.items() if old != new}
-    data = lock_facts(found, written=bool(changed) and not dry)
+    diff = [line for file, pair in found.items() for line in _diff(file, *pair)]
     for file, new in changed.items() if not dry else ():
         write_lock(file, new)
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        news = {file: new for file, (_, new) in found.items()}
+        click.echo(to_json(_data(news, diff, changed=bool(changed), dry=dry)))
     else:
-        from patchkit.report.console import console  # noqa: PLC0415 - only one of them is needed
+        from patchkit.report.console import console  # noqa: PLC0415 - JSON needs no rich
         from patchkit.report.diff_lines import print_lines  # noqa: PLC0415
 
-        print_lines(data["diff"], console())
+        print_lines(diff, console())
     for file, some in files.items():
         hint = "" if dry else look.unread(file, some)
         say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")
     return _FINDINGS if faults or (dry and changed) else 0
+
+
+def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
+    before, after = (lock.text().splitlines() if lock else [] for lock in (old, new))
+    name = shown(file).lstrip("/")
+    return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+
+
+def _data(
+    locks: Mapping[Path, Lock], diff: Sequence[str], *, changed: bool, dry: bool
+) -> dict[str, object]:
+    files = list(map(shown, locks))
+    return {
+        "file": files[0] if files else "",
+        "files": files,
+        "changed": changed,
+        "written": changed and not dry,
+        "spans": [span for lock in locks.values() for span in _spans(lock)],
+        "diff": diff,
+    }
+
+
+def _spans(lock: Lock) -> Iterator[dict[str, str]]:
+    for patch, targets in sorted(lock.entries.items()):
+        for target, spans in sorted(targets.items()):
+            for span in spans:
+                releases = {"project": span.project, "first": span.first, "last": span.last}
+                about = {"patch": patch, "target": target}
+                yield {**about, **releases, "fingerprint": span.fingerprint}
 
 
 def _said(is_changed: bool, *, dry: bool) -> str:

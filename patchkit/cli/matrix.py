@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
+from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
 
 _FINDINGS = 1
@@ -46,7 +49,6 @@ def command(
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.cli.facts.matrix import matrix_facts  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     rows = look.ours(look.rows_of(packs, names)[0], names, packs)
@@ -55,16 +57,20 @@ def command(
         found, faults = cases(rows, subjects, told)
     for text in told_causes(faults):
         say(f"left out: {text}")
-    data = matrix_facts(subjects, few(found), found, faults)
+    project = subjects[0].project
+    chosen = {
+        subjects[at].version: [case for case, places in found.items() if at in places]
+        for at in few(found)
+    }
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
-        return _FINDINGS if faults else 0
-    from patchkit.report.matrix_page import as_github, print_matrix  # noqa: PLC0415 - only one
-
-    if form == "github":
-        click.echo(as_github(data))
+        cases_of = [
+            {"release": release, "cases": exercised} for release, exercised in chosen.items()
+        ]
+        click.echo(to_json({"project": project, "releases": cases_of, "unreadable": [*faults]}))
+    elif form == "github":
+        click.echo(json.dumps({project: list(chosen)}))
     else:
-        print_matrix(data)
+        from patchkit.report.matrix_page import print_matrix  # noqa: PLC0415 - only one needs rich
+
+        print_matrix(project, chosen)
     return _FINDINGS if faults else 0

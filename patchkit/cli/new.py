@@ -118,7 +118,7 @@ def _place(pack: str | None) -> Place:
 
 
 def _file(module: str) -> Path | None:
-    from patchkit.cli.facts.module_source import file_of, find_module  # noqa: PLC0415 - as above
+    from patchkit.cli.module_source import file_of, find_module  # noqa: PLC0415 - as above
 
     file = file_of(find_module(module))
     return Path(file) if file else None

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.facts.child import child_environment
-from patchkit.cli.facts.module_source import find_module
-from patchkit.cli.facts.run import last_words
-from patchkit.cli.facts.status import status_facts
+from patchkit.cli.child import child_environment
 from patchkit.cli.foreground import CANNOT_RUN, end_as, execute, run_and_wait
+from patchkit.cli.last_words import last_words
+from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option
 from patchkit.errors import PatchkitError
 from patchkit.registry import Registry
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
 from patchkit.status.node import look
+from patchkit.status.picture import draw
 from patchkit.status.runs import new_run
 from patchkit.versions.installed import Versions
 
@@ -81,9 +81,8 @@ def _check(settings: Settings, packs: tuple[str, ...]) -> None:
 def _tell_the_end(journal: str, started: float, *, of_user: bool) -> None:
     """Say what became of the patches; the exit code is the command's, whatever comes of that."""
     try:
-        data = status_facts([look(journal)])
         how = f"'patchkit status {journal}'" if of_user else "'patchkit status'"
-        for line in last_words(data, started, how):
+        for line in last_words(draw([look(journal)]), started, how):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")

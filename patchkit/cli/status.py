@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.facts.status import status_facts
 from patchkit.cli.options import format_option
+from patchkit.report.as_json import to_json
 from patchkit.settings import Settings
 from patchkit.status.node import look
+from patchkit.status.picture import draw
 from patchkit.status.runs import newest_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.report.shapes import StatusShape
+    from patchkit.status.journals import PatchStatus, ProcessStatus
+    from patchkit.status.picture import Finding, Picture
 
     Look = Callable[[], Sequence[dict[str, Any]]]
 
@@ -59,21 +61,19 @@ def command(
     if watch and name is not None:
         raise click.UsageError("--watch shows all patches: found --patch with it")
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
-        data = _watch(see, bool(ray)) if watch else status_facts(see())
+        picture = _watch(see, bool(ray)) if watch else draw(see())
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        click.echo(to_json(_data(picture)))
     elif not watch:
-        from patchkit.report.status_page import print_status  # noqa: PLC0415 - as above
+        from patchkit.report.status_page import print_status  # noqa: PLC0415 - JSON needs no rich
 
-        _check_name(data, name)
-        print_status(data, name)
-    return 1 if data["findings"] else 0
+        _check_name(picture, name)
+        print_status(picture, name)
+    return 1 if picture.findings else 0
 
 
-def _check_name(data: StatusShape, name: str | None) -> None:
-    known = sorted({patch["name"] for one in data["processes"] for patch in one["patches"]})
+def _check_name(picture: Picture, name: str | None) -> None:
+    known = sorted({patch for process in picture.processes for patch in process.patches})
     if name is not None and name not in known:
         there = ", ".join(known) or "none"
         raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
@@ -107,26 +107,77 @@ def _checked(directory: str | None, *, must_be: bool) -> str:
     return directory
 
 
-def _watch(see: Look, is_ray: bool) -> StatusShape:
+def _watch(see: Look, is_ray: bool) -> Picture:
     """Show what is seen until the main process has ended, or the user has seen enough."""
     from patchkit.report.status_page import live  # noqa: PLC0415 - only who watches needs it
 
-    data = status_facts(see())
+    picture = draw(see())
     pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
     with live() as show:
-        show(data)
+        show(picture)
         try:
-            while not _has_ended(data):
+            while not _has_ended(picture):
                 time.sleep(pause)
-                data = status_facts(see())
-                show(data)
+                picture = draw(see())
+                show(picture)
         except KeyboardInterrupt:
-            return data
+            return picture
     say("the main process has ended")
-    return data
+    return picture
 
 
-def _has_ended(data: StatusShape) -> bool:
+def _has_ended(picture: Picture) -> bool:
     """Whether there was a main process, and it is known to have ended."""
-    roots = [one["alive"] for one in data["processes"] if one["parent"] is None]
+    roots = [process.alive for process in picture.processes if process.parent is None]
     return bool(roots) and all(alive is False for alive in roots)
+
+
+def _data(picture: Picture) -> dict[str, object]:
+    return {
+        "processes": [_process(process, picture.now) for process in picture.processes],
+        "agreement": picture.agreement,
+        "findings": [_finding(finding) for finding in picture.findings],
+        "notes": picture.notes,
+        "journals": picture.journals,
+    }
+
+
+def _process(process: ProcessStatus, now: float) -> dict[str, object]:
+    verified, parent = process.verified, process.parent
+    return {
+        **_named(process, "host", "pid", "ppid", "roles", "rank"),
+        "patches": [_patch(process, patch) for patch in process.patches.values()],
+        **_named(process, "digest", "digests"),
+        "verified": None if verified is None else round(max(0, now - verified), 1),
+        "parent": _named(parent, "host", "pid", "started") if parent else None,
+        **_named(process, "name", "argv", "started", "alive"),
+        "copy": process.is_copy,
+        "reached": process.is_reached,
+        "starting": process.is_starting,
+        "reason": process.reason or None,
+    }
+
+
+def _patch(process: ProcessStatus, patch: PatchStatus) -> dict[str, object]:
+    status, reason = process.stand(patch)
+    return {
+        "name": patch.name,
+        "status": status,
+        "reason": reason or None,
+        "time": patch.time or None,
+        "roles": list(patch.roles),
+        **_named(patch, "rebound", "out_of_reach", "untraced"),
+        "layers": {target: process.layers.get(target, []) for target in patch.targets},
+        "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
+        **_named(patch, "unreviewed", "left_out"),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    process = finding.process
+    where = _named(process, "host", "pid") if process else {"host": None, "pid": None}
+    return {"kind": finding.kind, **where, "message": finding.message}
+
+
+def _named(item: object, *names: str) -> dict[str, object]:
+    return {name: getattr(item, name) for name in names}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -11,7 +10,9 @@ from patchkit.report.console import console
 from patchkit.report.hanging import print_hanging
 
 if TYPE_CHECKING:
-    from patchkit.report.shapes import BootstrapShape
+    from pathlib import Path
+
+    from patchkit.bootstrap.install import Bootstrap
 
 _MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
 _FIXES = {
@@ -21,26 +22,31 @@ _FIXES = {
 }
 
 
-def print_bootstrap(data: BootstrapShape) -> None:
-    """Print the state, what the bootstrap waits for, and its files."""
-    lines = [(Text("bootstrap", "heading"), _state(data["state"]), data["folder"])]
-    if data["state"] in _FIXES:
-        lines.append((Text(), Text(), _FIXES[data["state"]]))
-    lines.append((Text("PATCHKIT"), Text(data["switch"] or "not set"), _switch(data)))
-    found = Text("found", "ok") if data["patchkit"] else Text("not found", "bad")
-    lines.append((Text("patchkit"), found, data["patchkit"] or ""))
-    lines += [
-        (Text("file"), _state(file["state"]), Path(file["file"]).name) for file in data["files"]
-    ]
+def print_bootstrap(
+    folder: Path, bootstrap: Bootstrap, switch: str | None, location: str | None
+) -> None:
+    """
+    Print the state, what the bootstrap waits for, and its files.
+
+    Args:
+        folder: this Python's site-packages.
+        bootstrap: as it is there.
+        switch: what PATCHKIT is set to.
+        location: where a process that it arms finds patchkit.
+
+    """
+    is_on = (switch or "").strip() == "1"
+    effect = "processes of this environment are armed" if is_on else "it waits for PATCHKIT=1"
+    found = Text("found", "ok") if location else Text("not found", "bad")
+    lines = [(Text("bootstrap", "heading"), _state(bootstrap.state), str(folder))]
+    if bootstrap.state in _FIXES:
+        lines.append((Text(), Text(), _FIXES[bootstrap.state]))
+    is_there = bootstrap.state != "absent"
+    lines.append((Text("PATCHKIT"), Text(switch or "not set"), effect if is_there else ""))
+    lines.append((Text("patchkit"), found, location or ""))
+    lines += [(Text("file"), _state(state), file.name) for file, state in bootstrap.files.items()]
     print_hanging(console(), lines)
 
 
 def _state(state: str) -> Text:
     return Text(state, style=_MARKS.get(state, "warn"))
-
-
-def _switch(data: BootstrapShape) -> str:
-    if data["state"] == "absent":
-        return ""
-    on = (data["switch"] or "").strip() == "1"
-    return "processes of this environment are armed" if on else "the bootstrap waits for PATCHKIT=1"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.report import check_view as view
+from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,13 +39,13 @@ def _command(group: Group, report: Report) -> str:
     )
     said = [one.message, one.fix and f"fix: {one.fix}", view.spans(group.releases, report)]
     said += [] if file else [view.where(one)]
-    message = view.printable("\n".join(filter(None, said)))
+    message = printable("\n".join(filter(None, said)))
     return f"::{_COMMANDS[one.severity]} {written}::{_escaped(message, _DATA)}"
 
 
 def _title(one: Finding) -> str:
     about = f": {one.patch}" if one.patch else ""
-    return view.printable(f"{one.code.code} {one.code.title}{about}")
+    return printable(f"{one.code.code} {one.code.title}{about}")
 
 
 def _in_repository(one: Finding) -> str:

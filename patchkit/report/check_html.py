@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from patchkit.report import check_view as view
+from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def _hash(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(view.printable(text))
+    return escape(printable(text))
 
 
 class _Body:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from patchkit.report import check_view as view
+from patchkit.report.words import count, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ def _table(grid: Grid) -> Iterator[str]:
     fine = sum(any(row) for row in grid.rows.values()) - len(shown)
     if fine:
         words = "holds" if fine == 1 else "hold"
-        yield f"{view.count(fine, 'patch')} {words} in each of these releases that is in range.\n"
+        yield f"{count(fine, 'patch')} {words} in each of these releases that is in range.\n"
     if not shown:
         return
     yield _row(["patch", *(_text(str(run)) for run in grid.runs)])
@@ -71,7 +72,7 @@ def _findings(report: Report, room: int) -> Iterator[str]:
     """Write as many sections as there is room for; short of what says how many are left out."""
     room -= 200
     found = view.groups(report)
-    left = _count(found)
+    left = _count_groups(found)
     for patch, some in found.items():
         heading = f"#### {_code(patch) if patch else 'packs and releases'}\n"
         items = [_item(group, report) for group in some]
@@ -82,17 +83,17 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         left -= len(items)
         yield "\n".join([heading, *items])
     if left:
-        yield f"{view.count(left, 'finding')} more: `patchkit check` has them all.\n"
+        yield f"{count(left, 'finding')} more: `patchkit check` has them all.\n"
 
 
-def _count(found: Mapping[str, Sequence[Group]]) -> int:
+def _count_groups(found: Mapping[str, Sequence[Group]]) -> int:
     return sum(map(len, found.values()))
 
 
 def _item(group: Group, report: Report) -> str:
     one = group.finding
     target = f" {_code(one.target)}" if one.target else ""
-    first, *rest = view.printable(one.message).strip("\n").split("\n")
+    first, *rest = printable(one.message).strip("\n").split("\n")
     lines = [
         f"- **{one.code.code} {one.code.title}** ({view.label(one.severity)}){target}",
         _text(first),
@@ -108,7 +109,7 @@ def _item(group: Group, report: Report) -> str:
 
 def _text(text: str) -> str:
     """Write a text so that it is shown as it is, on one line."""
-    flat = " ".join(view.printable(text).split())
+    flat = one_line(text)
     escaped = _SPECIAL.sub(r"\\\1", flat.replace("&", "&amp;").replace("<", "&lt;"))
     return _unaddressed(escaped)
 
@@ -121,7 +122,7 @@ def _unaddressed(text: str) -> str:
 
 def _code(text: str, *, in_table: bool = False) -> str:
     """Write a text as code, between more backticks than it holds."""
-    flat = " ".join(view.printable(text).split())
+    flat = one_line(text)
     fence = "`" * (_longest_fence(flat) + 1)
     pad = " " if "`" in flat else ""
     return f"{fence}{pad}{flat.replace('|', chr(92) + '|') if in_table else flat}{pad}{fence}"

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.report import check_view as view
+from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ def print_check(report: Report, console: Console) -> None:
     marks = _MARKS if console.encoding.lower().startswith("utf") else _ASCII
     used: set[str] = set()
     for grid in view.grids(report):
-        console.print(Text(view.printable(str(grid)), style="heading"))
+        console.print(Text(printable(str(grid)), style="heading"))
         for table in _tables(grid, room, marks, used):
             console.print(table)
             console.print()
@@ -79,17 +80,16 @@ def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> 
 
 def _in_words(grid: Grid) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are words, the heads of its columns first."""
-    heads = [Text(""), *(Text(view.printable(_head(run)), style="note") for run in grid.runs)]
+    heads = [Text(""), *(Text(printable(_head(run)), style="note") for run in grid.runs)]
     rows = [
-        [Text(view.printable(name), style="name"), *map(_word, row)]
-        for name, row in grid.rows.items()
+        [Text(printable(name), style="name"), *map(_word, row)] for name, row in grid.rows.items()
     ]
     return [heads, *rows]
 
 
 def _under_versions(grid: Grid, room: int, marks: Mapping[str, str]) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are marks, below the first versions of columns."""
-    heads = [Text(view.printable(run.first), style="note") for run in grid.runs]
+    heads = [Text(printable(run.first), style="note") for run in grid.runs]
     left = room - sum(head.cell_len + _GAP for head in heads)
     rows = [
         [Text(_cropped(name, max(left, 16)), "name"), *(Text(*_mark(one, marks, 1)) for one in row)]
@@ -134,7 +134,7 @@ def _in_marks(
     table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(no_wrap=True, style="name")
     table.add_column(no_wrap=True, overflow="crop")
-    heads = [view.printable(run.first) for run in grid.runs[part]]
+    heads = [printable(run.first) for run in grid.runs[part]]
     for line in range(height := max(map(len, heads))):
         letters = (head.rjust(height)[line].ljust(step) for head in heads)
         table.add_row("", Text("".join(letters), style="note"))
@@ -151,7 +151,7 @@ def _mark(state: State | None, marks: Mapping[str, str], step: int) -> tuple[str
 
 
 def _cropped(name: str, room: int) -> str:
-    name = view.printable(name)
+    name = printable(name)
     if cell_len(name) <= room:
         return name
     return set_cell_size(name, room - 1).rstrip() + "…"
@@ -171,7 +171,7 @@ def _legend(used: set[str], marks: Mapping[str, str]) -> Text:
 
 
 def _print_findings(patch: str, found: Sequence[Group], report: Report, console: Console) -> None:
-    console.print(Text(view.printable(patch) or "packs and releases", style="heading"))
+    console.print(Text(printable(patch) or "packs and releases", style="heading"))
     for group in found:
         style = _SEVERITIES[group.finding.severity]
         label = f"  {group.finding.code.code}\n  {view.label(group.finding.severity)}"
@@ -188,17 +188,17 @@ def _print_findings(patch: str, found: Sequence[Group], report: Report, console:
 def _said(group: Group, report: Report) -> Text:
     one = group.finding
     text = Text.assemble((one.code.title, "name"), _after("  ", one.target, "note"))
-    text.append(f"\n{view.printable(one.message)}")
+    text.append(f"\n{printable(one.message)}")
     places = [view.spans(group.releases, report), view.where(one)]
     if line := "  ".join(filter(None, places)):
-        text.append(f"\n{view.printable(line)}", style="note")
+        text.append(f"\n{printable(line)}", style="note")
     if fix := view.fix_of(one)[0]:
         text.append_text(Text.assemble(("\nfix: ", "note"), fix))
     return text
 
 
 def _after(blank: str, text: str, style: str) -> Text:
-    return Text(f"{blank}{view.printable(text)}" if text else "", style=style)
+    return Text(f"{blank}{printable(text)}" if text else "", style=style)
 
 
 def _summary(report: Report) -> Text:

@@ -11,6 +11,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.report.words import count, printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -195,12 +197,6 @@ def worst(report: Report) -> str:
     return min((one.severity for one in report.findings), key=_ORDER.__getitem__, default="")
 
 
-def count(number: int, one: str) -> str:
-    """Write `1 patch` or `2 patches`."""
-    end = "" if number == 1 else "es" if one.endswith("ch") else "s"
-    return f"{number} {one}{end}"
-
-
 def version_of(release: str) -> str:
     """Return the version of `vllm 0.32.0`."""
     return release.partition(" ")[2] or release
@@ -209,16 +205,3 @@ def version_of(release: str) -> str:
 def _project_of(release: str) -> str:
     name, _, version = release.partition(" ")
     return name if version else ""
-
-
-def printable(text: str) -> str:
-    """Leave no control characters in what a stranger may have written; lines stay lines."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    if character == "\t":
-        return "    "
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii", "replace")

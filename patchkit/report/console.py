@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
+from rich.table import Table
 from rich.theme import Theme
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def console() -> Console:
         emoji=False,
         highlight=False,
     )
+
+
+def columns(*, header: bool = False) -> Table:
+    """Make a table without lines."""
+    return Table(box=None, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 class _Trimmed:

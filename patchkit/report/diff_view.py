@@ -10,7 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from patchkit.report.check_view import printable
+from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -10,21 +11,17 @@ from patchkit.report.console import console
 from patchkit.report.hanging import print_hanging
 
 if TYPE_CHECKING:
-    from patchkit.report.shapes import CheckShape, DoctorShape
+    from collections.abc import Iterable
+
+    from patchkit.report.here import HealthLine
 
 
-def print_doctor(data: DoctorShape) -> None:
-    """Print the checks, topic by topic."""
-    lines = []
-    topic = ""
-    for check in data["checks"]:
-        if check["topic"] != topic:
-            topic = check["topic"]
-            lines.append((Text(topic, "heading"), Text(), ""))
-        lines.append((_mark(check), Text(check["subject"]), check["message"]))
-    print_hanging(console(), lines)
-
-
-def _mark(check: CheckShape) -> Text:
-    word = "" if check["mark"] == "note" else check["mark"]
-    return Text(f"  {word:4}", style=check["mark"])
+def print_doctor(lines: Iterable[HealthLine]) -> None:
+    """Print the lines, topic by topic."""
+    shown = []
+    for topic, group in groupby(lines, lambda line: line.topic):
+        shown.append((Text(topic, "heading"), Text(), ""))
+        for _, mark, subject, message in group:
+            word = "" if mark == "note" else mark
+            shown.append((Text(f"  {word:4}", style=mark), Text(subject), message))
+    print_hanging(console(), shown)

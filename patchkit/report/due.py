@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from patchkit.report.shapes import PatchStatusShape, ProcessShape
+    from patchkit.status.journals import PatchStatus, ProcessStatus
 
 
-def is_due(one: ProcessShape, patch: PatchStatusShape) -> bool:
+def is_due(process: ProcessStatus, patch: PatchStatus) -> bool:
     """Whether it is of interest how it stands: not where it is for another role's process."""
-    is_mine = not one["roles"] or any(is_for(one, patch, role) for role in one["roles"])
-    return is_mine or patch["status"] in {"applied", "failed"}
+    is_mine = not process.roles or any(is_for(process, patch, role) for role in process.roles)
+    return is_mine or patch.status in {"applied", "failed"}
 
 
-def is_for(one: ProcessShape, patch: PatchStatusShape, role: str) -> bool:
+def is_for(process: ProcessStatus, patch: PatchStatus, role: str) -> bool:
     """Whether a process has a role that a patch is for."""
-    return role in one["roles"] and (not patch["roles"] or role in patch["roles"])
+    return role in process.roles and (not patch.roles or role in patch.roles)

@@ -7,15 +7,15 @@ from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 from rich.markdown import Markdown
-from rich.table import Table
 from rich.text import Text
 
-from patchkit.report.console import console
+from patchkit.report import check_view as view
+from patchkit.report.console import columns, console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.report.shapes import ExplainShape
+    from patchkit.check.codes import Code
 
 _WIDEST = 100
 """Longer lines of prose are hard to read."""
@@ -23,16 +23,16 @@ _CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STYLES = {"error": "bad", "warning": "warn", "info": "note"}
 
 
-def print_explain(one: ExplainShape) -> None:
+def print_explain(code: Code, text: str) -> None:
     """Print a section: laid out on a terminal, as plain text elsewhere."""
     out = console()
-    out.print(Text(f"{one['code']} {one['title']}", style="heading"))
+    out.print(Text(f"{code.code} {code.title}", style="heading"))
     out.print()
     if out.is_terminal:
-        text = Markdown(one["text"], code_theme="ansi_dark")
-        out.print(text, width=min(out.width, _WIDEST))
+        page = Markdown(text, code_theme="ansi_dark")
+        out.print(page, width=min(out.width, _WIDEST))
     else:
-        for part in _plain(one["text"], min(out.width, _WIDEST)):
+        for part in _plain(text, min(out.width, _WIDEST)):
             out.print(Text(part), soft_wrap=True)
 
 
@@ -47,11 +47,10 @@ def _plain(text: str, width: int) -> Iterator[str]:
             yield fill(words, width, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
-def print_codes(several: Iterable[ExplainShape]) -> None:
+def print_codes(codes: Iterable[Code]) -> None:
     """Print a line for each code."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for one in several:
-        severity = "note" if one["severity"] == "info" else one["severity"]
-        style = _STYLES[one["severity"]]
-        table.add_row(Text(one["code"], "name"), Text(severity, style), Text(one["title"]))
+    table = columns()
+    for code in codes:
+        label = Text(view.label(code.severity), _STYLES[code.severity])
+        table.add_row(Text(code.code, "name"), label, Text(code.title))
     console().print(table)

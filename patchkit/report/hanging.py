@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from patchkit.report.check_view import printable
+from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

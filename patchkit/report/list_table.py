@@ -4,79 +4,81 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
-from patchkit.report.console import console
+from patchkit.report.console import columns, console
+from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from patchkit.report.shapes import ListShape, PatchShape, VersionShape
+    from rich.table import Table
 
-_ROLES = 3
+    from patchkit.rows.row import Row
+    from patchkit.versions.requirements import Found
+
 _ROOM_FOR_WHY = 120
 
 
-def print_list(data: ListShape, everything: bool) -> None:
+def print_list(
+    versions: Mapping[str, Found | None],
+    rows: Sequence[tuple[Row, str | None]],
+    *,
+    everything: bool,
+) -> None:
     """
     Print the versions here and the patches.
 
     Args:
-        data: what to print.
-        everything: also the patches that are not for here, with the reason.
+        versions: of every distribution that a row requires.
+        rows: each with the reason why it does not apply here.
+        everything: also those that do not apply, with the reason.
 
     """
     out = console()
-    shown = [patch for patch in data["patches"] if everything or patch["selected"]]
-    if data["versions"]:
-        out.print(_versions(data["versions"]))
+    shown = [(row, reason) for row, reason in rows if everything or reason is None]
+    if versions:
+        out.print(_versions(versions))
     if shown:
         out.print()
-        out.print(_patches(shown, everything, with_why=out.width >= _ROOM_FOR_WHY))
+        out.print(_patches(shown, everything=everything, with_why=out.width >= _ROOM_FOR_WHY))
 
 
-def _versions(versions: Mapping[str, VersionShape]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _versions(versions: Mapping[str, Found | None]) -> Table:
+    table = columns()
     for name, found in versions.items():
-        if found["version"] is None:
+        if found is None:
             table.add_row(name, Text("not installed", style="note"))
         else:
-            table.add_row(name, found["version"], Text(found["source"] or "", style="note"))
+            table.add_row(name, found.version, Text(found.source, style="note"))
     return table
 
 
-def _patches(patches: list[PatchShape], everything: bool, *, with_why: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
+    table = columns(header=True)
     table.add_column("patch", no_wrap=not everything, overflow="fold")
     table.add_column("roles", overflow="fold")
     table.add_column("here" if everything else "requires", overflow="fold")
     if with_why:
         table.add_column("why")
-    for pack in dict.fromkeys(patch["pack"] for patch in patches):
+    for pack in dict.fromkeys(row.pack for row, _ in rows):
         table.add_row(Text(pack, style="heading"))
-        for patch in patches:
-            if patch["pack"] == pack:
-                table.add_row(*_cells(patch, everything)[: 4 if with_why else 3])
+        for row, reason in rows:
+            if row.pack == pack:
+                here = _here(row, reason) if everything else Text(", ".join(row.patch.requires))
+                why = Text(row.patch.why, style="note", no_wrap=True, overflow="ellipsis")
+                name = Text(f"  {row.name}", style="note" if reason else "name")
+                table.add_row(name, _roles(row), here, *([why] if with_why else []))
     return table
 
 
-def _cells(patch: PatchShape, everything: bool) -> list[Text]:
-    style = "name" if patch["selected"] else "note"
-    return [
-        Text(f"  {patch['name']}", style=style),
-        Text(_roles(patch["roles"])),
-        _here(patch) if everything else Text(", ".join(patch["requires"])),
-        Text(patch["why"], style="note", no_wrap=True, overflow="ellipsis"),
-    ]
+def _roles(row: Row) -> str:
+    names = [role for role in Role if role in row.roles]
+    return "all" if len(names) == len(Role) else ", ".join(names)
 
 
-def _roles(roles: list[str]) -> str:
-    return "all" if len(roles) == _ROLES else ", ".join(roles)
-
-
-def _here(patch: PatchShape) -> Text:
-    if patch["selected"]:
-        asked = f", if {patch['when']} in its body says so" if patch["when"] else ""
-        return Text(f"selected{asked}", style="ok")
-    return Text(patch["reason"] or "", style="note")
+def _here(row: Row, reason: str | None) -> Text:
+    if reason is not None:
+        return Text(reason, style="note")
+    asked = f", if {row.patch.when} in its body says so" if row.patch.when else ""
+    return Text(f"selected{asked}", style="ok")

@@ -58,6 +58,7 @@ class Picture:
         agreement: by role, whether all processes of each engine have the same patches.
         findings: what there is to look at.
         notes: what else a reader should know.
+        journals: the directories that were looked at.
         now: when it was drawn, by the clock of the nodes; seconds since the epoch.
 
     """
@@ -66,6 +67,7 @@ class Picture:
     agreement: dict[str, bool] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    journals: list[str] = field(default_factory=list)
     now: float = 0
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
@@ -95,6 +97,11 @@ def draw(looks: Sequence[Look]) -> Picture:
     picture = Picture(_in_order(processes), _agreement(processes, differences), now=now)
     picture.findings = [*_findings(picture.processes, differences), *_obstacles(looks)]
     picture.notes = _notes(looks, picture)
+    picture.journals = list(dict.fromkeys(filter(None, (look.get("directory") for look in looks))))
+    if not picture.processes and not picture.findings:
+        where = ", ".join(picture.journals)
+        message = f"no process has written a journal in {where}: nothing is patched there"
+        picture.findings = [Finding("empty", message)]
     return picture
 
 

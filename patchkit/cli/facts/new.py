@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.check.findings import Report
-from patchkit.cli.facts.module_source import find_module
+from patchkit.cli.module_source import find_module
 from patchkit.report.check_view import spans
 from patchkit.rows.packs import packs_for
 from patchkit.rows.project import Project

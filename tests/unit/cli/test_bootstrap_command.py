@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that the command, in this process, takes for this Python's site-packages."""
     monkeypatch.setattr("patchkit.cli.bootstrap.site_folder", lambda: tmp_path)
     monkeypatch.setattr("patchkit.cli.bootstrap.location_found_alone", lambda: "/found")
-    monkeypatch.setattr("patchkit.cli.facts.bootstrap.location_found_alone", lambda: "/found")
+    monkeypatch.setattr("patchkit.cli.bootstrap.location_found_alone", lambda: "/found")
     return tmp_path
 
 
@@ -139,7 +139,7 @@ def test_status_of_what_is_not_in_order_is_1(
     assert (code, data["state"]) == (1, "foreign")
     module.unlink()
     install(here, "/no/such/place")
-    monkeypatch.setattr("patchkit.cli.facts.bootstrap.location_found_alone", lambda: None)
+    monkeypatch.setattr("patchkit.cli.bootstrap.location_found_alone", lambda: None)
     code, data = status(capsys)
     assert (code, data["state"], data["patchkit"]) == (1, "installed", None)
 
@@ -152,7 +152,7 @@ def test_status_for_a_person(
     assert main(["bootstrap", "status"]) == 0
     out = capsys.readouterr().out
     assert f"bootstrap  installed  {here}" in out
-    assert "the bootstrap waits for PATCHKIT=1" in out
+    assert "it waits for PATCHKIT=1" in out
     assert "/found" in out
     monkeypatch.setenv("PATCHKIT", "1")
     main(["bootstrap", "status"])

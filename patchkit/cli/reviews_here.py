@@ -1,4 +1,4 @@
-"""Facts of `patchkit doctor`: what locks there are, and whether what is patched was reviewed."""
+"""Which locks there are, and whether what is patched was reviewed, for `patchkit doctor`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from patchkit.cli.facts.rows import reason_to_skip
+from patchkit.cli.rows import reason_to_skip
 from patchkit.errors import LockError
+from patchkit.report.here import HealthLine
+from patchkit.report.words import count
 from patchkit.review.compare import Look
 from patchkit.review.lock_files import Locks
 from patchkit.upstream.here import Here
@@ -15,7 +17,6 @@ from patchkit.upstream.here import Here
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from patchkit.report.shapes import CheckShape
     from patchkit.review.lock_format import Lock
     from patchkit.rows.row import Row
     from patchkit.rows.selection import Selection
@@ -26,7 +27,7 @@ _EFFECTS = {
 }
 
 
-def reviews(rows: Iterable[Row], selection: Selection) -> Iterator[CheckShape]:
+def reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
     """
     Compare the targets of the patches that are for here with what was reviewed.
 
@@ -45,25 +46,25 @@ def reviews(rows: Iterable[Row], selection: Selection) -> Iterator[CheckShape]:
 
 def _of_pack(
     pack: str, rows: Collection[Row], locks: Locks, here: Here, selection: Selection
-) -> Iterator[CheckShape]:
+) -> Iterator[HealthLine]:
     found = {}
     try:
         for row in rows:
             file, lock = locks.file(row), locks.of(row)
             if file is None or lock is None:
-                yield _check("note", pack, "none: what these patches change is not compared")
+                yield _line("note", pack, "none: what these patches change is not compared")
                 return
             found[row.name] = _differences(row, lock, here, selection)
     except LockError as error:
-        yield _check("bad", pack, str(error))
+        yield _line("bad", pack, str(error))
         return
     fine = sum(not words for words in found.values())
     mark = "ok" if fine == len(found) else "note"
-    yield _check(mark, pack, f"{fine} of {_count(len(found))} as reviewed, {file}")
+    yield _line(mark, pack, f"{fine} of {count(len(found), 'patch')} as reviewed, {file}")
     effect = _EFFECTS.get(selection.settings.on_drift, "")
     for name, words in found.items():
         if words:
-            yield _check("warn", name, f"{words}{effect}")
+            yield _line("warn", name, f"{words}{effect}")
 
 
 def _differences(row: Row, lock: Lock, here: Here, selection: Selection) -> str:
@@ -74,9 +75,5 @@ def _differences(row: Row, lock: Lock, here: Here, selection: Selection) -> str:
     return "; ".join(filter(None, (look.verdict(place).words for place in places)))
 
 
-def _count(number: int) -> str:
-    return f"{number} patch" if number == 1 else f"{number} patches"
-
-
-def _check(mark: str, subject: str, message: str) -> CheckShape:
-    return {"topic": "locks", "mark": mark, "subject": subject, "message": message}
+def _line(mark: str, subject: str, message: str) -> HealthLine:
+    return HealthLine("locks", mark, subject, message)

@@ -1,4 +1,4 @@
-"""Facts of `patchkit doctor`: by which ways patchkit gets into processes here."""
+"""Which ways into processes are active here, for `patchkit doctor`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
-from patchkit.cli.facts.child import WAY_IN
+from patchkit.cli.child import WAY_IN
+from patchkit.report.here import HealthLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from patchkit.bootstrap.install import Bootstrap
-    from patchkit.report.shapes import CheckShape
 
-_TOPIC = "ways in"
 _GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 
 
-def ways_in(environ: Mapping[str, str], folders: Iterable[str] | None = None) -> list[CheckShape]:
+def ways_in(environ: Mapping[str, str], folders: Iterable[str] | None = None) -> list[HealthLine]:
     """
     Say which ways in are active, and what stands against them.
 
@@ -51,43 +50,43 @@ def find_bootstrap(folders: Iterable[str]) -> tuple[str, Bootstrap] | None:
 
 def _switch(
     environ: Mapping[str, str], bootstrap: tuple[str, Bootstrap] | None
-) -> Iterator[CheckShape]:
+) -> Iterator[HealthLine]:
     switch = environ.get("PATCHKIT", "").strip()
     if switch == "0":
-        yield _check("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
+        yield _line("warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes")
     elif switch == "1" and bootstrap is None and not _is_under_run(environ):
-        yield _check("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
+        yield _line("warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here")
 
 
-def _plugin(environ: Mapping[str, str], names: list[str]) -> Iterator[CheckShape]:
+def _plugin(environ: Mapping[str, str], names: list[str]) -> Iterator[HealthLine]:
     if not names:
-        yield _check("note", "vLLM plugin", "not installed here")
+        yield _line("note", "vLLM plugin", "not installed here")
         return
     allowed = environ.get("VLLM_PLUGINS")
     left_out = [name for name in names if allowed is not None and name not in allowed.split(",")]
     if left_out:
         message = f"VLLM_PLUGINS={allowed} leaves out {', '.join(left_out)}: vLLM will not load it"
-        yield _check("warn", "vLLM plugin", message)
+        yield _line("warn", "vLLM plugin", message)
     else:
-        yield _check("ok", "vLLM plugin", "installed: active in every vLLM process")
+        yield _line("ok", "vLLM plugin", "installed: active in every vLLM process")
 
 
-def _run(environ: Mapping[str, str]) -> CheckShape:
+def _run(environ: Mapping[str, str]) -> HealthLine:
     if _is_under_run(environ):
-        return _check("ok", "patchkit run", "active: this process was started by it")
-    return _check("note", "patchkit run", "not active: this process was not started by it")
+        return _line("ok", "patchkit run", "active: this process was started by it")
+    return _line("note", "patchkit run", "not active: this process was not started by it")
 
 
-def _bootstrap(environ: Mapping[str, str], found: tuple[str, Bootstrap] | None) -> CheckShape:
+def _bootstrap(environ: Mapping[str, str], found: tuple[str, Bootstrap] | None) -> HealthLine:
     if found is None:
-        return _check("note", "bootstrap", "not installed")
+        return _line("note", "bootstrap", "not installed")
     folder, here = found
     if here.state != INSTALLED:
         message = f"{here.state}: 'patchkit bootstrap install' puts it right, in {folder}"
-        return _check("warn", "bootstrap", message)
+        return _line("warn", "bootstrap", message)
     if environ.get("PATCHKIT", "").strip() == "1":
-        return _check("ok", "bootstrap", f"active, in {folder}")
-    return _check("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
+        return _line("ok", "bootstrap", f"active, in {folder}")
+    return _line("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
 def _is_under_run(environ: Mapping[str, str]) -> bool:
@@ -104,5 +103,5 @@ def _site_folders() -> list[str]:
     return [folder for folder in (*site.getsitepackages(), *user) if folder in sys.path]
 
 
-def _check(mark: str, subject: str, message: str) -> CheckShape:
-    return {"topic": _TOPIC, "mark": mark, "subject": subject, "message": message}
+def _line(mark: str, subject: str, message: str) -> HealthLine:
+    return HealthLine("ways in", mark, subject, message)

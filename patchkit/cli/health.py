@@ -1,19 +1,22 @@
-"""Facts of `patchkit doctor`: what is here, what is asked for, and what stands in the way."""
+"""What `patchkit doctor` looks at: what is here, what is asked for, what stands in the way."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.cli.facts.reviews import reviews
-from patchkit.cli.facts.rows import distribution, reason_to_skip
-from patchkit.cli.facts.unordered import unordered
-from patchkit.cli.facts.ways_in import ways_in
+from patchkit.check.order import unordered
+from patchkit.cli.reviews_here import reviews
+from patchkit.cli.rows import distributions, reason_to_skip
+from patchkit.cli.ways_in import ways_in
 from patchkit.errors import PatchkitError, VersionError
 from patchkit.process.lineage import PARENT_VARIABLE
 from patchkit.process.roles import ROLE_VARIABLE
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import Registry, read_pack
+from patchkit.report.here import HealthLine
+from patchkit.report.words import count
 from patchkit.rows.packs import OWN_PACKS, installed_packs, packs_for
 from patchkit.rows.project import Project
 from patchkit.settings import VARIABLES
@@ -22,19 +25,18 @@ from patchkit.text.suggestion import near
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from patchkit.report.shapes import CheckShape, DoctorShape
+    from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
     from patchkit.rows.selection import Selection
     from patchkit.settings import Settings
     from patchkit.versions.installed import Versions
 
 _HEAVY = ("vllm", "torch", "ray")
-_FINDINGS = ("warn", "bad")
 
 
-def doctor_facts(
+def health(
     selection: Selection, environ: Mapping[str, str], extra: Collection[str] = ()
-) -> DoctorShape:
+) -> list[HealthLine]:
     """
     Look at everything that decides on patches here.
 
@@ -47,8 +49,8 @@ def doctor_facts(
     rows: list[Row] = []
     packs = list(_packs(selection.settings, extra, rows))
     registry, order = _registry(rows)
-    checks = [
-        _check("python", "note", sys.version.split()[0], sys.executable),
+    return [
+        HealthLine("python", "note", sys.version.split()[0], sys.executable),
         *_versions(selection.versions, rows),
         *packs,
         *order,
@@ -57,44 +59,43 @@ def doctor_facts(
         *_settings(environ, selection.settings, {row.name for row in rows}),
         *ways_in(environ),
     ]
-    return {"checks": checks, "findings": sum(check["mark"] in _FINDINGS for check in checks)}
 
 
-def _versions(versions: Versions, rows: Collection[Row]) -> Iterator[CheckShape]:
-    texts = [text for row in rows for text in row.patch.requires]
-    texts += [text for row in rows for change in row.patch.changes for text in change.requires]
-    for name in dict.fromkeys(("vllm", *map(distribution, texts))):
+def _versions(versions: Versions, rows: Collection[Row]) -> Iterator[HealthLine]:
+    for name in dict.fromkeys(("vllm", *distributions(rows))):
         yield _version(versions, name)
 
 
-def _version(versions: Versions, name: str) -> CheckShape:
+def _version(versions: Versions, name: str) -> HealthLine:
     try:
         found = versions.find(name)
         if found is None:
             mark = "warn" if name == "vllm" else "note"
-            return _check("versions", mark, name, "not installed")
+            return HealthLine("versions", mark, name, "not installed")
         counts_as = found.counts_as
     except VersionError as error:
-        return _check("versions", "bad", name, str(error))
+        return HealthLine("versions", "bad", name, str(error))
     note = "" if counts_as == found.version else f", counts as {counts_as}"
-    return _check("versions", "ok", name, f"{found.version}{note} ({found.source})")
+    return HealthLine("versions", "ok", name, f"{found.version}{note} ({found.source})")
 
 
-def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[CheckShape]:
+def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[HealthLine]:
     """Read every pack into `rows`, and say how each went."""
     for name in packs_for(settings, extra):
         there = {heavy for heavy in _HEAVY if heavy in sys.modules}
         try:
             read = read_pack(name)
         except PatchkitError as error:
-            yield _check("packs", "bad", name, str(error))
+            yield HealthLine("packs", "bad", name, str(error))
             continue
         rows += read
-        yield _check("packs", "ok", name, f"{_count(len(read))}, {_origin(name, settings)}")
+        yield HealthLine(
+            "packs", "ok", name, f"{count(len(read), 'patch')}, {_origin(name, settings)}"
+        )
         slow = [heavy for heavy in _HEAVY if heavy in sys.modules and heavy not in there]
         if slow:
             message = f"reading it imports {', '.join(slow)}: slow, and in every process"
-            yield _check("packs", "warn", name, message)
+            yield HealthLine("packs", "warn", name, message)
 
 
 def _origin(name: str, settings: Settings) -> str:
@@ -107,46 +108,47 @@ def _origin(name: str, settings: Settings) -> str:
     return "from pyproject.toml" if name in Project.read().packs else "from --patches"
 
 
-def _registry(rows: Collection[Row]) -> tuple[Registry, list[CheckShape]]:
+def _registry(rows: Collection[Row]) -> tuple[Registry, list[HealthLine]]:
     try:
         return Registry(rows), []
     except PatchkitError as error:
-        return Registry(), [_check("packs", "bad", "all together", str(error))]
+        return Registry(), [HealthLine("packs", "bad", "all together", str(error))]
 
 
-def _selection(registry: Registry, selection: Selection) -> Iterator[CheckShape]:
+def _selection(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
     selected = [row for row in registry if reason_to_skip(row, selection) is None]
-    yield _check("patches", "note", "selected", f"{len(selected)} of {_count(len(registry))}")
+    yield HealthLine(
+        "patches", "note", "selected", f"{len(selected)} of {count(len(registry), 'patch')}"
+    )
     names = {row.name for row in selected}
     for row in selected:
         for other in names & set(row.patch.conflicts):
             message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
-            yield _check("patches", "bad", row.name, message)
-    for target, inner, outer in unordered(selected, selection):
+            yield HealthLine("patches", "bad", row.name, message)
+    for target, inner, outer in unordered(selected, partial(_applies, selection)):
         message = f"changes {target} too, and nothing says which comes first; add it to `after`"
-        yield _check("patches", "warn", f"{inner}, {outer}", message)
+        yield HealthLine("patches", "warn", f"{inner}, {outer}", message)
+
+
+def _applies(selection: Selection, row: Row, change: Change) -> bool:
+    try:
+        return selection.applies(change, row)
+    except VersionError:
+        return True
 
 
 def _settings(
     environ: Mapping[str, str], settings: Settings, names: Collection[str]
-) -> Iterator[CheckShape]:
+) -> Iterator[HealthLine]:
     known = {*VARIABLES, ROLE_VARIABLE, PARENT_VARIABLE, NEXT_VARIABLE}
     for variable in sorted(name for name in environ if name in known):
-        yield _check("settings", "note", variable, environ[variable])
+        yield HealthLine("settings", "note", variable, environ[variable])
     for variable in sorted(environ):
         if variable.startswith("PATCHKIT_") and variable not in known:
             message = f"no setting of patchkit{near(variable, known)}"
-            yield _check("settings", "warn", variable, message)
+            yield HealthLine("settings", "warn", variable, message)
     named = {"PATCHKIT_DISABLE": settings.disabled, "PATCHKIT_ONLY": settings.only or ()}
     for variable, words in named.items():
         for word in (word for word in words if word not in names):
             message = f"no patch is named {word!r}{near(word, names)}"
-            yield _check("settings", "warn", variable, message)
-
-
-def _count(number: int) -> str:
-    return f"{number} patch" if number == 1 else f"{number} patches"
-
-
-def _check(topic: str, mark: str, subject: str, message: str) -> CheckShape:
-    return {"topic": topic, "mark": mark, "subject": subject, "message": message}
+            yield HealthLine("settings", "warn", variable, message)

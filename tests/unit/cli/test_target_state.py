@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.cli.facts.target_state import state_of
+from patchkit.cli.target_state import state_of
 from patchkit.rows.target import Target
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.report.shapes import StateShape
+    from patchkit.report.here import TargetHere
 
 MODULE = """\
 from typing import TYPE_CHECKING
@@ -87,13 +87,13 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def answer(text: str) -> StateShape:
+def answer(text: str) -> TargetHere:
     """What is said of a target in the package."""
     return state_of(Target.parse(f"upstream_of_test.{text}"), Here())
 
 
 def state(text: str) -> str:
-    return answer(text)["state"]
+    return answer(text).state
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def state(text: str) -> str:
 def test_says_what_it_is_and_where_it_is_defined(upstream: Path, name: str, detail: str) -> None:
     """Through re-exports and inheritance."""
     found = answer(name)
-    assert (found["state"], found["detail"]) == ("present", detail)
+    assert (found.state, found.detail) == ("present", detail)
 
 
 @pytest.mark.parametrize("name", ["nothing", "nested", "Plain.nothing", "nothing.f", "gone"])
@@ -123,24 +123,24 @@ def test_what_no_statement_can_bring_is_absent(upstream: Path, name: str) -> Non
 def test_what_the_source_does_not_tell_is_undecided(upstream: Path, name: str) -> None:
     """Rather no answer than a guess, and the reason."""
     found = answer(name)
-    assert found["state"] == "undecided"
-    assert found["detail"].startswith("not decidable statically: ")
-    assert not found["detail"].endswith(": ")
+    assert found.state == "undecided"
+    assert found.detail.startswith("not decidable statically: ")
+    assert not found.detail.endswith(": ")
 
 
 @pytest.mark.parametrize("name", ["gone", "gone.f", "plain.sub"])
 def test_a_module_that_is_not_there(upstream: Path, name: str) -> None:
     """A missing module, a missing parent, and a parent that is no package."""
     assert state(f"{name}:f") == state(name) == "no-module"
-    assert state_of(Target("no_such_top_level.module", "f"), Here())["state"] == "no-module"
+    assert state_of(Target("no_such_top_level.module", "f"), Here()).state == "no-module"
 
 
 def test_the_place_is_that_of_the_definition(upstream: Path) -> None:
     """File and line, also where the target only leads there."""
     for name in ("plain:Plain.run", "again:Plain.run"):
         found = answer(name)
-        assert (found["file"], found["line"]) == (str(upstream / "plain.py"), 14)
-        assert found["defined"] == "upstream_of_test.plain:Plain.run"
+        assert (found.file, found.line) == (str(upstream / "plain.py"), 14)
+        assert found.defined == "upstream_of_test.plain:Plain.run"
 
 
 def test_namespace_packages_are_looked_through(upstream: Path) -> None:
@@ -152,15 +152,15 @@ def test_namespace_packages_are_looked_through(upstream: Path) -> None:
 def test_a_module_without_source_is_undecided(upstream: Path) -> None:
     """Built-in and compiled modules are here, but what they hold cannot be read."""
     for module in ("sys", "upstream_of_test.native"):
-        assert state_of(Target(module, "path"), Here())["state"] == "undecided"
-        assert state_of(Target(module), Here())["state"] == "present"
+        assert state_of(Target(module, "path"), Here()).state == "undecided"
+        assert state_of(Target(module), Here()).state == "present"
 
 
 def test_a_namespace_on_top_is_not_looked_into(upstream: Path) -> None:
     """Its module is there, and what it holds is not said to be missing."""
     found = state_of(Target("spaces_of_test.module", "f"), Here())
-    assert found["state"] == "undecided"
-    assert "spaces_of_test is a namespace package" in found["detail"]
+    assert found.state == "undecided"
+    assert "spaces_of_test is a namespace package" in found.detail
 
 
 def test_nothing_is_imported(upstream: Path) -> None:

@@ -1,0 +1,166 @@
+"""`patchkit status`: the tree of processes, many of the same kind on one line."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from patchkit.report.console import columns
+from patchkit.report.due import is_due
+from patchkit.report.words import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
+
+    from patchkit.status.journals import ProcessStatus
+    from patchkit.status.picture import Picture
+
+    Children = dict[ProcessStatus | None, list[ProcessStatus]]
+    Line = tuple[str, Sequence[ProcessStatus]]
+
+STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
+MANY = 4
+"""More of the same under one parent are one line."""
+_DEEPEST = 24
+"""Columns of guide lines; a deeper tree goes on below at that indent."""
+_NAME = 28
+_STATES = {True: ("running", "ok"), False: ("ended", "note"), None: ("", "note")}
+
+
+def process_tree(picture: Picture) -> Table:
+    """Lay out a line for each process or bundle of them."""
+    with_hosts = len({process.host for process in picture.processes}) > 1
+    with_looks = any(_is_verified(process) for process in picture.processes)
+    table = columns(header=True)
+    table.add_column("process", no_wrap=True)
+    if with_hosts:
+        table.add_column("node", no_wrap=True)
+    table.add_column("pid", no_wrap=True, justify="right")
+    table.add_column("started", no_wrap=True, justify="right")
+    table.add_column("state", no_wrap=True)
+    if with_looks:
+        table.add_column("verified", no_wrap=True, justify="right")
+    table.add_column("patches", overflow="fold")
+    children = picture.children()
+    for root in children.get(None, []):
+        for guide, same in _lines(root, children):
+            first = same[0]
+            began = f"+{first.started - root.started:.1f} s" if guide else _clock(first.started)
+            table.add_row(
+                Text.assemble((guide, "note"), _label(same)),
+                *([Text(one_line(first.host))] if with_hosts else []),
+                f"{first.pid} …" if len(same) > 1 else str(first.pid),
+                Text(began, "note"),
+                Text(*_STATES[first.alive]),
+                *([_look(same, picture.now)] if with_looks else []),
+                _summary(first),
+            )
+    return table
+
+
+def _lines(root: ProcessStatus, children: Children) -> Iterator[Line]:
+    """Walk down a tree; each line has its guide, and the processes that it stands for."""
+    waiting: list[tuple[str, str, Sequence[ProcessStatus]]] = [("", "", [root])]
+    while waiting:
+        guide, below, same = waiting.pop()
+        yield guide, same
+        if len(same) == 1:
+            waiting += reversed(list(_branches(same[0], children, below)))
+
+
+def _branches(
+    parent: ProcessStatus, children: Children, guide: str
+) -> Iterator[tuple[str, str, Sequence[ProcessStatus]]]:
+    """Give each bundle of children its own guide, and that of what is below it."""
+    bundles = list(_bundles(children.get(parent, []), children))
+    guide = guide[-_DEEPEST:]
+    for number, same in enumerate(bundles, start=1):
+        is_last = number == len(bundles)
+        yield guide + ("└─ " if is_last else "├─ "), guide + ("   " if is_last else "│  "), same
+
+
+def _bundles(
+    siblings: Sequence[ProcessStatus], children: Children
+) -> Iterator[Sequence[ProcessStatus]]:
+    """Put many of the same kind that have no children of their own on one line."""
+    for kind, group in groupby(siblings, lambda process: _kind(process, children)):
+        same = list(group)
+        if kind is not None and (len(same) > MANY or same[0].is_copy):
+            yield same
+        else:
+            yield from ([process] for process in same)
+
+
+def _kind(process: ProcessStatus, children: Children) -> object:
+    if process in children:
+        return None
+    stands = tuple((patch.name, process.stand(patch)[0]) for patch in process.patches.values())
+    state = (process.alive, process.is_copy, process.reason)
+    return (process.host, *process.roles, *state, stands)
+
+
+def _is_verified(process: ProcessStatus) -> bool:
+    return bool(process.alive) and process.verified is not None
+
+
+def _look(same: Sequence[ProcessStatus], now: float) -> Text:
+    """Say how long ago the processes looked at what they had applied; the longest counts."""
+    looks = [process.verified or 0 for process in same if _is_verified(process)]
+    return Text(f"{max(0, now - min(looks)):.0f} s ago" if looks else "", style="note")
+
+
+def _label(same: Sequence[ProcessStatus]) -> Text:
+    process = same[0]
+    text = _role(process)
+    if process.rank is not None:
+        ranks = [str(other.rank) for other in same]
+        text.append(f" {ranks[0]}" if len(same) == 1 else f" {ranks[0]}-{ranks[-1]}")
+    if len(same) > 1:
+        text.append(f" ×{len(same)}", style="note")  # noqa: RUF001
+    if name := _name(process):
+        text.append(f"  {name}", style="note")
+    return text
+
+
+def _role(process: ProcessStatus) -> Text:
+    roles = one_line(", ".join(process.roles))
+    if not process.is_reached:
+        return Text(roles or "process", style="note" if process.is_starting else "bad")
+    if process.is_copy:
+        return Text(f"fork of {roles or 'no role yet'}", style="note")
+    return Text(roles, style="name") if roles else Text("no role yet", style="note")
+
+
+def _name(process: ProcessStatus) -> str:
+    """Say which it is, where the role and the rank do not."""
+    if process.name.startswith("VllmWorker") or process.is_copy:
+        return ""
+    words = [word.rpartition("/")[2] for word in process.argv[:3]]
+    text = one_line(process.name or " ".join(words))
+    return text if len(text) <= _NAME else text[: _NAME - 1] + "…"
+
+
+def _clock(moment: float) -> str:
+    if not moment:
+        return ""
+    local = time.localtime(moment)
+    is_today = local[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", local)
+
+
+def _summary(process: ProcessStatus) -> Text:
+    if not process.is_reached:
+        return Text(one_line(process.reason), style="note" if process.is_starting else "bad")
+    due = [patch for patch in process.patches.values() if is_due(process, patch)]
+    counted = Counter(process.stand(patch)[0] for patch in due)
+    return Text(", ").join(
+        Text(f"{counted[status]} {status}", style=style)
+        for status, style in STYLES.items()
+        if counted[status]
+    )

@@ -1,0 +1,27 @@
+"""Texts as pages show them: counted, and with nothing in them that a terminal would obey."""
+
+from __future__ import annotations
+
+
+def count(number: int, noun: str) -> str:
+    """Write `1 patch` or `2 patches`."""
+    end = "" if number == 1 else "es" if noun.endswith(("ch", "ss")) else "s"
+    return f"{number} {noun}{end}"
+
+
+def one_line(text: str) -> str:
+    """Write a text on one line, without control characters."""
+    return text if text.isprintable() else " ".join(printable(text).split())
+
+
+def printable(text: str) -> str:
+    """Leave no control characters in what a stranger may have written; lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    if character == "\t":
+        return "    "
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii", "replace")
