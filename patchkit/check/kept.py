@@ -54,14 +54,14 @@ class Kept:
 
     def of_release(self, key: str) -> dict[Target, Facts]:
         """Return what was said of a release."""
-        kept = self._cache.note(_topic("facts"), key)
+        kept = self._cache.get(_name("facts", key))
         known = json.loads(kept).items() if kept else ()
         return {Target.parse(text): Facts.of_data(data) for text, data in known}
 
     def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
         """Keep what is said of a release."""
         data = {str(target): found.as_data() for target, found in known.items()}
-        self._cache.keep_notes(_topic("facts"), {key: json.dumps(data).encode()})
+        self._cache.put(_name("facts", key), json.dumps(data).encode())
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has."""
@@ -86,13 +86,12 @@ class Kept:
         with self._lock:
             new = {target: [*self._concluded[target].items()] for target in self._new}
             self._new.clear()
-        notes = {str(target): _as_data(known) for target, known in new.items()}
-        if notes:
-            self._cache.keep_notes(_topic("conclusions"), notes)
+        for target, known in new.items():
+            self._cache.put(_name("conclusions", str(target)), _as_data(known))
 
     def move(self, key: str) -> Whereabouts | None:
         """Return what was said about a move, None where nothing was."""
-        kept = self._cache.note(_topic("moves"), key)
+        kept = self._cache.get(_name("moves", key))
         if kept is None:
             return None
         place, likeness, words = json.loads(kept)
@@ -100,12 +99,12 @@ class Kept:
 
     def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
         """Keep what is said about moves."""
-        rows = {key: (str(one.place or ""), one.likeness, one.words) for key, one in found.items()}
-        notes = {key: json.dumps(row).encode() for key, row in rows.items()}
-        self._cache.keep_notes(_topic("moves"), notes)
+        for key, move in found.items():
+            row = (str(move.place or ""), move.likeness, move.words)
+            self._cache.put(_name("moves", key), json.dumps(row).encode())
 
     def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
-        kept = self._cache.note(_topic("conclusions"), str(target))
+        kept = self._cache.get(_name("conclusions", str(target)))
         return dict(_of_data(*one) for one in json.loads(kept)) if kept else {}
 
 
@@ -121,11 +120,15 @@ def _of_data(grounds: list[Any], found: dict[str, Any]) -> tuple[_Grounds, Facts
     return tuple(asked), Facts.of_data(found)
 
 
-@functools.cache
-def _topic(name: str) -> str:
+def _name(topic: str, key: str) -> str:
     """Name what is kept after the code that works it out: another answer has another name."""
+    return f"{topic} {_code()} {key}"
+
+
+@functools.cache
+def _code() -> str:
     whole = hashlib.sha256()
     for file in sorted(Path(upstream.__file__).parent.rglob("*.py")):
         whole.update(file.read_bytes())
     version = "{}.{}".format(*sys.version_info)
-    return f"{name} {version} {whole.hexdigest()[:16]}"
+    return f"{version} {whole.hexdigest()[:16]}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.releases import Library
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.versions.installed import Versions
 
 
@@ -127,7 +127,9 @@ def _nothing_in(
     return faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
 
 
-def _local(source: Source, package: str, versions: Versions, option: str = "--here") -> Subject:
+def _local(
+    source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
+) -> Subject:
     project = canonical(package)
     found = versions.believed(package) or Found(project, source.version or "nothing", source.name)
     _ = found.counts_as  # raises, and says what to set

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from patchkit.errors import UpstreamError
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.around import REACH
-from patchkit.upstream.moves.whereabouts import GONE, Search
+from patchkit.upstream.moves.whereabouts import GONE, MoveSearch
 from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.parallel import Progress
     from patchkit.upstream.reading.releases import Release
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Subject:
         name: str,
         project: str,
         version: str,
-        source: Callable[[], Source],
+        source: Callable[[], ReleaseSource],
         kept: tuple[Kept, str] | None = None,
         *,
         is_local: bool = True,
@@ -70,7 +70,7 @@ class Subject:
         return f"<Subject {self.name}>"
 
     @functools.cached_property
-    def source(self) -> Source:
+    def source(self) -> ReleaseSource:
         """
         Its files.
 
@@ -191,7 +191,7 @@ class Subject:
     ) -> Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]:
         for old in dict.fromkeys(old for _, old in lost):
             ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001
-            search = Search(ours, theirs, None if self.is_local else REACH)
+            search = MoveSearch(ours, theirs, None if self.is_local else REACH)
             yield from (((one, old), search.find(one)) for one, other in lost if other is old)
             ours.forget()
             if theirs:

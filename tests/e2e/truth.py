@@ -24,7 +24,7 @@ from patchkit.upstream.resolving.signature import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 INTROSPECT = Path(__file__).with_name("introspect.py")
 FUNCTIONS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}
@@ -163,7 +163,7 @@ class Answer:
         }
 
 
-def _opened(package: str, root: str) -> Source:
+def _opened(package: str, root: str) -> ReleaseSource:
     """Open what `check` opens; of a namespace package, the folder that it would open."""
     top, *below = package.split(".")
     return Tree(package, None, Path(root), top) if below else open_installed(top, [root])

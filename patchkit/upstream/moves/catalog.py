@@ -21,7 +21,7 @@ _WORD = re.compile(rb"[A-Za-z_]\w{5,}")
 _FIELDS = ("body", "orelse", "finalbody", "handlers")
 
 
-class Page:
+class SourceFile:
     """
     One file.
 
@@ -93,7 +93,7 @@ class Catalog:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self._pages: dict[str, Page | None] = {}
+        self._pages: dict[str, SourceFile | None] = {}
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -111,7 +111,7 @@ class Catalog:
             found.setdefault(module_name(path).rpartition(".")[2], set()).add(path)
         return {name: frozenset(paths) for name, paths in found.items()}
 
-    def pages(self, paths: Iterable[str]) -> list[Page]:
+    def pages(self, paths: Iterable[str]) -> list[SourceFile]:
         """Read files, all that are not known yet at once; in the order of their paths."""
         wanted = sorted(paths)
         missing = [path for path in wanted if path not in self._pages]
@@ -119,15 +119,15 @@ class Catalog:
             self.files.prefetch(missing)
         for path in missing:
             text = self.files.read(path)
-            self._pages[path] = None if text is None else Page(path, text)
+            self._pages[path] = None if text is None else SourceFile(path, text)
         return [page for path in wanted if (page := self._pages[path])]
 
-    def page(self, path: str) -> Page | None:
+    def page(self, path: str) -> SourceFile | None:
         """Read one file; None where there is none."""
         return next(iter(self.pages([path] if path in self.paths else [])), None)
 
 
-def rarest(text: bytes, pages: Iterable[Page], count: int) -> list[bytes]:
+def rarest(text: bytes, pages: Iterable[SourceFile], count: int) -> list[bytes]:
     """Pick the words of a text that the fewest files hold, of those that any does."""
     longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
     several = list(pages)

@@ -43,11 +43,6 @@ class Likeness:
         return round(shared / (len(self._runs) + len(other._runs) - shared), 3)
 
 
-def likeness_of(one: ast.AST, other: ast.AST) -> float:
-    """Tell from 0 to 1 how alike two definitions are, whatever their names and decorators."""
-    return Likeness([one]).to(Likeness([other]))
-
-
 def _words(node: ast.AST) -> Iterable[str]:
     return canonical(_with(node, decorator_list=[]), named=False)
 

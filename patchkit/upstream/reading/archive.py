@@ -40,7 +40,7 @@ _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 
 
 @dataclass(frozen=True)
-class Member:
+class ArchiveMember:
     """
     One file within a zip archive.
 
@@ -60,7 +60,7 @@ class Member:
     method: int = zipfile.ZIP_STORED
 
 
-Listing = dict[str, Member]
+Listing = dict[str, ArchiveMember]
 """The Python files and extension modules of an archive, by their paths when installed."""
 
 
@@ -120,7 +120,7 @@ def list_members(archive: zipfile.ZipFile) -> Listing:
     }
 
 
-def _member(info: zipfile.ZipInfo, end: int) -> Member:
+def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
     start = info.header_offset
     # What may lie between two members without belonging to either is not fetched.
     end = min(end, start + _LOCAL_HEADER.size + 2 * 0xFFFF + info.compress_size)
@@ -128,7 +128,9 @@ def _member(info: zipfile.ZipInfo, end: int) -> Member:
         raise UpstreamError(f"its members overlap, at {info.filename}")
     if info.flag_bits & _ENCRYPTED:
         raise UpstreamError(f"{info.filename} in it is encrypted")
-    return Member((start, end), info.compress_size, info.file_size, info.CRC, info.compress_type)
+    return ArchiveMember(
+        (start, end), info.compress_size, info.file_size, info.CRC, info.compress_type
+    )
 
 
 def check_size(path: str, size: int) -> None:
@@ -145,7 +147,7 @@ def check_size(path: str, size: int) -> None:
         )
 
 
-def unpack(path: str, member: Member, data: bytes) -> bytes:
+def unpack(path: str, member: ArchiveMember, data: bytes) -> bytes:
     """
     Take a member's content out of its span.
 
@@ -159,7 +161,7 @@ def unpack(path: str, member: Member, data: bytes) -> bytes:
     return content
 
 
-def _packed(path: str, member: Member, data: bytes) -> bytes:
+def _packed(path: str, member: ArchiveMember, data: bytes) -> bytes:
     if len(data) < _LOCAL_HEADER.size:
         raise _damaged(path, "its header is cut off")
     signature, name, extra = _LOCAL_HEADER.unpack_from(data)
@@ -170,7 +172,7 @@ def _packed(path: str, member: Member, data: bytes) -> bytes:
     return packed
 
 
-def _decompressed(path: str, member: Member, packed: bytes) -> bytes:
+def _decompressed(path: str, member: ArchiveMember, packed: bytes) -> bytes:
     if member.method == zipfile.ZIP_STORED:
         return packed
     if member.method != zipfile.ZIP_DEFLATED:
@@ -186,12 +188,12 @@ def _damaged(path: str, reason: str) -> UpstreamError:
     return UpstreamError(f"{path} in it is damaged: {reason}")
 
 
-def to_text(listing: Mapping[str, Member]) -> str:
+def to_text(listing: Mapping[str, ArchiveMember]) -> str:
     """Write a listing, one line a file."""
     return "".join(f"{path}\t{_numbers(member)}\n" for path, member in sorted(listing.items()))
 
 
-def _numbers(member: Member) -> str:
+def _numbers(member: ArchiveMember) -> str:
     start, end = member.span or (-1, -1)
     fields = (start, end, member.packed, member.size, member.crc, member.method)
     return " ".join(map(str, fields))
@@ -213,6 +215,6 @@ class Lines:
         """Return those of the files that the archive holds."""
         return {path: self._member(path) for path in paths if path in self._lines}
 
-    def _member(self, path: str) -> Member:
+    def _member(self, path: str) -> ArchiveMember:
         start, end, *rest = map(int, self._lines[path].split())
-        return Member((start, end) if start >= 0 else None, *rest)
+        return ArchiveMember((start, end) if start >= 0 else None, *rest)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.archive import Lines, is_python, to_text
-from patchkit.upstream.reading.source import Mark
+from patchkit.upstream.reading.source import ContentMark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -91,10 +91,10 @@ class Archived:
         """Every `.py`, `.pyi` and extension module of the release."""
         return frozenset(self._opened())
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> ContentMark | None:
         """Tell a file's content from another by what the table of contents says of it."""
         member = self._opened().known([path]).get(path)
-        return Mark(member.size, member.crc) if member else None
+        return ContentMark(member.size, member.crc) if member else None
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """

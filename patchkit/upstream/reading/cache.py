@@ -16,9 +16,8 @@ import os
 import tempfile
 import time
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -27,13 +26,11 @@ MAX_BYTES = 1 << 30
 """When all files have more, those that were not used for longest go, to half of it."""
 
 _FOLDER = "releases-2"
-_DRAFT = "draft-"
 _DIGEST = 32
 _DAY = 86_400.0
 
 
-@dataclass(frozen=True)
-class Page:
+class IndexPage(NamedTuple):
     """
     A page of an index.
 
@@ -100,35 +97,18 @@ class Cache:
         """
         return ArchiveShelf(self, key)
 
-    def page(self, url: str) -> Page | None:
+    def page(self, url: str) -> IndexPage | None:
         """Return a page as it was last fetched, None where it was not."""
         kept = self.get(f"page {url}")
         if kept is None:
             return None
         head, _, body = kept.partition(b"\n")
-        url, kind, etag, fetched = json.loads(head)
-        return Page(url, kind, etag, fetched, body)
+        final, kind, etag, fetched = json.loads(head)
+        return IndexPage(final, kind, etag, fetched, body)
 
-    def keep_page(self, asked: str, page: Page) -> None:
+    def keep_page(self, asked: str, page: IndexPage) -> None:
         """Keep a page, by the URL that was asked for, in place of what was there."""
-        head = json.dumps([page.url, page.kind, page.etag, page.fetched])
-        self.put(f"page {asked}", head.encode() + b"\n" + page.body)
-
-    def note(self, topic: str, key: str) -> bytes | None:
-        """
-        Return what was worked out before, None where nothing was.
-
-        Args:
-            topic: what it is about, with the version of the code that works it out.
-            key: what it was worked out from, such as the hash of a file.
-
-        """
-        return self.get(f"note {topic} {key}")
-
-    def keep_notes(self, topic: str, notes: Mapping[str, bytes]) -> None:
-        """Keep what was worked out, by key."""
-        for key, content in notes.items():
-            self.put(f"note {topic} {key}", content)
+        self.put(f"page {asked}", json.dumps(page[:-1]).encode() + b"\n" + page.body)
 
     def get(self, name: str) -> bytes | None:
         """Return what is called so; None where nothing is, or what is there is damaged."""
@@ -228,7 +208,7 @@ def _inflated(data: bytes) -> bytes | None:
 def _write(file: Path, data: bytes) -> None:
     file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.parent.mkdir(mode=0o700, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=file.parent, prefix=_DRAFT)  # for its owner alone
+    handle, draft = tempfile.mkstemp(dir=file.parent, prefix="draft-")  # for its owner alone
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
@@ -239,16 +219,16 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _shrink(folder: Path, limit: int) -> None:
-    """Drop drafts that nobody has finished and, where there is too much, what is oldest."""
+    """Where there is too much, drop what is oldest; drafts that nobody has finished too."""
     files = sorted(_files(folder))
     left = sum(size for _, size, _ in files)
     goal = limit // 2 if left > limit else left
-    for used, size, file in files:
-        is_lost = file.name.startswith(_DRAFT) and time.time() - used > _DAY
-        if is_lost or left > goal:
-            left -= size
-            with contextlib.suppress(OSError):
-                file.unlink()
+    for _, size, file in files:
+        if left <= goal:
+            return
+        left -= size
+        with contextlib.suppress(OSError):
+            file.unlink()
 
 
 def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:

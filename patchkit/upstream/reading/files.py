@@ -13,7 +13,7 @@ from patchkit.upstream.reading.archive import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from patchkit.upstream.reading.source import Mark, Source
+    from patchkit.upstream.reading.source import ContentMark, ReleaseSource
 
 _THERE = "+"
 _KEPT = 3 << 18
@@ -107,7 +107,7 @@ class Files:
 
     """
 
-    def __init__(self, *sources: Source, shared: ParsedFiles | None = None) -> None:
+    def __init__(self, *sources: ReleaseSource, shared: ParsedFiles | None = None) -> None:
         self._sources = sources
         self._own = ParsedFiles()
         self._shared = shared or self._own
@@ -135,7 +135,7 @@ class Files:
         found = self._provider(path)
         return found.read(path) if found else None
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> ContentMark | None:
         """Tell a file's content from another; None without file, or where only reading tells."""
         found = self._provider(path)
         return found.mark(path) if found else None
@@ -154,7 +154,7 @@ class Files:
         """Let go of what was parsed for this release alone."""
         self._own.forget()
 
-    def _provider(self, path: str) -> Source | None:
+    def _provider(self, path: str) -> ReleaseSource | None:
         return next((one for one in self._sources if one.has(path)), None)
 
     @cached_property

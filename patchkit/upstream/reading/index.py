@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
-from patchkit.upstream.reading.cache import Page
+from patchkit.upstream.reading.cache import IndexPage
 from patchkit.upstream.reading.replies import StatusError
 from patchkit.upstream.reading.sdist import SUFFIXES
 from patchkit.upstream.reading.url import without_secrets
@@ -36,8 +35,7 @@ _ABSENT = "absent"
 _HASH = re.compile(r"sha256=([0-9a-f]{64})")
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """
     One file that can be had.
 
@@ -101,9 +99,10 @@ class Index:
         """
         found: dict[str, Link] = {}
         faults = []
-        for look in self._looks(project):
+        indexes = [f"{index}/{canonical(project)}/" for index in self._settings.indexes]
+        for place in (*self._settings.find_links, *indexes):
             try:
-                for link in look():
+                for link in _of_project(project, self._linked(place)):
                     found.setdefault(link.filename, link)
             except UpstreamError as error:
                 faults.append(str(error))
@@ -113,39 +112,27 @@ class Index:
             self._notice(fault)
         return list(found.values())
 
-    def _looks(self, project: str) -> Iterator[Callable[[], Iterable[Link]]]:
-        for place in self._settings.find_links:
-            yield lambda place=place: self._linked(project, place)  # type: ignore[misc]
-        for index in self._settings.indexes:
-            url = f"{index}/{canonical(project)}/"
-            yield lambda url=url: self._listed(project, url)  # type: ignore[misc]
-
-    def _linked(self, project: str, place: str) -> Iterable[Link]:
+    def _linked(self, place: str) -> Iterable[Link]:
         local = _local(place)
-        if local and local.is_dir():
-            files = [Link(file.absolute().as_uri(), file.name, "") for file in local.iterdir()]
-            return _of_project(project, files)
-        return self._listed(project, place)
+        if local and local.is_dir() and not (local / "index.html").exists():
+            return [Link(file.absolute().as_uri(), file.name, "") for file in local.iterdir()]
+        page = _local_page(local) if local else self._page(place)
+        return _links(page) if page else ()
 
-    def _listed(self, project: str, url: str) -> Iterable[Link]:
-        local = _local(url)
-        page = _local_page(local) if local else self._page(url)
-        return _of_project(project, _links(page)) if page else ()
-
-    def _page(self, url: str) -> Page | None:
+    def _page(self, url: str) -> IndexPage | None:
         """A page, from the cache while it is fresh or nobody answers; None where there is none."""
         kept = self._cache.page(url)
         if kept is None or not 0 <= time.time() - kept.fetched < FRESH:
             kept = self._asked(url, kept)
         return None if kept.kind == _ABSENT else kept
 
-    def _asked(self, url: str, kept: Page | None) -> Page:
+    def _asked(self, url: str, kept: IndexPage | None) -> IndexPage:
         try:
             page = self._fetched(url, kept)
         except StatusError as error:
             if error.status not in (404, 410):
                 raise _at(url, error) from error
-            page = Page(url, _ABSENT, "", time.time(), b"")
+            page = IndexPage(url, _ABSENT, "", time.time(), b"")
         except UnreachableError as error:
             if kept is None:
                 raise _at(url, error) from error
@@ -156,17 +143,17 @@ class Index:
         self._cache.keep_page(url, page)
         return page
 
-    def _fetched(self, url: str, kept: Page | None) -> Page:
+    def _fetched(self, url: str, kept: IndexPage | None) -> IndexPage:
         condition = {"If-None-Match": kept.etag} if kept and kept.etag else {}
         reply = self._web.get(url, {"Accept": _ACCEPT, **condition}, MAX_PAGE)
         if reply.status == 304:
             if kept is None:
                 raise UpstreamError("it answers 304 to a question without a condition")
-            return replace(kept, fetched=time.time())
+            return kept._replace(fetched=time.time())
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
             raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
-        return Page(reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body)
+        return IndexPage(reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body)
 
     def _not_found(self, project: str, faults: list[str]) -> str:
         places = [*self._settings.find_links, *self._settings.indexes]
@@ -180,7 +167,7 @@ def _at(url: str, error: UpstreamError) -> UpstreamError:
     return UpstreamError(f"{without_secrets(url)}: {error}")
 
 
-def _day(page: Page) -> str:
+def _day(page: IndexPage) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(page.fetched))
 
 
@@ -191,7 +178,7 @@ def _local(place: str) -> Path | None:
     return Path(unquote(parts.path) if parts.scheme == "file" else place)
 
 
-def _local_page(place: Path) -> Page | None:
+def _local_page(place: Path) -> IndexPage | None:
     file = place / "index.html" if place.is_dir() else place
     try:
         body = file.read_bytes()
@@ -199,17 +186,17 @@ def _local_page(place: Path) -> Page | None:
         return None
     except OSError as error:
         raise UpstreamError(f"{file}: {error.strerror or error}") from error
-    return Page(file.absolute().as_uri(), "text/html", "", 0.0, body)
+    return IndexPage(file.absolute().as_uri(), "text/html", "", 0.0, body)
 
 
-def _links(page: Page) -> Iterator[Link]:
+def _links(page: IndexPage) -> Iterator[Link]:
     found = _of_json(page) if page.kind == _JSON else _of_html(page)
     # A page from elsewhere has no say in which files of this machine are read.
     schemes = ("https", "http", "file") if page.url.startswith("file:") else ("https", "http")
     return (link for link in found if urlsplit(link.url).scheme in schemes)
 
 
-def _of_json(page: Page) -> Iterator[Link]:
+def _of_json(page: IndexPage) -> Iterator[Link]:
     try:
         files = json.loads(page.body)["files"]
         return iter([link for file in files if (link := _json_link(page.url, file))])
@@ -228,7 +215,7 @@ def _json_link(base: str, file: dict[str, Any]) -> Link | None:
     return Link(url, str(file["filename"]), "", sha256[1] if sha256 else None, yanked)
 
 
-def _of_html(page: Page) -> Iterator[Link]:
+def _of_html(page: IndexPage) -> Iterator[Link]:
     parser = _Anchors()
     parser.feed(page.body.decode("utf-8", "replace"))
     base = _joined(page.url, parser.base) or page.url
@@ -269,7 +256,7 @@ def _of_project(project: str, links: Iterable[Link]) -> Iterator[Link]:
     for link in links:
         version = version_of(project, link.filename)
         if version:
-            yield replace(link, version=version)
+            yield link._replace(version=version)
 
 
 def version_of(project: str, filename: str) -> str | None:

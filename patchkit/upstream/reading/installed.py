@@ -11,10 +11,10 @@ from patchkit.versions.distributions import Search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 
-def open_installed(package: str, path: Sequence[str] | None = None) -> Source:
+def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
     """
     Open an import package where it is installed, editable installs included.
 

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.archived import Reader
     from patchkit.upstream.reading.cache import ArchiveShelf
     from patchkit.upstream.reading.index import Link
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.versions.requirements import Listed
-
-_STATES = "state-of-url"
 
 
 class Library:
@@ -110,7 +108,7 @@ class Release:
         return f"{self.project} {self.version}"
 
     @functools.cached_property
-    def source(self) -> Source:
+    def source(self) -> ReleaseSource:
         """
         Its files; nothing is fetched before one is asked for.
 
@@ -146,7 +144,8 @@ class Release:
     def _state(self) -> str:
         """Name the bytes that a URL has now; those that it had where nobody says."""
         cache, url = self._library.cache, without_secrets(self.link.url)
-        kept = cache.note(_STATES, url)
+        name = f"state-of-url {url}"
+        kept = cache.get(name)
         try:
             key = f"{url} {self._library.web.state(self.link.url)}".encode()
         except UpstreamError as error:
@@ -154,7 +153,7 @@ class Release:
                 raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error
             key = kept
         if key != kept:
-            cache.keep_notes(_STATES, {url: key})
+            cache.put(name, key)
         return key.decode()
 
 

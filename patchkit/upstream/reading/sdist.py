@@ -17,7 +17,7 @@ from patchkit.upstream.reading.archive import (
     MAX_ALL,
     MAX_DOWNLOAD,
     MAX_FILE,
-    Member,
+    ArchiveMember,
     check_name,
     check_size,
     is_python,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ\x00": lzma}
@@ -58,7 +58,8 @@ class SdistReader:
         paths = by_installed_path(found)
         files = {path: found[inside] for path, inside in paths.items()}
         listing = {
-            path: Member(None, size=len(data), crc=zlib.crc32(data)) for path, data in files.items()
+            path: ArchiveMember(None, size=len(data), crc=zlib.crc32(data))
+            for path, data in files.items()
         }
         return listing, files
 
@@ -134,7 +135,7 @@ class _Bounded(io.RawIOBase):
         return self._stream.read(size)
 
 
-def open_sdist(file: Path) -> Source:
+def open_sdist(file: Path) -> ReleaseSource:
     """
     Open a source distribution's file.
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Mark(NamedTuple):
+class ContentMark(NamedTuple):
     """
     What tells a file's content from another without reading it.
 
@@ -25,7 +25,7 @@ class Mark(NamedTuple):
         return f"{self.size:x} {self.checksum:08x}"
 
 
-class Source(Protocol):
+class ReleaseSource(Protocol):
     """
     One release of an upstream package, as files below its import packages.
 
@@ -55,7 +55,7 @@ class Source(Protocol):
     def paths(self) -> frozenset[str]:
         """Every `.py`, `.pyi` and extension module (`.so`, `.pyd`) below the import packages."""
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> ContentMark | None:
         """Tell a file's content from another; None without file, or where only reading tells."""
 
     def prefetch(self, paths: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from patchkit.versions.distributions import Search
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.upstream.reading.source import Mark, Source
+    from patchkit.upstream.reading.source import ContentMark, ReleaseSource
 
 
 class Tree:
@@ -62,7 +62,7 @@ class Tree:
         """Every path of the packages that an import may lead to."""
         return frozenset(filter(self.has, self._walk()))
 
-    def mark(self, path: str) -> Mark | None:  # noqa: ARG002 - as every source has it
+    def mark(self, path: str) -> ContentMark | None:  # noqa: ARG002 - as every source has it
         """Tell nothing: files may change at any time."""
         return None
 
@@ -83,7 +83,7 @@ class Tree:
                 yield from (f"{inside}/{file}" for file in files)
 
 
-def open_tree(directory: Path, package: str) -> Source:
+def open_tree(directory: Path, package: str) -> ReleaseSource:
     """
     Open a source tree.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.reading.archive import Listing
     from patchkit.upstream.reading.content import Content
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 
 class WheelReader:
@@ -72,7 +72,7 @@ class WheelReader:
             return listing, local.fetch(members)
 
 
-def open_wheel(file: Path) -> Source:
+def open_wheel(file: Path) -> ReleaseSource:
     """
     Open a wheel file.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from patchkit.upstream.reading.files import ParsedFiles
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
@@ -103,7 +103,7 @@ class Modules:
 
     """
 
-    def __init__(self, *sources: Source, parsed: ParsedFiles | None = None) -> None:
+    def __init__(self, *sources: ReleaseSource, parsed: ParsedFiles | None = None) -> None:
         self.files = Files(*sources, shared=parsed)
         self.sources = sources
         self.asked: dict[Question, str] = {}
@@ -145,7 +145,7 @@ class Modules:
         """Whether a stub tells of a module, which need not be there."""
         return self._is(Question("file", f"{name.replace('.', '/')}.pyi"))
 
-    def all_paths(self) -> Iterator[tuple[Source, str]]:
+    def all_paths(self) -> Iterator[tuple[ReleaseSource, str]]:
         """Every Python file, with where it lies."""
         for source in self.sources:
             yield from ((source, path) for path in sorted(source.paths()) if path.endswith(".py"))

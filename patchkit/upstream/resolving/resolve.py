@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.upstream.resolving.lookup import Values
     from patchkit.upstream.resolving.signature import Signature
     from patchkit.upstream.resolving.wrapped import Wrapped
@@ -185,8 +185,8 @@ class Resolver:
 
     def __init__(
         self,
-        source: Source,
-        *others: Source,
+        source: ReleaseSource,
+        *others: ReleaseSource,
         python: tuple[int, int] = (3, 11),
         system: str = "linux",
         parsed: ParsedFiles | None = None,

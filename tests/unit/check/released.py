@@ -12,7 +12,7 @@ from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
 from patchkit.review.lock_format import Lock
 from patchkit.settings import Settings
-from patchkit.upstream.reading.source import Mark
+from patchkit.upstream.reading.source import ContentMark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from patchkit.check.findings import Finding, Report
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 
 class Memory:
@@ -40,9 +40,9 @@ class Memory:
     def paths(self) -> frozenset[str]:
         return frozenset(self._files)
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> ContentMark | None:
         found = self._files.get(path)
-        return None if found is None else Mark(len(found), zlib.crc32(found))
+        return None if found is None else ContentMark(len(found), zlib.crc32(found))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Do nothing: they are here."""
@@ -78,7 +78,7 @@ def write_wheels(folder: Path, releases: Mapping[str, Mapping[str, str]]) -> Non
 def broken(version: str) -> Subject:
     """A release that cannot be read."""
 
-    def fail() -> Source:
+    def fail() -> ReleaseSource:
         raise UpstreamError(f"up {version}: it is cut off")
 
     return Subject(f"up {version}", "up", version, fail, is_local=False)

@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Target
-from patchkit.upstream.reading.source import Mark
+from patchkit.upstream.reading.source import ContentMark
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Memory:
     def paths(self) -> frozenset[str]:
         return frozenset(self._files)
 
-    def mark(self, path: str) -> Mark | None:
+    def mark(self, path: str) -> ContentMark | None:
         found = self._files.get(path)
-        return None if found is None else Mark(len(found), zlib.crc32(found))
+        return None if found is None else ContentMark(len(found), zlib.crc32(found))
 
     def prefetch(self, paths: Iterable[str]) -> None:
         return None

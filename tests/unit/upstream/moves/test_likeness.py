@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from patchkit.upstream.moves.likeness import Likeness, likeness_of
+from patchkit.upstream.moves.likeness import Likeness
 
 BODY = """
 def {name}(self, ranks, device):
@@ -36,7 +36,7 @@ def test_likeness_goes_from_none_to_the_same(
 ) -> None:
     """The name does not count, nor do decorators and docstrings; each edit lowers it."""
     nodes = [ast.parse(text.strip()).body[0] for text in (one, other)]
-    assert least <= likeness_of(*nodes) <= most
+    assert least <= Likeness([nodes[0]]).to(Likeness([nodes[1]])) <= most
 
 
 @pytest.mark.parametrize(

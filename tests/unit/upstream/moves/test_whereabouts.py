@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.likeness import Likeness, likeness_of
-from patchkit.upstream.moves.whereabouts import RENAMED, TELLING, Search, Whereabouts
+from patchkit.upstream.moves.evidence import RENAMED, TELLING
+from patchkit.upstream.moves.likeness import Likeness
+from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.upstream.resolving.resolve import Resolver
 from upstream.memory import Memory
 
@@ -38,15 +39,20 @@ WORKER = f"class Worker:{BODY.format(name='adjust')}{OTHER.format(name='read')}"
 OLD = {"up.": "", "up.old": WORKER}
 
 
+def likeness_of(one: ast.AST, other: ast.AST) -> float:
+    """From 0 to 1, how alike two definitions are, whatever their names and decorators."""
+    return Likeness([one]).to(Likeness([other]))
+
+
 def search(target: str, new: dict[str, str], old: dict[str, str] | None = None) -> Whereabouts:
     """What became of a target of the old release in a new one."""
     before = Resolver(Memory({"up.": "", **(OLD if old is None else old)}))
-    return Search(Resolver(Memory({"up.": "", **new})), before).find(Target.parse(target))
+    return MoveSearch(Resolver(Memory({"up.": "", **new})), before).find(Target.parse(target))
 
 
 def by_name(target: str, new: dict[str, str]) -> Whereabouts:
     """What is said of a target of which no release is known that has it."""
-    return Search(Resolver(Memory({"up.": "", **new})), None).find(Target.parse(target))
+    return MoveSearch(Resolver(Memory({"up.": "", **new})), None).find(Target.parse(target))
 
 
 def place(found: Whereabouts) -> str | None:
@@ -225,7 +231,7 @@ def test_files_that_are_the_same_are_not_read() -> None:
     same = {f"up.same{at}": function(f"f{at}", OTHER) for at in range(100)}
     source = Memory({"up.": "", "up.new": WORKER, **same})
     old = Resolver(Memory({**OLD, **same}))
-    assert Search(Resolver(source), old).find(Target.parse("up.old:Worker")).place
+    assert MoveSearch(Resolver(source), old).find(Target.parse("up.old:Worker")).place
     assert set(source.read_paths) == {"up/new.py"} | ({"up/__init__.py"} & set(source.read_paths))
 
 

@@ -7,17 +7,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import Lines, Member, check_name, installed_path, to_text
+from patchkit.upstream.reading.archive import (
+    ArchiveMember,
+    Lines,
+    check_name,
+    installed_path,
+    to_text,
+)
 
 NUMBERS = st.integers(0, 1 << 40)
 MEMBERS = st.builds(
-    Member, st.none() | st.tuples(NUMBERS, NUMBERS), NUMBERS, NUMBERS, NUMBERS, st.integers(0, 99)
+    ArchiveMember,
+    st.none() | st.tuples(NUMBERS, NUMBERS),
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.integers(0, 99),
 )
 NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1).filter(str.strip)
 
 
 @given(st.dictionaries(NAMES, MEMBERS))
-def test_a_listing_is_read_as_it_was_written(listing: dict[str, Member]) -> None:
+def test_a_listing_is_read_as_it_was_written(listing: dict[str, ArchiveMember]) -> None:
     """Whatever the names that may be in an archive."""
     accepted = {}
     for name, member in listing.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import Member, to_text
+from patchkit.upstream.reading.archive import ArchiveMember, to_text
 from patchkit.upstream.reading.archived import Archived
 from patchkit.upstream.reading.cache import Cache
 
@@ -29,7 +29,7 @@ class Counter:
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         self.asked.append("listing")
         listing = {
-            path: Member(None if self.is_whole else (0, 9), 1, 1, zlib.crc32(data))
+            path: ArchiveMember(None if self.is_whole else (0, 9), 1, 1, zlib.crc32(data))
             for path, data in FILES.items()
         }
         return listing, FILES if self.is_whole else {}

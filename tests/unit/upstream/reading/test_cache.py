@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.upstream.reading import cache as module
-from patchkit.upstream.reading.cache import Cache, Page, default_directory
+from patchkit.upstream.reading.cache import Cache, IndexPage, default_directory
 
 
 def files(place: Path) -> set[Path]:
@@ -23,7 +23,7 @@ def files(place: Path) -> set[Path]:
 
 def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
     """Listings, files, pages and notes."""
-    page = Page("https://final/", "text/html", '"tag"', 12.5, b"<a>")
+    page = IndexPage("https://final/", "text/html", '"tag"', 12.5, b"<a>")
     for turn in (1, 2):
         cache = Cache(tmp_path)
         shelf = cache.shelf("sha256:1")
@@ -32,14 +32,14 @@ def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
             shelf.keep({"a.py": b"1", "b.py": b""})
             shelf.keep_listing("a.py\t0\n")
             cache.keep_page("u", page)
-            cache.keep_notes("topic", {"key": b"worked out"})
+            cache.put("key", b"worked out")
         assert shelf.listing() == "a.py\t0\n"
         assert (shelf.read("a.py"), shelf.read("b.py"), shelf.read("c.py")) == (b"1", b"", None)
         assert shelf.held(["a.py", "c.py"]) == {"a.py"}
         assert cache.shelf("sha256:2").read("a.py") is None
         assert cache.page("u") == page
-        assert cache.note("topic", "key") == b"worked out"
-        assert cache.note("other", "key") is None
+        assert cache.get("key") == b"worked out"
+        assert cache.get("other") is None
         cache.close()
 
 

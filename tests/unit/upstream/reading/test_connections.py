@@ -67,7 +67,7 @@ def test_trust_ends_at_the_host_that_is_trusted(buyer: Customer, secure: Shop) -
     buyer.shop.files["up-1.0.tar.gz"] = b""
     with buyer.library(trusted_hosts=(trusted,), retries=0) as library:
         [release] = find_releases("up", library)
-        object.__setattr__(release.link, "url", f"{secure.url}/files/up-1.0.tar.gz")
+        release.link = release.link._replace(url=f"{secure.url}/files/up-1.0.tar.gz")
         with pytest.raises(UpstreamError, match="trusted-host"):
             release.source.paths()
 

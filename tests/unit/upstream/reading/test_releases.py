@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from urllib3.util import connection
 
 from patchkit.errors import RequirementError, UpstreamError
-from patchkit.upstream.reading.cache import Page
+from patchkit.upstream.reading.cache import IndexPage
 from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
 from patchkit.upstream.reading.releases import find_releases
 from upstream import archives
@@ -171,7 +170,7 @@ def age(library: Library, url: str) -> None:
     """Let a page that is kept be old."""
     page = library.cache.page(url)
     assert page is not None
-    library.cache.keep_page(url, replace(page, fetched=100_000.0))
+    library.cache.keep_page(url, page._replace(fetched=100_000.0))
 
 
 def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
@@ -345,7 +344,7 @@ def test_a_page_from_elsewhere_has_no_say_in_local_files(buyer: Customer, tmp_pa
         kept = library.cache.page(f"{buyer.shop.url}/simple/up/")
         assert kept is not None
         body = kept.body.replace(b"../../files/", b"file:///")
-        library.cache.keep_page(f"{buyer.shop.url}/simple/up/", replace(kept, body=body))
+        library.cache.keep_page(f"{buyer.shop.url}/simple/up/", kept._replace(body=body))
         with pytest.raises(UpstreamError, match="no release of up"):
             find_releases("up", library)
 
@@ -374,7 +373,8 @@ def test_a_host_that_is_down_is_asked_once(
     with buyer.library(retries=0) as library:
         releases = find_releases("up", library)
         for release in releases:
-            object.__setattr__(release.link, "url", "http://127.0.0.1:9/" + release.link.filename)
+            url = "http://127.0.0.1:9/" + release.link.filename
+            release.link = release.link._replace(url=url)
         monkeypatch.setattr(connection, "create_connection", counting)
         errors = prefetch(releases, ["up/m0.py"])
     assert len(errors) == 40
@@ -470,7 +470,7 @@ def test_a_link_that_is_none_is_left_out(buyer: Customer, is_json: bool) -> None
         assert page is not None
         names = (b"../../files/", b"/files/")[is_json]
         body = page.body.replace(names + WHEEL.format("1.1").encode(), b"http://[" + b"x")
-        library.cache.keep_page(url, replace(page, body=body))
+        library.cache.keep_page(url, page._replace(body=body))
         assert [one.version for one in find_releases("up", library)] == ["1.0"]
 
 
@@ -480,6 +480,6 @@ def test_a_page_that_is_none(buyer: Customer, body: bytes) -> None:
     url = f"{buyer.shop.url}/simple/up/"
     with buyer.library() as library:
         kind = "application/vnd.pypi.simple.v1+json"
-        library.cache.keep_page(url, Page(url, kind, "", time.time(), body))
+        library.cache.keep_page(url, IndexPage(url, kind, "", time.time(), body))
         with pytest.raises(UpstreamError, match=f"{url}: its page is none of an index"):
             find_releases("up", library)

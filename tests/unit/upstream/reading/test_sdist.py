@@ -18,12 +18,12 @@ from upstream import archives
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 NAME = "up-1.0.tar.gz"
 
 
-def opened(place: Path, data: bytes, name: str = NAME) -> Source:
+def opened(place: Path, data: bytes, name: str = NAME) -> ReleaseSource:
     file = place / name
     file.write_bytes(data)
     return open_sdist(file)

@@ -19,7 +19,7 @@ from upstream.memory import Memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.upstream.reading.source import Source
+    from patchkit.upstream.reading.source import ReleaseSource
 
 FALLBACK = """
 from ._plain import made
@@ -40,19 +40,19 @@ FILES = {
 }
 
 
-def _installed(place: Path) -> Source:
+def _installed(place: Path) -> ReleaseSource:
     files = [write(place / name, text).relative_to(place) for name, text in FILES.items()]
     dist_info(place, "up", "1.0", [str(file) for file in files])
     return open_installed("up", [str(place)])
 
 
-def _tree(place: Path) -> Source:
+def _tree(place: Path) -> ReleaseSource:
     for name, text in FILES.items():
         write(place / name, text)
     return open_tree(place, "up")
 
 
-def _wheel(place: Path) -> Source:
+def _wheel(place: Path) -> ReleaseSource:
     file = place / "up-1.0-py3-none-any.whl"
     file.write_bytes(archives.wheel({name: text.encode() for name, text in FILES.items()}))
     return open_wheel(file)

@@ -1,0 +1,245 @@
+"""
+What speaks for a definition having gone to another place.
+
+What does not: the name of a method by itself (half of all classes have a `forward`), a body that
+says next to nothing, and what was there beside the target already, for that has not moved. The
+limits below were chosen on three pairs of vLLM's releases; docs/resolution.md has the figures.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.rows.target import Target
+from patchkit.upstream.moves.around import Around, nearness
+from patchkit.upstream.moves.catalog import Catalog, rarest
+from patchkit.upstream.moves.likeness import Likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from patchkit.upstream.moves.catalog import SourceFile
+    from patchkit.upstream.moves.definitions import Definition
+    from patchkit.upstream.resolving.resolve import Resolution, Resolver
+
+SAME_NAME = 0.3
+"""Likeness from which a class or function of the same name is the same."""
+RENAMED_NEAR = 0.6
+"""Likeness from which one of another name is the same, in the same module or class."""
+SHORT = 0.9
+"""Likeness from which a short one is."""
+RENAMED = 0.8
+"""Likeness from which it is anywhere else; and a method's body outside of its class."""
+TRIVIAL = 20
+"""Words below which a source is evidence of nothing: `return self.x` has 12."""
+TELLING = 35
+"""Words from which a source is evidence without its name."""
+
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_RARE = 6
+
+
+class Lost(NamedTuple):
+    """
+    A definition that is looked for.
+
+    Args:
+        target: where it was defined.
+        kind: `class` or `def`.
+        text: its source.
+        likeness: compares others with it.
+
+    """
+
+    target: Target
+    kind: str
+    text: bytes
+    likeness: Likeness
+
+    @classmethod
+    def of(cls, old: Resolution) -> Lost | None:
+        """Make one of a class or function; None for anything else."""
+        node = old.nodes[0] if old.nodes else None
+        if not isinstance(node, _DEFINED) or old.defined is None:
+            return None
+        kind = "class" if isinstance(node, ast.ClassDef) else "def"
+        return cls(old.defined, kind, old.source.encode(), Likeness([node]))
+
+    @property
+    def name(self) -> str:
+        """The last part of its qualname."""
+        return self.target.qualname.rpartition(".")[2]
+
+    @property
+    def around(self) -> str:
+        """What its siblings' qualnames begin with."""
+        return self.target.qualname[: -len(self.name)]
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether its source is evidence of nothing."""
+        return self.likeness.size < TRIVIAL
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether its source is evidence without its name."""
+        return self.likeness.size >= TELLING
+
+
+class Candidate(NamedTuple):
+    """
+    A definition that may be what is looked for.
+
+    Args:
+        place: where it is.
+        likeness: of its source, from 0 to 1.
+        is_method: whether it is defined in a class, and is none.
+
+    """
+
+    place: Target
+    likeness: float
+    is_method: bool = False
+
+
+class Evidence:
+    """
+    Two releases, and what the files of one say of the definitions of the other.
+
+    Args:
+        new: the release that lacks targets.
+        old: one that has them; None where there is none.
+        reach: bytes of changed files to fetch for one target; None for all of them.
+
+    """
+
+    def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
+        self._new = new
+        self._old = old
+        self._here = Catalog(new.modules.files)
+        self._there = Catalog(old.modules.files) if old else None
+        self._around = Around(self._here, self._there, reach)
+
+    # --- files
+
+    def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
+        """Read files to look into, a further stage where those before were not enough."""
+        return map(self._here.pages, self._around.stages(module, size))
+
+    def fresh(self) -> list[SourceFile]:
+        """Read the files that the other release lacks."""
+        return self._here.pages(self._around.fresh())
+
+    def page(self, module: str) -> SourceFile | None:
+        """Return the file of a module."""
+        tree = self._new.modules.get(module)
+        return self._here.page(tree.path) if tree and tree.path else None
+
+    def old_page(self, module: str) -> SourceFile | None:
+        """Return the file that a module had in the other release."""
+        if self._old is None or self._there is None:
+            return None
+        tree = self._old.modules.get(module)
+        return self._there.page(tree.path) if tree and tree.path else None
+
+    # --- candidates
+
+    def same_name(self, pages: Iterable[SourceFile], lost: Lost) -> Iterator[Candidate]:
+        """List definitions of the same name that are the same, or in a file that succeeds its."""
+        for page in pages:
+            named = [one for one in page.definitions if one.name == lost.name]
+            is_heir = bool(named) and self.succeeds(page, lost.target.module)
+            for candidate in self.judged(page, named, lost):
+                if _is_same(candidate, lost) or (is_heir and not candidate.is_method):
+                    yield candidate
+
+    def renamed(self, pages: Sequence[SourceFile], lost: Lost) -> Iterator[Candidate]:
+        """List definitions of any name whose source is that of what is looked for."""
+        for candidate in self.alike(pages, lost) if lost.is_telling else ():
+            is_near = candidate.place.module == lost.target.module and not candidate.is_method
+            if candidate.likeness >= (RENAMED_NEAR if is_near else RENAMED):
+                yield candidate
+
+    def alike(self, pages: Sequence[SourceFile], lost: Lost) -> Iterator[Candidate]:
+        """Compare definitions that share the rarest words of what is looked for."""
+        rare = rarest(lost.text, pages, _RARE)
+        for page in pages:
+            if rare and _shares(page.text, rare):
+                definitions = [one for one in page.definitions if one.kind == lost.kind]
+                near = [one for one in definitions if _shares(page.quoted(one), rare)]
+                yield from self.judged(page, near, lost)
+
+    def judged(
+        self, page: SourceFile, definitions: Iterable[Definition], lost: Lost
+    ) -> Iterator[Candidate]:
+        """Compare definitions that are there, and were not there beside what is looked for."""
+        old = self.old_page(lost.target.module)
+        before = old.names if old else frozenset()
+        for definition in definitions:
+            sibling = f"{lost.around}{definition.name}"
+            is_sibling = sibling != lost.target.qualname and sibling in before
+            if definition.kind != lost.kind or is_sibling:
+                continue
+            if self._was_there(page, definition.qualname, lost.target):
+                continue
+            theirs = page.likeness(definition)
+            if theirs is not None:
+                is_method = "." in definition.qualname and lost.kind == "def"
+                place = Target(page.module, definition.qualname)
+                yield Candidate(place, lost.likeness.to(theirs), is_method)
+
+    def best(self, candidates: Iterable[Candidate], near: Target) -> Candidate | None:
+        """Choose the likest that is really there; of equals the nearest."""
+        several = sorted(
+            candidates,
+            key=lambda one: (one.likeness, nearness(one.place.module, near.module), str(one.place)),
+            reverse=True,
+        )
+        return next((one for one in several if self.is_there(one.place)), None)
+
+    # --- what is there, and was
+
+    def is_there(self, place: Target) -> bool:
+        """Whether the release has a target."""
+        return self._new.resolve(place).state == "present"
+
+    def is_new(self, page: SourceFile, name: str) -> bool:
+        """Whether a file has come to define a name by itself."""
+        before = self._before(page)
+        return self._around.has_changed(page.path) and (before is None or name not in before.tops)
+
+    def succeeds(self, page: SourceFile, module: str) -> bool:
+        """Whether a file took two, and half, of what a module defined."""
+        old = self.old_page(module)
+        if old is None or not self._around.has_changed(page.path):
+            return False
+        before = self._before(page)
+        taken = (page.tops - (before.tops if before else frozenset())) & old.tops
+        return len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
+
+    def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
+        """Whether the other release has it too: at the same place, or where it came from itself."""
+        if self._there is None:
+            return False
+        if not self._around.has_changed(page.path):
+            return True
+        before = self._before(page)
+        if before is not None:
+            return qualname in before.names
+        last = page.module.rpartition(".")[2]
+        others = self._there.pages(self._there.named(last) - self._here.paths)
+        return any(qualname in one.names for one in others if one.module != target.module)
+
+    def _before(self, page: SourceFile) -> SourceFile | None:
+        return self._there.page(page.path) if self._there else None
+
+
+def _is_same(candidate: Candidate, lost: Lost) -> bool:
+    if candidate.is_method:
+        return lost.is_telling and candidate.likeness >= RENAMED
+    return not lost.is_trivial and candidate.likeness >= SAME_NAME
+
+
+def _shares(text: bytes, rare: Sequence[bytes]) -> bool:
+    return sum(word in text for word in rare) * 2 >= len(rare)
