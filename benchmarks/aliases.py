@@ -13,7 +13,7 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.changes.owners import Location, locate
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.copies import Held, Where, repoint, restore
+from patchkit.copies import Keepers, Where, repoint, restore
 from patchkit.copies.scope import scope_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class _Pass:
 
     def __call__(self) -> float:
         sites = Sites()
-        held = Held(("patchkit",), (), sites)
+        held = Keepers(("patchkit",), (), sites)
         changed = [sites.at(place) for place in self._places]
         layers = [Layer(lambda _: object()) for _ in changed]
         for site, layer in zip(changed, layers, strict=True):

@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.copies.latecomers import Latecomers
+from patchkit.copies.late import Latecomers
 from patchkit.copies.outcome import Copy, Outcome
-from patchkit.copies.scope import Held, subclasses_left, untraced
+from patchkit.copies.scope import Keepers, subclasses_left, untraced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Copy",
-    "Held",
+    "Keepers",
     "Latecomers",
     "Outcome",
     "Where",
@@ -83,7 +83,7 @@ def modules_since(name: str) -> Where:
     return Where(newer, late=False)
 
 
-def repoint(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
+def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     Repoint every copy of what the sites held before, in one pass.
 
@@ -92,15 +92,15 @@ def repoint(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
     Args:
         sites: changed attributes.
         where: the modules to look through.
-        held: what is not to be repointed.
+        keepers: what is not to be repointed.
 
     """
-    from patchkit.copies.passing import look_through  # noqa: PLC0415 - few processes get here
+    from patchkit.copies.repointing import look_through  # noqa: PLC0415 - few processes get here
 
-    return look_through(list(sites), where, held)
+    return look_through(list(sites), where, keepers)
 
 
-def restore(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
+def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     Repoint what was copied from the sites since they were changed, after layers were taken off.
 
@@ -109,9 +109,9 @@ def restore(sites: Iterable[Site], where: Where, held: Held) -> Outcome:
     Args:
         sites: every attribute that is changed or was.
         where: the modules to look through.
-        held: what is not to be repointed.
+        keepers: what is not to be repointed.
 
     """
-    from patchkit.copies.passing import look_back  # noqa: PLC0415 - as above
+    from patchkit.copies.repointing import look_back  # noqa: PLC0415 - as above
 
-    return look_back(list(sites), where.modules, held)
+    return look_back(list(sites), where.modules, keepers)

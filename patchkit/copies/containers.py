@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.owners import locate, namespace
-from patchkit.copies.parts import shown
-from patchkit.copies.search import Found
+from patchkit.copies.holders import shown
+from patchkit.copies.search import Holder
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item, Step, Target
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.changes.sites import Site
-    from patchkit.copies.wanted import Wanted
+    from patchkit.copies.stale import StaleValues
 
 
 class Member:
@@ -43,15 +43,15 @@ class Member:
         self._value = value
 
 
-def copies_in(wanted: Wanted) -> Iterator[Found]:
+def copies_in(stale: StaleValues) -> Iterator[Holder]:
     """Find the copies in every container that a row has declared for its target."""
-    for site in wanted.sites:
+    for site in stale.sites:
         for name in site.rebind:
             if ":" in name:
-                yield from _copies(name, site, wanted)
+                yield from _copies(name, site, stale)
 
 
-def _copies(name: str, site: Site, wanted: Wanted) -> Iterator[Found]:
+def _copies(name: str, site: Site, stale: StaleValues) -> Iterator[Holder]:
     place = Target.parse(name)
     module = sys.modules.get(place.module)
     if module is None:
@@ -59,15 +59,15 @@ def _copies(name: str, site: Site, wanted: Wanted) -> Iterator[Found]:
     try:
         container = locate(module, place.qualname).value
     except TargetError as error:
-        yield Found(str(error), site)
+        yield Holder(str(error), site)
         return
     for words, owner, step, value in list(_places(container)):
-        if value is not site.current and id(value) in wanted.stale:
-            claims = [one for one in wanted.claims(value) if name in one.rebind]
+        if value is not site.current and id(value) in stale.values:
+            claims = [one for one in stale.claims(value) if name in one.rebind]
             if claims == [site]:
-                yield Found(name + words, site, owner, step, place.module)
+                yield Holder(name + words, site, owner, step, place.module)
             elif site in claims:
-                yield Found(f"{name}{words} (nobody can tell which target it is)", site)
+                yield Holder(f"{name}{words} (nobody can tell which target it is)", site)
 
 
 def _places(container: Any) -> Iterator[tuple[str, Any, Step, Any]]:

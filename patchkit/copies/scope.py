@@ -6,10 +6,10 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.copies.parts import class_namespace
+from patchkit.copies.holders import class_namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable
+    from collections.abc import Collection, Iterable
 
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
@@ -19,7 +19,7 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""
 
 
-class Held(NamedTuple):
+class Keepers(NamedTuple):
     """
     What the pass leaves alone, and what it needs to know of the rest.
 
@@ -31,7 +31,7 @@ class Held(NamedTuple):
     """
 
     packages: tuple[str, ...]
-    bodies: Container[str]
+    bodies: Collection[str]
     sites: Sites
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.parts import CLASS, FUNCTION, Kinds, class_namespace
-from patchkit.copies.scope import Held, home_of, is_within
+from patchkit.copies.holders import CLASS, FUNCTION, Kinds, class_namespace
+from patchkit.copies.scope import home_of, is_within
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from patchkit.copies.wanted import Wanted
+    from patchkit.copies.scope import Keepers
+    from patchkit.copies.stale import StaleValues
 
 OURS = ("patchkit",)
 UNKNOWN = " (nobody can tell where it is from)"
 
 
-class Found(NamedTuple):
+class Holder(NamedTuple):
     """
     What holds a copy.
 
@@ -41,7 +42,7 @@ class Found(NamedTuple):
     module: str = ""
 
 
-class _Room(NamedTuple):
+class _Namespace(NamedTuple):
     """
     A module or a class with what it holds.
 
@@ -63,29 +64,13 @@ class _Room(NamedTuple):
         return (self.owner, key) if isinstance(self.owner, type) else (self.values, Item(key))
 
 
-class _Inside(NamedTuple):
-    """
-    What lies in a module's objects.
-
-    Args:
-        classes: those of the module's package, nested ones too.
-        attributes: theirs.
-        parts: what everything else holds.
-
-    """
-
-    classes: list[type]
-    attributes: list[Any]
-    parts: list[Any]
-
-
-class Search:
+class CopySearch:
     """
     A search for copies.
 
     Args:
-        wanted: what to look for.
-        held: what to leave alone.
+        stale: what to look for.
+        keepers: what to leave alone.
         late: whether to look into every module of the packages that are in scope.
         near: names of further modules to look into.
         deep: whether to look for what is out of reach too.
@@ -94,161 +79,151 @@ class Search:
 
     def __init__(
         self,
-        wanted: Wanted,
-        held: Held,
+        stale: StaleValues,
+        keepers: Keepers,
         *,
         late: bool,
         near: Collection[str] = (),
         deep: bool = True,
     ) -> None:
-        self._wanted = wanted
-        self._held = held
+        self._stale = stale
+        self._keepers = keepers
         self._deep = deep
         self._kinds = Kinds()
         self._seen: set[int] = set()
-        self._opened: set[int] = set()
         self._told: set[int] = set()
         self._follow: set[tuple[str, Site]] = set()
-        named = {name for site in wanted.sites for name in site.rebind if ":" not in name}
+        named = {name for site in stale.sites for name in site.rebind if ":" not in name}
         self._packages = frozenset(named if late else near)
         self._prefixes = tuple(f"{name}." for name in self._packages if late)
         self._late = late
 
-    def through(self, modules: Iterable[str]) -> Iterator[Found]:
+    def through(self, modules: Iterable[str]) -> Iterator[Holder]:
         """Find what holds a copy in these modules."""
-        ids = self._wanted.ids | _kin(self._wanted.sites, late=self._late)
+        ids = self._stale.ids | _kin(self._stale.sites, late=self._late)
         loaded, read = sys.modules, object.__getattribute__
+        packages, prefixes = self._packages, self._prefixes
         for name in modules:
-            module = loaded.get(name)
             try:
-                values = read(module, "__dict__")
+                values = read(loaded.get(name), "__dict__")
             except AttributeError:
                 continue
             if not isinstance(values, dict):
                 continue  # a class that poses as a module has no dict that one may write to
-            near = name.startswith(self._prefixes) or name in self._packages
-            objects = tuple(values.values())
-            if near or not ids.isdisjoint(map(id, objects)):
-                room = _Room(module, values, f"{name}:", name)
-                yield from self._look(room, objects)
+            near = name.startswith(prefixes) or name in packages
+            # In C from end to end, so that no other thread changes the dict meanwhile.
+            if near or not ids.isdisjoint(map(id, values.values())):
+                yield from self._look(_Namespace(loaded.get(name), values, f"{name}:", name))
 
-    def _look(self, room: _Room, objects: tuple[Any, ...]) -> Iterator[Found]:
+    def _look(self, module: _Namespace) -> Iterator[Holder]:
         """Look into a module: for anything at all first, and by name where there is something."""
-        if room.module in self._held.bodies or is_within(room.module, OURS):
+        name, wanted = module.module, self._stale.ids
+        if name in self._keepers.bodies or is_within(name, OURS):
             return
-        found = self._inside(objects, room.module.partition(".")[0])
-        wanted = self._wanted.ids
+        objects = tuple(module.values.values())
+        parts: list[Any] = []
+        classes = self._inside(objects, name.partition(".")[0], parts)
         if not wanted.isdisjoint(map(id, objects)):
-            yield from self._places(room)
-        if not wanted.isdisjoint(map(id, found.attributes)):
-            for cls in found.classes:
-                yield from self._places(_room_of(cls))
-        if is_within(room.module, self._held.packages):
-            return
-        if not wanted.isdisjoint(map(id, found.parts)):
-            for one in (room, *map(_room_of, found.classes)):
-                yield from self._holders(one)
+            yield from self._places(module)
+        for cls in classes:
+            if not wanted.isdisjoint(map(id, cls.values.values())):
+                yield from self._places(cls)
+        if not wanted.isdisjoint(map(id, parts)) and not is_within(name, self._keepers.packages):
+            for owner in (module, *classes):
+                yield from self._holders(owner)
 
-    def _inside(self, objects: Iterable[Any], top: str) -> _Inside:
-        """Collect what new objects hold, and the classes of this package among and in them."""
-        seen = self._seen
-        level = [value for value in objects if id(value) not in seen]
-        seen.update(map(id, level))
-        found = _Inside([], [], [])
-        while level:
-            classes = [cls for cls in self._open(level, found.parts) if _is_of(cls, top)]
-            level = [value for cls in classes for value in class_namespace(cls).values()]
-            found.classes.extend(classes)
-            found.attributes.extend(level)
+    def _inside(self, objects: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
+        """Add what new objects hold to `parts`; return this package's classes in them."""
+        found: list[_Namespace] = []
+        while classes := self._open(objects, top, parts):
+            found += classes
+            objects = [value for cls in classes for value in cls.values.values()]
         return found
 
-    def _open(self, level: Iterable[Any], held: list[Any]) -> list[type]:
-        """Add what objects hold to `held`; return the classes among them that are new."""
-        kinds, deep, classes = self._kinds, self._deep, []
-        for value in level:
+    def _open(self, values: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
+        """Do so one level down; the classes of other packages are found with their own modules."""
+        kinds, deep, seen = self._kinds, self._deep, self._seen
+        classes = []
+        for value in values:
             kind = kinds[type(value)]
-            if kind is None or not (deep or kind is CLASS):
+            if kind is None or not (deep or kind is CLASS) or id(value) in seen:
                 continue
-            if kind is FUNCTION:
-                if value.__closure__ is not None:
-                    held += FUNCTION.parts(value)
+            if kind is CLASS:
+                if (cls := _of_package(value, top)) is None:
                     continue
+                classes.append(cls)
+            elif kind is not FUNCTION or value.__closure__ is not None:
+                parts += kind.parts(value)
+            else:  # most functions hold nothing
                 if (defaults := value.__defaults__) is not None:
-                    held += defaults
+                    parts += defaults
                 if (keyword := value.__kwdefaults__) is not None:
-                    held += keyword.values()
-            elif kind is not CLASS:
-                held += kind.parts(value)
-            elif id(value) not in self._opened:
-                self._opened.add(id(value))
-                classes.append(value)
+                    parts += keyword.values()
+            seen.add(id(value))
         return classes
 
     # -- by name, where there is something ---------------------------------------------------------
 
-    def _places(self, room: _Room) -> Iterator[Found]:
-        for key, value in tuple(room.values.items()):
-            site = self._wanted.site_of(value)
-            if site is None or self._held.sites.holds(room.owner, key):
+    def _places(self, owner: _Namespace) -> Iterator[Holder]:
+        for key, value in tuple(owner.values.items()):
+            site = self._stale.site_of(value)
+            if site is None or self._keepers.sites.holds(owner.owner, key):
                 continue
-            if id(value) in self._wanted.stale:
-                yield from self._copy(room, key, value)
+            if id(value) in self._stale.values:
+                yield from self._copy(owner, key, value)
             else:
-                yield Found(f"{room.prefix}{key} (the function inside)", site)
+                yield Holder(f"{owner.prefix}{key} (the function inside)", site)
 
-    def _copy(self, room: _Room, key: str, value: Any) -> Iterator[Found]:
+    def _copy(self, owner: _Namespace, key: str, value: Any) -> Iterator[Holder]:
         """Tell a place that got its value from a site, or that may have."""
-        claims = [one for one in self._wanted.claims(value) if is_within(room.module, one.rebind)]
-        if not claims and self._wanted.proven(value) is None:
+        stale, module = self._stale, owner.module
+        claims = [site for site in stale.claims(value) if is_within(module, site.rebind)]
+        if not claims and stale.proven(value) is None:
             return  # another package's business, most probably, and its code is not read
-        origin = self._wanted.origin(room.owner, key, value)
+        origin = stale.origin(owner.owner, key, value)
         if origin is None:
-            yield from (Found(room.prefix + key + UNKNOWN, site) for site in claims[:1])
+            yield from (Holder(owner.prefix + key + UNKNOWN, site) for site in claims[:1])
         elif isinstance(origin, Site) and origin.rebind:
-            self._follow.add((room.module, origin))
+            self._follow.add((module, origin))
             if value is not origin.current:
-                yield Found(room.prefix + key, origin, *room.place(key), room.module)
-            elif is_within(room.module, origin.rebind):
-                self._held.sites.follow(origin, *room.place(key))  # it is as it should be already
+                yield Holder(owner.prefix + key, origin, *owner.place(key), module)
+            elif is_within(module, origin.rebind):
+                self._keepers.sites.follow(origin, *owner.place(key))  # it is as it should be
 
-    def _holders(self, room: _Room) -> Iterator[Found]:
-        for key, value in tuple(room.values.items()):
+    def _holders(self, owner: _Namespace) -> Iterator[Holder]:
+        for key, value in tuple(owner.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or _is_about_code(key, value):
+            if kind is None or id(value) in self._told or _is_about_code(key, value):
                 continue
-            if self._wanted.ids.isdisjoint(map(id, kind.parts(value))):
+            if self._stale.ids.isdisjoint(map(id, kind.parts(value))):
                 continue
-            if id(value) in self._told or self._is_ours(room, key, value):
+            if self._is_ours(owner, key, value):
                 continue
             self._told.add(id(value))
             for words, part in kind.named(value):
-                if (site := self._wanted.site_of(part)) is not None:
-                    yield from self._held_by(room, _name(room, key, value) + words, part, site)
+                if (site := self._stale.site_of(part)) is not None:
+                    yield from self._held_by(owner, _name(owner, key, value) + words, part, site)
 
-    def _held_by(self, room: _Room, words: str, part: Any, site: Site) -> Iterator[Found]:
+    def _held_by(self, owner: _Namespace, words: str, part: Any, site: Site) -> Iterator[Holder]:
         """Tell what holds a value; of one that others share, where the target is named too."""
-        if self._wanted.is_its_own(part, site):
-            yield Found(words, site)
-        elif (room.module, site) in self._follow or room.module == home_of(site):
-            yield Found(words + UNKNOWN, site)
+        if self._stale.is_its_own(part, site):
+            yield Holder(words, site)
+        elif (owner.module, site) in self._follow or owner.module == home_of(site):
+            yield Holder(words + UNKNOWN, site)
 
-    def _is_ours(self, room: _Room, key: str, value: Any) -> bool:
-        if id(value) in self._wanted.ours or self._held.sites.holds(room.owner, key):
+    def _is_ours(self, owner: _Namespace, key: str, value: Any) -> bool:
+        if id(value) in self._stale.ours or self._keepers.sites.holds(owner.owner, key):
             return True
         made = type(value) is FunctionType and value.__module__
-        return isinstance(made, str) and is_within(made, self._held.packages)
+        return isinstance(made, str) and is_within(made, self._keepers.packages)
 
 
-def _room_of(cls: type) -> _Room:
+def _of_package(cls: type, top: str) -> _Namespace | None:
     values = class_namespace(cls)
-    home = str(values.get("__module__"))
-    return _Room(cls, values, f"{home}:{cls.__qualname__}.", home)
-
-
-def _is_of(cls: type, top: str) -> bool:
-    """Whether a class belongs to a package; those of others are found with their own modules."""
-    home = class_namespace(cls).get("__module__")
-    return isinstance(home, str) and home.partition(".")[0] == top
+    home = values.get("__module__")
+    if not isinstance(home, str) or home.partition(".")[0] != top:
+        return None
+    return _Namespace(cls, values, f"{home}:{cls.__qualname__}.", home)
 
 
 def _is_about_code(key: str, value: Any) -> bool:
@@ -256,11 +231,11 @@ def _is_about_code(key: str, value: Any) -> bool:
     return key.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset))
 
 
-def _name(room: _Room, key: str, value: Any) -> str:
+def _name(owner: _Namespace, key: str, value: Any) -> str:
     """Name a function by where it was made, and everything else by where it was found."""
     if type(value) is FunctionType and "<" not in value.__qualname__:
         return f"{value.__module__}:{value.__qualname__}"
-    return room.prefix + key
+    return owner.prefix + key
 
 
 def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
@@ -272,11 +247,12 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
     homes = {home for site in sites if (home := home_of(site))}
     tops = {home.partition(".")[0] for home in homes}
     if late:
-        names = [name for name in list(sys.modules) if name.partition(".")[0] in tops]
+        inner = tuple(f"{top}." for top in tops)
+        names = [*tops, *(name for name in list(sys.modules) if name.startswith(inner))]
     else:
         names = [outer for home in homes for outer in _outer(home)]
     modules = {id(sys.modules[name]) for name in names if sys.modules.get(name) is not None}
-    return frozenset((*modules, *(id(one) for home in homes for one in _defined_in(home))))
+    return frozenset((*modules, *(id(value) for home in homes for value in _defined_in(home))))
 
 
 def _outer(name: str) -> Iterator[str]:
@@ -286,8 +262,7 @@ def _outer(name: str) -> Iterator[str]:
 
 
 def _defined_in(home: str) -> Iterator[Any]:
-    values = namespace(sys.modules.get(home))
-    for value in tuple(values.values()):
+    for value in tuple(namespace(sys.modules.get(home)).values()):
         type_ = type(value)
         if type_ is FunctionType:
             if value.__module__ == home:

@@ -27,6 +27,12 @@ def is_initializing(spec: object) -> bool:
     return bool(getattr(spec, "_initializing", False))
 
 
+def being_imported() -> frozenset[str]:
+    """Name the modules that importlib has locked, those that it executes among them."""
+    bootstrap: Any = _bootstrap
+    return frozenset(bootstrap._module_locks)  # noqa: SLF001 - nobody else knows
+
+
 def is_unloaded(module: ModuleType) -> bool:
     """Whether a module is one of importlib's lazy ones that nobody has touched yet."""
     kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)

@@ -179,7 +179,7 @@ class Applier:
         where = copies.everywhere()
         latecomers = copies.Latecomers(where.modules)
         try:
-            found = copies.restore(self.sites.rebound(), where, self._held)
+            found = copies.restore(self.sites.rebound(), where, self._keepers)
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error]
@@ -403,8 +403,8 @@ class Applier:
     # -- copies ---------------------------------------------------------------------------------
 
     @property
-    def _held(self) -> copies.Held:
-        return copies.Held(self._plan.keepers, self._plan.bodies, self.sites)
+    def _keepers(self) -> copies.Keepers:
+        return copies.Keepers(self._plan.keepers, self._plan.bodies, self.sites)
 
     def _finish(self, made: list[Group], scope: Scope) -> None:
         groups = [group for group in made if self._still_wanted(group)]
@@ -426,7 +426,7 @@ class Applier:
         sites = [site for group in groups for _, site in group.sites if site.rebind]
         where = scope() if sites else copies.nowhere()
         latecomers = copies.Latecomers(where.modules)
-        outcome = copies.repoint(sites, where, self._held)
+        outcome = copies.repoint(sites, where, self._keepers)
         if where.late:
             latecomers.revisit(self._revisit)
         return [remarks(group, outcome, late=where.late) for group in groups]
@@ -434,7 +434,7 @@ class Applier:
     def _revisit(self, module: str) -> None:
         """Repoint what a module has copied that another thread was importing meanwhile."""
         try:
-            found = copies.repoint(self.sites.rebound(), copies.just(module), self._held)
+            found = copies.repoint(self.sites.rebound(), copies.just(module), self._keepers)
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self._ledger.say("error", f"copies in {module} are not repointed: {error}")
             return

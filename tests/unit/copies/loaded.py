@@ -71,15 +71,15 @@ class Loaded:
 
     def repoint(self, *sites: Site, keepers: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
         """Run one pass over all modules: words of what was repointed, and of what is left."""
-        outcome = copies.repoint(sites, copies.everywhere(), self._held(keepers))
+        outcome = copies.repoint(sites, copies.everywhere(), self._keepers(keepers))
         return words(outcome.rebound), words(outcome.left)
 
     def restore(self, *sites: Site) -> list[str]:
         """Run the pass after an undo."""
-        return words(copies.restore(sites, copies.everywhere(), self._held(())).rebound)
+        return words(copies.restore(sites, copies.everywhere(), self._keepers(())).rebound)
 
-    def _held(self, keepers: tuple[str, ...]) -> copies.Held:
-        return copies.Held(keepers, self.bodies, self.sites)
+    def _keepers(self, keepers: tuple[str, ...]) -> copies.Keepers:
+        return copies.Keepers(keepers, self.bodies, self.sites)
 
 
 class Keeper:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.copies.parts import MOST, Kinds
+from patchkit.copies.holders import MOST, Kinds
 
 from .loaded import New
 
@@ -122,6 +123,17 @@ def test_quick_and_named_parts_are_the_same(loaded: Loaded) -> None:
             if kind is not None and not name.startswith("__"):
                 quick = {id(part) for part in kind.parts(value)}
                 assert {id(part) for _, part in kind.named(value)} <= quick
+
+
+def test_a_class_that_another_package_imported_first(loaded: Loaded) -> None:
+    """It is looked into with its own module, whoever has it too and comes before."""
+    loaded.add("a_script")
+    source = "class K:\n    kept = up.function\n    def m(self, x=up.function): ..."
+    user = loaded.add("up.user", source)
+    vars(sys.modules["a_script"]).update(K=user.K, up=loaded.up)
+    site, _ = loaded.changed("function", new := New())
+    assert loaded.repoint(site) == (["up.user:K.kept"], ["up.user:K.m (default of x)"])
+    assert vars(user.K)["kept"] is new
 
 
 # -- declared containers ---------------------------------------------------------------------------

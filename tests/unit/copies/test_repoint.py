@@ -374,7 +374,7 @@ def test_a_write_that_is_torn_off_is_taken_back(
         owner[step.key] = value
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("patchkit.copies.passing.write", torn)
+    monkeypatch.setattr("patchkit.copies.repointing.write", torn)
     with pytest.raises(KeyboardInterrupt):
         loaded.repoint(site)
     assert one.function is site.current
@@ -402,9 +402,9 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     """It can have copied nothing yet; late it may have, by way of somebody else."""
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
-    held = copies.Held((), (), loaded.sites)
-    assert copies.repoint([site], copies.modules_since("up"), held).left == []
-    assert list(map(str, copies.repoint([site], copies.everywhere(), held).left)) == [
+    keepers = copies.Keepers((), (), loaded.sites)
+    assert copies.repoint([site], copies.modules_since("up"), keepers).left == []
+    assert list(map(str, copies.repoint([site], copies.everywhere(), keepers).left)) == [
         "up.user:held[0]"
     ]
 
@@ -413,8 +413,8 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     """A class attribute and a table of the module that is patched at its import."""
     exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
     site, _ = loaded.changed("function")
-    held = copies.Held((), (), loaded.sites)
-    outcome = copies.repoint([site], copies.modules_since("up"), held)
+    keepers = copies.Keepers((), (), loaded.sites)
+    outcome = copies.repoint([site], copies.modules_since("up"), keepers)
     assert list(map(str, outcome.rebound)) == ["up:Mine.stored"]
     assert list(map(str, outcome.left)) == ["up:REGISTRY['k']"]
 

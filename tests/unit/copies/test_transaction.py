@@ -7,7 +7,7 @@ import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, load
 from packages import World, row
 
-from patchkit.copies import passing
+from patchkit.copies import repointing
 from patchkit.errors import ApplyError
 from patchkit.process.plan import FAILED
 
@@ -29,12 +29,12 @@ def test_a_pass_that_fails_takes_the_patches_back(
     session = world.session()
     left = [ValueError("fault")] * times
 
-    def write(*found: Any, _write: Any = passing._write) -> None:
+    def write(*found: Any, _write: Any = repointing._Pass._write) -> None:
         _write(*found)
         if left:
             raise left.pop()
 
-    monkeypatch.setattr(passing, "_write", write)
+    monkeypatch.setattr(repointing._Pass, "_write", write)
     with pytest.raises(ApplyError, match="ValueError: fault"):
         session.arm(MAIN)
     assert module.function is user.function is original

@@ -2,68 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from collections import Counter
 from functools import cached_property
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Origins
-from patchkit.copies.scope import can_be_traced, is_at_home, is_defined_at, is_definition
+from patchkit.copies.scope import can_be_traced, is_at_home, is_defined_at
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.changes.sites import Sites
     from patchkit.copies.origins import Elsewhere
+    from patchkit.copies.scope import Keepers
 
 
-@dataclass(frozen=True)
-class Wanted:
+class StaleValues:
     """
-    Values to look for.
+    What sites held before, which their copies may still hold.
 
     Args:
-        sites: where they were.
-        all_sites: every changed attribute of this process.
-        stale: what the sites held before, by id.
-        inner: the functions inside of static methods, class methods and properties that the sites
-            held before, by id.
-        ours: ids of what patches have made. Whatever it holds, it holds on purpose.
-        ids: of stale and inner.
+        sites: changed attributes.
+        keepers: every changed attribute of this process, and the bodies.
+        originals: look for what the sites held before any patch, too.
 
     """
 
-    sites: Sequence[Site]
-    all_sites: Sites
-    stale: dict[int, Site]
-    inner: dict[int, Site]
-    ours: frozenset[int]
-    ids: frozenset[int]
-
-    @classmethod
-    def of(cls, sites: Sequence[Site], all_sites: Sites, *, originals: bool = True) -> Wanted:
-        """
-        Look for what these sites held before.
-
-        Args:
-            sites: changed attributes.
-            all_sites: every changed attribute of this process.
-            originals: also what they held before any patch.
-
-        """
+    def __init__(self, sites: Sequence[Site], keepers: Keepers, *, originals: bool = True) -> None:
+        self.sites = sites
+        self._all_sites = keepers.sites
+        made = list(_made(sites))
+        former = made if originals else _held_by_others(made, keepers)
+        self.values = {id(value): site for value, site in former if _can_be_stale(value, site)}
+        """What the sites held before, by id."""
         old = [site for site in sites if originals and _is_old(site)]
-        made = {id(value): site for value, site in _made(sites) if _can_be_stale(value, site)}
-        stale = {**made, **{id(site.original): site for site in old}}
-        inner = {id(part): site for site in old for part in _inside(site.original)}
-        ours = {id(part) for value, _ in _made(sites) for part in (value, *_inside(value))}
-        ids = frozenset((*stale, *inner))
-        return cls(sites, all_sites, stale, inner, frozenset(ours), ids)
+        self.values.update((id(site.original), site) for site in old)
+        self.inner = {id(part): site for site in old for part in _inside(site.original)}
+        """The functions inside of static methods, class methods and properties among them."""
+        self.ours = frozenset(id(part) for value, _ in made for part in (value, *_inside(value)))
+        """What patches have made. Whatever it holds, it holds on purpose."""
+        self.ids = frozenset((*self.values, *self.inner))
 
     def site_of(self, value: Any) -> Site | None:
         """Tell a site that held a value, or what the value is the inside of."""
-        return self.stale.get(id(value)) or self.inner.get(id(value))
+        return self.values.get(id(value)) or self.inner.get(id(value))
 
     def claims(self, value: Any) -> list[Site]:
         """Every site that has or had a value."""
@@ -82,19 +69,19 @@ class Wanted:
             The site; ELSEWHERE where it is none; None where nobody can tell.
 
         """
-        found: Site | Elsewhere | None = self.proven(value)
-        if found is None and is_defined_at(value, owner, name):
+        origin: Site | Elsewhere | None = self.proven(value)
+        if origin is None and is_defined_at(value, owner, name):
             return ELSEWHERE  # a proven one is a copy of the module, `__main__` beside its own name
-        found = found or self._origins.of(owner, name, value)
-        if found is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
+        origin = origin or self._origins.of(owner, name, value)
+        if origin is None and any(self._is_from(site, owner, name) for site in self.claims(value)):
             return ELSEWHERE
-        found = self.all_sites.leader(owner, name) if found is None else found
-        return self._onwards(found) if isinstance(found, Site) else found
+        origin = self._all_sites.leader(owner, name) if origin is None else origin
+        return self._onwards(origin) if isinstance(origin, Site) else origin
 
     def _is_from(self, site: Site, owner: Any, name: str) -> bool:
         """Whether the target itself has what it holds from a place."""
-        own = None if isinstance(site.name, Item) else (site.owner, site.name)
-        return own is not None and self._origins.leads(own, (owner, name))
+        is_attribute = not isinstance(site.name, Item)
+        return is_attribute and self._origins.leads((site.owner, str(site.name)), (owner, name))
 
     def is_led(self, owner: Any, name: str, site: Site) -> bool:
         """Whether a place got what it holds from that of a site, as far as the code says."""
@@ -104,8 +91,8 @@ class Wanted:
         """Go on from a site without patches that is a copy itself, and was patched as one."""
         if site.layers or isinstance(site.name, Item) or len(self.claims(site.current)) == 1:
             return site
-        found = self._origins.of(site.owner, site.name, site.current)
-        return self._onwards(found) if isinstance(found, Site) else site
+        origin = self._origins.of(site.owner, site.name, site.current)
+        return self._onwards(origin) if isinstance(origin, Site) else site
 
     def is_its_own(self, value: Any, site: Site) -> bool:
         """Whether what holds a value has it from the site, as far as anybody can tell."""
@@ -121,29 +108,41 @@ class Wanted:
         if len(claims) != 1:
             return None
         (site,) = claims
-        is_made = any(value is one for one in site.wrappers)
-        return site if is_made or is_definition(value, site) else None
+        is_made = any(value is wrapper for wrapper in site.wrappers)
+        return site if is_made or is_defined_at(value, site.owner, site.name) else None
 
     @cached_property
     def _origins(self) -> Origins:
-        return Origins(self.all_sites)
+        return Origins(self._all_sites)
 
     @cached_property
     def _claims(self) -> dict[int, list[Site]]:
-        claims: dict[int, list[Site]] = {}
-        sites = list(dict.fromkeys((*self.all_sites, *self.sites)))
+        claims: dict[int, dict[Site, None]] = {}
+        sites = list(dict.fromkeys((*self._all_sites, *self.sites)))
         first = ((site.original, site) for site in sites if site.own)
         for value, site in (*first, *_made(sites)):
-            there = claims.setdefault(id(value), [])
-            if site not in there:
-                there.append(site)
-        return claims
+            claims.setdefault(id(value), {})[site] = None
+        return {key: list(claimants) for key, claimants in claims.items()}
 
 
-def _made(sites: Sequence[Site]) -> Iterator[tuple[Any, Site]]:
+def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     for site in sites:
         made = (*site.wrappers, *site.replacements, site.current)
         yield from ((value, site) for value in made if value is not site.original)
+
+
+def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
+    """Leave out what only sites and bodies hold: nobody can have copied it."""
+    sites = chain.from_iterable((*site.wrappers, *site.replacements) for site in keepers.sites)
+    bodies = chain.from_iterable(
+        namespace(sys.modules.get(name)).values() for name in keepers.bodies
+    )
+    known = Counter(map(id, chain(sites, bodies, (value for value, _ in made))))
+    for value, _ in [(object(), None)]:
+        least = sys.getrefcount(value) - 1  # what this loop itself adds
+    for value, site in made:
+        if sys.getrefcount(value) - least > known[id(value)]:
+            yield value, site
 
 
 def _can_be_stale(value: Any, site: Site) -> bool:

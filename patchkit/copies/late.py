@@ -10,7 +10,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from patchkit.imports.half_imported import is_initializing, spec_of, when_initialized
+from patchkit.imports.half_imported import (
+    being_imported,
+    is_initializing,
+    spec_of,
+    when_initialized,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +32,7 @@ class Latecomers:
 
     def __init__(self, modules: Iterable[str]) -> None:
         self._known = frozenset(modules)
-        self._half = [name for name in self._known if _is_half(name)]
+        self._half = [name for name in self._known & being_imported() if _is_half(name)]
 
     def revisit(self, look: Callable[[str], None]) -> None:
         """Call `look(name)` of each as soon as it has been imported."""
