@@ -133,19 +133,19 @@ class _Pass:
 
     def __call__(self) -> float:
         sites = Sites()
-        held = Keepers(("patchkit",), (), sites)
+        keepers = Keepers(("patchkit",), (), sites)
         changed = [sites.at(place) for place in self._places]
         layers = [Layer(lambda _: object()) for _ in changed]
         for site, layer in zip(changed, layers, strict=True):
             site.rebind = scope_of("vllm", rebind=True)
             site.put(layer)
-        cost = cpu_of(lambda: self._repoint(changed, held))
+        cost = cpu_of(lambda: self._repoint(changed, keepers))
         for site, layer in zip(changed, layers, strict=True):
             site.take(layer)
-        return cpu_of(lambda: restore(changed, self._where, held)) if self._back else cost
+        return cpu_of(lambda: restore(changed, self._where, keepers)) if self._back else cost
 
-    def _repoint(self, changed: list[Site], held: Held) -> None:
-        outcome = repoint(changed, self._where, held)
+    def _repoint(self, changed: list[Site], keepers: Keepers) -> None:
+        outcome = repoint(changed, self._where, keepers)
         self.found, self.left = len(outcome.rebound), len(outcome.left)
 
 

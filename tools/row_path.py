@@ -47,7 +47,7 @@ LATE = (
     "patchkit.reach.arming",
     "patchkit.changes.objects.replace",
     "patchkit.changes.fields.rebuilding",
-    "patchkit.copies.passing",
+    "patchkit.copies.repointing",
     "patchkit.review.lock_files",
     "importlib.metadata",
     "packaging.requirements",
