@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.ancestry import mro
-from patchkit.upstream.resolving.conditions import Platform
-from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -34,9 +32,8 @@ class Bases(NamedTuple):
 
 def bases_of(resolver: Resolver, target: Target) -> Bases:
     """Tell what a class is and derives from; what is no class derives from itself alone."""
-    lookup = Lookup(resolver.modules, Platform())
     inside, outside, is_whole = set(), [], True
-    for one in _classes(lookup, resolver, target):
+    for one in _classes(resolver, target):
         if one[1]:
             outside.append(one[1])
         elif one[0]:
@@ -46,11 +43,9 @@ def bases_of(resolver: Resolver, target: Target) -> Bases:
     return Bases(frozenset(inside), tuple(outside), is_whole)
 
 
-def _classes(
-    lookup: Lookup, resolver: Resolver, target: Target
-) -> Iterator[tuple[tuple[str, str] | None, str]]:
+def _classes(resolver: Resolver, target: Target) -> Iterator[tuple[tuple[str, str] | None, str]]:
     for variant in resolver.resolve(target).variants:
-        for one in mro(lookup, variant) if variant.classes else (variant,):
+        for one in mro(resolver.lookup, variant) if variant.classes else (variant,):
             if one.kind is Kind.OUTSIDE and one.dotted:
                 yield None, one.dotted
             else:

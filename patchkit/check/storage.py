@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.ancestry import metaclass, mro
-from patchkit.upstream.resolving.conditions import Platform
-from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
         return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
     if facts.kind == str(Kind.PROPERTY):  # it takes what is put on the class
         return False
-    lookup = Lookup(resolver.modules, Platform())
+    lookup = resolver.lookup
     classes = [one for one in resolver.resolve(Target(place.module, outer)).variants if one.classes]
     metas = [meta for one in classes if (meta := metaclass(lookup, one)) and meta.classes]
     makers = {(one.module, one.qualname) for meta in metas for one in mro(lookup, meta)}

@@ -90,17 +90,20 @@ class Answer:
         is_field = static.kind is Kind.FIELD and static.state == "present"
         if static.state == "undecidable":
             self.undecided.append("state")
-        elif static.is_optional and (self.truth["is_none"] or not there):
+        elif self._is_optional() and (self.truth["is_none"] or not there):
             self.undecided.append("optional")  # told to depend on an import, which fails here
         elif is_field and not static.is_sure:
             self.undecided.append("attribute")
-        elif is_field and not static.attribute:
+        elif is_field and not static.variants[0].attribute:
             if there or not self.truth["is_field"]:
                 self.wrong.append("attribute" if there else "field")
         elif (static.state == "present") is not there:
             self.wrong.append("state")
         elif there:
             self._compare_present()
+
+    def _is_optional(self) -> bool:
+        return any(one.stands_in for one in self.static.variants)
 
     def _compare_present(self) -> None:
         static = self.static

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind
@@ -195,7 +196,7 @@ class DecoratorSource:
         if len(call.args) < 2:
             return frozenset(), True
         at = -2 if "." in dotted(call.func) else 1
-        text = self._lookup.literals.text(call.args[at], self._tree)
+        text = literals.text(self._lookup, call.args[at], self._tree)
         return (frozenset([text]), False) if text is not None else (frozenset(), True)
 
     def _touched_by_call(

@@ -6,13 +6,14 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import inheritance
+from patchkit.upstream.resolving.ancestry import metaclass, mro
 from patchkit.upstream.resolving.outside import has_member, is_class
 from patchkit.upstream.resolving.values import FUNCTIONS, METHODS, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolving.lookup import Lookup, Values
+    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.scope import Scope
+    from patchkit.upstream.resolving.values import Values
 
 _DESCRIPTORS = {
     "builtins.property": Kind.PROPERTY,
@@ -28,6 +29,7 @@ _CLASSES = (
     _TUPLES | _ENUMS | {"typing.TypedDict", "dataclasses.make_dataclass", "pydantic.create_model"}
 )
 _OF_CLASSES = frozenset(dir(type))
+_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
 _PLAIN = frozenset(
     {
         "functools.partial",
@@ -70,9 +72,19 @@ def _called(lookup: Lookup, value: Value, node: ast.Call, scope: Scope) -> Value
     made = Value("present", Kind.ASSIGNMENT, expression=node, sure=False)
     if value.kind is Kind.OUTSIDE:
         return _outside(lookup, value, node, scope, made)
-    if value.classes and value.sure and inheritance.makes_instances(lookup, value):
+    if value.classes and value.sure and _makes_instances(lookup, value):
         return replace(made, kind=Kind.CONSTANT, instance_of=value, sure=True)
     return made
+
+
+def _makes_instances(lookup: Lookup, value: Value) -> bool:
+    """Whether calling a class surely makes an instance of it."""
+    for one in mro(lookup, value):
+        if not one.classes and (one.kind is not Kind.OUTSIDE or one.dotted in _NOT_PLAIN):
+            return False
+    return metaclass(lookup, value) is None and all(
+        one.kind is Kind.OUTSIDE for one in lookup.member(value, "__new__")
+    )
 
 
 def _outside(lookup: Lookup, value: Value, node: ast.Call, scope: Scope, made: Value) -> Value:

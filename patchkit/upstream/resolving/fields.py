@@ -11,7 +11,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving import ancestry, inheritance
+from patchkit.upstream.resolving import ancestry, class_body, literals
 from patchkit.upstream.resolving.at_import import SCOPES
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.outside import is_class
@@ -78,7 +78,7 @@ class Field(NamedTuple):
 
 def flavour(lookup: Lookup, value: Value) -> str:
     """Say how a class reads its annotations; '' where they mean nothing."""
-    own = inheritance.made(lookup, value).flavour
+    own = class_body.made(lookup, value).flavour
     if own:
         return own
     for entry in ancestry.mro(lookup, value):
@@ -173,13 +173,13 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
 def _is_ignored(lookup: Lookup, entry: Value, name: str) -> bool | None:
     """Whether an enum takes a name away; None where that is computed."""
     assert entry.tree is not None
-    binding = inheritance.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding
+    binding = class_body.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding
     if binding is None:
         return False
-    text = lookup.literals.text(binding.value, entry.tree) if binding.value else None
+    text = literals.text(lookup, binding.value, entry.tree) if binding.value else None
     if text is not None:
         return name in text.replace(",", " ").split()
-    return lookup.literals.membership(binding, entry.tree, name)
+    return literals.membership(lookup, binding, entry.tree, name)
 
 
 def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
@@ -222,14 +222,14 @@ def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
         return None if name in _OF_ENUMS else False
     if kind == "namedtuple":
         return name in _OF_TUPLES and _is_direct(lookup, entry)
-    work = inheritance.made(lookup, entry)
+    work = class_body.made(lookup, entry)
     if work.flavour not in DATACLASSES:
         return False
     option = next((one for one, names in _GENERATED.items() if name in names), None)
     if option is None:
         return name in _MARKERS
     given = work.options.get(option)
-    if work.flavour == "unknown" or (given is None and inheritance.SPREAD in work.options):
+    if work.flavour == "unknown" or (given is None and class_body.SPREAD in work.options):
         return None
     is_default = option not in _OFF
     return is_default if given is None else _truth(given)
@@ -246,7 +246,7 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
                 return None
             continue
         kind = flavour(lookup, entry)
-        if kind in DATACLASSES and not inheritance.made(lookup, entry).flavour:
+        if kind in DATACLASSES and not class_body.made(lookup, entry).flavour:
             continue  # a plain class between dataclasses adds no field
         if kind in ("unknown", "attrs"):
             return None
@@ -264,11 +264,11 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
 
 def _own(lookup: Lookup, entry: Value, kind: str) -> list[Field] | None:
     assert entry.tree is not None
-    options = inheritance.made(lookup, entry).options
+    options = class_body.made(lookup, entry).options
     by_class = {one.arg: one.value for one in entry.classes[-1].keywords}
     keyword = _truth(options.get("kw_only", by_class.get("kw_only")))
     nodes = _annotated(lookup, entry.tree, entry.classes[-1].body)
-    if keyword is None or inheritance.SPREAD in options or nodes is None:
+    if keyword is None or class_body.SPREAD in options or nodes is None:
         return None
     found: list[Field] = []
     for node in nodes:
@@ -288,7 +288,7 @@ def _own(lookup: Lookup, entry: Value, kind: str) -> list[Field] | None:
 def _inherits(lookup: Lookup, entry: Value, name: str) -> bool:
     """Whether the bases of a class may have something of a name on them."""
     return any(
-        inheritance.member(lookup, base, name)[0].state != "absent"
+        lookup.member(base, name)[0].state != "absent"
         for base in ancestry.mro(lookup, entry)[1:]
         if base.classes
     )
@@ -339,8 +339,8 @@ def _is_deprecated(value: ast.expr) -> bool:
 
 
 def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
-    options = inheritance.made(lookup, entry).options
-    if "slots" not in options and inheritance.SPREAD in options:
+    options = class_body.made(lookup, entry).options
+    if "slots" not in options and class_body.SPREAD in options:
         return None
     return _truth(options.get("slots"))
 
@@ -383,10 +383,10 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
 def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
     assert entry.tree is not None
-    cases = inheritance.own_binding(lookup, entry.tree, entry.classes, "__slots__")
+    cases = class_body.own_binding(lookup, entry.tree, entry.classes, "__slots__")
     bindings = [one.binding for one in cases if one.binding]
-    written = inheritance.written(entry, name)
-    inside = {lookup.literals.membership(one, entry.tree, written) for one in bindings}
+    written = class_body.written(entry, name)
+    inside = {literals.membership(lookup, one, entry.tree, written) for one in bindings}
     where = f"{entry.qualname}.{name}"
     if inside <= {False}:
         return None
@@ -400,7 +400,7 @@ def _listed(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in the `_fields_` of a structure of ctypes."""
     if flavour(lookup, entry) != "ctypes" or entry.tree is None:
         return None
-    cases = inheritance.own_binding(lookup, entry.tree, entry.classes, "_fields_")
+    cases = class_body.own_binding(lookup, entry.tree, entry.classes, "_fields_")
     if all(case.binding is None for case in cases):
         return None
     value = cases[0].binding.value if cases[0].binding else None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, factories, fields, metaclasses
 from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
-from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
+from patchkit.upstream.resolving.class_body import made, own_binding, written
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.edits import edits_of
@@ -26,8 +26,8 @@ from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from patchkit.upstream.resolving.lookup import Lookup, Values
-    from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.values import Values
 
 _OF_CLASSES = frozenset(dir(type)) | {
     *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),
@@ -42,33 +42,7 @@ _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
 _SETS_OWN = re.compile(rb"setattr\(\s*(cls|self\.__class__|type\(self\))\s*,\s*[^'\"]")
-SPREAD = "**"
-"""Among the options of a decorator: it was given more than is spelled out."""
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """
-    What decorators and the like do to a class.
-
-    Args:
-        flavour: '' or how its fields are read, see `fields`.
-        options: of the decorator that makes it a dataclass.
-        touched: names that are set on it, each with what sets it.
-        opened: why it may have further names; '' where it has none.
-        replaced: why something else may stand in its place; '' where nothing does.
-        bases: classes that are added to its bases.
-
-    """
-
-    flavour: str
-    options: dict[str, ast.expr]
-    touched: dict[str, str]
-    opened: str
-    replaced: str
-    bases: tuple[Value, ...] = ()
 
 
 def class_value(lookup: Lookup, value: Value, scope: Scope) -> Value:
@@ -82,40 +56,11 @@ def class_value(lookup: Lookup, value: Value, scope: Scope) -> Value:
     return replace(value, kind=Kind.CLASS)
 
 
-def own_binding(
-    lookup: Lookup,
-    tree: ModuleTree,
-    classes: Sequence[ast.ClassDef],
-    name: str,
-    until: ast.stmt | None = None,
-) -> Cases:
-    """Tell what the body of a class binds a name to."""
-    node = classes[-1]
-    key = ("own", id(node), name)
-    if until is None and key in tree.notes:
-        return tree.notes[key]  # type: ignore[no-any-return]
-    inside = until if until is not None and _within(until, node) else None
-    flow = Flow(name, tree, lookup, inside, is_module=False)
-    cases = flow.whole(node) or UNBOUND
-    if until is None:
-        tree.notes[key] = cases
-    return cases
-
-
-def made(lookup: Lookup, value: Value) -> Made:
-    """Tell what decorators do to a class."""
-    assert value.tree is not None
-    key = ("made", id(value.classes[-1]))
-    found: Made = value.tree.noted(key, lambda: _made(lookup, value))
-    return found
-
-
 def member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of a class is."""
     if name.startswith("__") and not name.endswith("__"):
         return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
-    found = _search(lookup, value, name, mro(lookup, value), "")
-    return tuple(one.via() for one in found)
+    return _search(lookup, value, name, mro(lookup, value), "")
 
 
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
@@ -132,16 +77,6 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
         if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
             return (undecidable(f"{value.qualname} has a __getattr__"),)
     return tuple(replace(one, attribute=True) for one in found)
-
-
-def makes_instances(lookup: Lookup, value: Value) -> bool:
-    """Whether calling a class surely makes an instance of it."""
-    for one in mro(lookup, value):
-        if not one.classes and (one.kind is not Kind.OUTSIDE or one.dotted in _NOT_PLAIN):
-            return False
-    return metaclass(lookup, value) is None and all(
-        one.kind is Kind.OUTSIDE for one in member(lookup, value, "__new__")
-    )
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
@@ -188,10 +123,9 @@ def _search(
         search = partial(_search, lookup, value, name, rest, doubt)
         found = _of_class(lookup, entry, name, search)
         if found is not None:
-            through = (f"{entry.module}:{entry.qualname}.{name}",) if at else ()
             if at and name in _WRITTEN:
                 doubt = doubt or _writer(rest)
-            return tuple(_doubted(one, doubt, shadow).via(*through) for one in found)
+            return tuple(_doubted(one, doubt, shadow) for one in found)
         shadow = shadow or _opened_by(lookup, entry)
     return _not_found(lookup, value, name, doubt)
 
@@ -261,7 +195,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
         found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
         if any(one.state == "present" for one in found):
-            return tuple(one.via(f"{meta.module}:{meta.qualname}") for one in found)
+            return found
         if metaclasses.opens(lookup, meta):
             return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
     if doubt:
@@ -349,50 +283,6 @@ def _words(entry: Value) -> str:
 # --- what is done to a class
 
 
-def _made(lookup: Lookup, value: Value) -> Made:
-    assert value.tree is not None
-    node = value.classes[-1]
-    scope = Scope(value.tree, value.classes[:-1], node)
-    work = Made("", {}, {}, "", "")
-    for decorator in node.decorator_list:
-        effect = decorators.effect_of(lookup, decorator, scope)
-        text = f"the decorator @{ast.unparse(decorator)}"
-        touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
-        unknown = effect.what == UNKNOWN
-        work = Made(
-            effect.dataclass or work.flavour,
-            effect.options or work.options,
-            touched,
-            f"{text} may set it" if effect.is_open or "__bases__" in touched else work.opened,
-            f"nothing is known about {text}" if unknown else work.replaced,
-            (*work.bases, *effect.bases),
-        )
-    return _with_hooks(lookup, value, work)
-
-
-def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
-    """Add what the bases' `__init_subclass__` set on a class."""
-    touched, opened = dict(work.touched), work.opened
-    for entry in mro(lookup, value)[1:]:
-        if not entry.classes or entry.tree is None:
-            continue
-        binding = own_binding(lookup, entry.tree, entry.classes, "__init_subclass__")[0].binding
-        if binding is None or binding.form is not Form.FUNCTION:
-            continue
-        hook = Value(
-            "present",
-            Kind.CLASSMETHOD,
-            tree=entry.tree,
-            nodes=(binding.node,),
-            classes=entry.classes,
-        )
-        names, is_open = decorators.touched_by(lookup, hook)
-        text = f"{entry.qualname}.__init_subclass__"
-        touched |= dict.fromkeys(names, text)
-        opened = opened or (f"{text} may set it" if is_open else "")
-    return replace(work, touched=touched, opened=opened)
-
-
 def _opened_by(lookup: Lookup, entry: Value) -> str:
     work = made(lookup, entry)
     return work.opened or work.replaced or edits_of(lookup, entry).opened
@@ -425,18 +315,6 @@ def _sets_own(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or dotted(node.func) != "setattr" or not node.args:
         return False
     return _SETS_OWN.match(ast.unparse(node).encode()) is not None
-
-
-def written(entry: Value, name: str) -> str:
-    """Undo what Python does to private names: `_Class__name` is written `__name`."""
-    mangled = f"_{entry.classes[-1].name.lstrip('_')}__"
-    if name.startswith(mangled) and not name.endswith("__"):
-        return name[len(mangled) - 2 :]
-    return name
-
-
-def _within(statement: ast.stmt, node: ast.ClassDef) -> bool:
-    return node.lineno <= statement.lineno <= (node.end_lineno or 0) and statement is not node
 
 
 def _is_of_class(entry: Value, method: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.literals import NotLiteralError, added_by
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.rows.target import Item
-    from patchkit.upstream.resolving.lookup import Lookup, Values
+    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.values import Values
 
 _CHANGED = (
     rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
@@ -139,7 +141,7 @@ def _of_dict(
             yield from _of_spread(lookup, one, tree)
             continue
         try:
-            yield lookup.literals.value(key, tree), one
+            yield literals.value(lookup, key, tree), one
         except NotLiteralError:
             yield _Open(f"the key {ast.unparse(key)}")
 

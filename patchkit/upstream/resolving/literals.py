@@ -20,173 +20,158 @@ class NotLiteralError(Exception):
 
 
 _MANY = (ast.List, ast.Tuple, ast.Set)
+_DEPTH = 40
 
 
-class Literals:
+def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
+    """Read a string; None where it is none."""
+    try:
+        literal = value(lookup, node, tree)
+    except NotLiteralError:
+        return None
+    return literal if isinstance(literal, str) else None
+
+
+def value(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> Any:
     """
-    Reads literals, through names where need be.
+    Read an expression.
 
-    Args:
-        lookup: finds the names.
+    Raises:
+        NotLiteralError: part of it is not spelled out.
 
     """
+    return _Reader(lookup, tree).value(node)
 
-    def __init__(self, lookup: Lookup) -> None:
+
+def of_name(lookup: Lookup, name: str, tree: ModuleTree) -> Any:
+    """
+    Read what a module's name is bound to.
+
+    Raises:
+        NotLiteralError: not in one way, or not by a literal.
+
+    """
+    return _Reader(lookup, tree).of_name(name)
+
+
+def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) -> bool | None:
+    """Tell whether a list or table holds an item; None where that cannot be told."""
+    added = [binding.value, *map(added_by, binding.parts)]
+    is_open = False
+    for piece in (piece for node in added for piece in (_flat(node) if node else [None])):
+        try:
+            container = value(lookup, piece, tree) if piece else None
+        except NotLiteralError:
+            container = None
+        if not isinstance(container, (dict, list, tuple)):
+            is_open = True
+        elif item in container:
+            return True
+    return None if is_open else False
+
+
+class _Reader:
+    """Reads expressions of one module, through names where need be."""
+
+    def __init__(self, lookup: Lookup, tree: ModuleTree, depth: int = _DEPTH) -> None:
         self._lookup = lookup
-        self._depth = 0
+        self._tree = tree
+        self._depth = depth
 
-    def text(self, node: ast.expr, tree: ModuleTree) -> str | None:
-        """Read a string; None where it is none."""
-        try:
-            value = self.value(node, tree)
-        except NotLiteralError:
-            return None
-        return value if isinstance(value, str) else None
-
-    def value(self, node: ast.expr, tree: ModuleTree) -> Any:
-        """
-        Read an expression.
-
-        Raises:
-            NotLiteralError: part of it is not spelled out.
-
-        """
-        self._depth += 1
-        try:
-            if self._depth > 40:
-                raise NotLiteralError
-            return self._value(node, tree)
-        finally:
-            self._depth -= 1
-
-    def of_name(self, name: str, tree: ModuleTree) -> Any:
-        """
-        Read what a module's name is bound to.
-
-        Raises:
-            NotLiteralError: not in one way, or not by a literal.
-
-        """
-        if name == "__name__":
-            return tree.name
-        if name == "__package__":
-            return tree.package
-        cases = self._lookup.cases(tree, name)
-        if len(cases) != 1 or cases[0].binding is None:
-            raise NotLiteralError
-        return self._of_binding(cases[0].binding, tree)
-
-    def membership(self, binding: Binding, tree: ModuleTree, item: Any) -> bool | None:
-        """Tell whether a list or table holds an item; None where that cannot be told."""
-        is_open = False
-        for part in self._pieces(binding, tree):
-            if part is None:
-                is_open = True
-            elif item in part:
-                return True
-        return None if is_open else False
-
-    def _pieces(self, binding: Binding, tree: ModuleTree) -> list[Any]:
-        if binding.value is None:
-            return [None]
-        pieces = [self._piece(one, tree) for one in _flat(binding.value)]
-        for part in binding.parts:
-            added = added_by(part)
-            pieces += [None] if added is None else [self._piece(one, tree) for one in _flat(added)]
-        return pieces
-
-    def _piece(self, node: ast.expr, tree: ModuleTree) -> Any:
-        try:
-            value = self.value(node, tree)
-        except NotLiteralError:
-            return None
-        return value if isinstance(value, (dict, list, tuple, set, frozenset)) else None
-
-    def _value(self, node: ast.expr, tree: ModuleTree) -> Any:
+    def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, _MANY):
-            return self._many(node, tree)
+            return self._many(node)
         if isinstance(node, ast.Dict):
-            return self._dict(node, tree)
+            return self._dict(node)
         if isinstance(node, ast.BinOp):
-            return self._bin_op(node, tree)
+            return self._sum(node)
         if isinstance(node, ast.Name):
-            return self.of_name(node.id, tree)
+            return self.of_name(node.id)
         if isinstance(node, ast.Attribute):
-            return self._attribute(node, tree)
+            return self._attribute(node)
         if isinstance(node, ast.Call):
-            return self._call(node, tree)
+            return self._call(node)
         raise NotLiteralError
 
-    def _many(self, node: ast.List | ast.Tuple | ast.Set, tree: ModuleTree) -> Any:
-        items: list[Any] = []
-        for one in node.elts:
-            if isinstance(one, ast.Starred):
-                items.extend(self.value(one.value, tree))
-            else:
-                items.append(self.value(one, tree))
-        return tuple(items) if isinstance(node, ast.Tuple) else items
-
-    def _dict(self, node: ast.Dict, tree: ModuleTree) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                spread = self.value(value, tree)
-                if not isinstance(spread, dict):
-                    raise NotLiteralError
-                found.update(spread)
-                continue
-            name = self.value(key, tree)
-            try:
-                found[name] = self.value(value, tree)
-            except NotLiteralError:
-                found[name] = value  # known to be there
-        return found
-
-    def _bin_op(self, node: ast.BinOp, tree: ModuleTree) -> Any:
-        left, right = self.value(node.left, tree), self.value(node.right, tree)
-        try:
-            if isinstance(node.op, ast.Add) and isinstance(left, (list, tuple, str)):
-                return left + right
-            if isinstance(node.op, ast.BitOr) and isinstance(left, dict):
-                return left | right
-        except TypeError as error:
-            raise NotLiteralError from error
-        raise NotLiteralError
-
-    def _attribute(self, node: ast.Attribute, tree: ModuleTree) -> Any:
-        if dotted(node) == "__spec__.parent":
-            return tree.package
-        for value in self._lookup.evaluate(node, Scope(tree)):
-            if value.tree is not None and value.expression is not None and not value.nodes[1:]:
-                return self.value(value.expression, value.tree)
-        raise NotLiteralError
-
-    def _call(self, node: ast.Call, tree: ModuleTree) -> Any:
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name in ("list", "tuple", "set", "frozenset", "sorted") and len(node.args) == 1:
-            return list(self.value(node.args[0], tree))
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
-            return list(self.value(node.func.value, tree))
-        raise NotLiteralError
-
-    def _of_binding(self, binding: Binding, tree: ModuleTree) -> Any:
+    def of_name(self, name: str) -> Any:
+        if name in ("__name__", "__package__"):
+            return self._tree.name if name == "__name__" else self._tree.package
+        cases = self._lookup.cases(self._tree, name)
+        binding = cases[0].binding if len(cases) == 1 else None
+        if binding is None:
+            raise NotLiteralError
         if binding.form is Form.FROM:
-            other = self._lookup.modules.get(binding.module)
-            if other is None:
-                raise NotLiteralError
-            return self.of_name(binding.imported, other)
+            return self._in(self._lookup.modules.get(binding.module)).of_name(binding.imported)
         if binding.value is None:
             raise NotLiteralError
-        value = self.value(binding.value, tree)
+        literal = self._in(self._tree).value(binding.value)
         for part in binding.parts:
             added = added_by(part)
-            if added is None or not isinstance(value, (list, dict)):
+            if added is None or not isinstance(literal, (list, dict)):
                 raise NotLiteralError
-            more = self.value(added, tree)
-            value = {**value, **more} if isinstance(value, dict) else [*value, *more]
-        return value
+            literal = _joined(literal, self.value(added))
+        return literal
+
+    def _in(self, tree: ModuleTree | None) -> _Reader:
+        if tree is None or not self._depth:
+            raise NotLiteralError
+        return _Reader(self._lookup, tree, self._depth - 1)
+
+    def _many(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
+        items: list[Any] = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                items.extend(self.value(element.value))
+            else:
+                items.append(self.value(element))
+        return tuple(items) if isinstance(node, ast.Tuple) else items
+
+    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+        table: dict[Any, Any] = {}
+        for key, held in zip(node.keys, node.values, strict=True):
+            if key is None:
+                table = _joined(table, self.value(held))
+                continue
+            name = self.value(key)
+            try:
+                table[name] = self.value(held)
+            except NotLiteralError:
+                table[name] = held  # known to be there
+        return table
+
+    def _sum(self, node: ast.BinOp) -> Any:
+        if not isinstance(node.op, (ast.Add, ast.BitOr)):
+            raise NotLiteralError
+        return _joined(self.value(node.left), self.value(node.right))
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        if dotted(node) == "__spec__.parent":
+            return self._tree.package
+        for found in self._lookup.evaluate(node, Scope(self._tree)):
+            if found.tree is not None and found.expression is not None and not found.nodes[1:]:
+                return self._in(found.tree).value(found.expression)
+        raise NotLiteralError
+
+    def _call(self, node: ast.Call) -> Any:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in ("list", "tuple", "set", "frozenset", "sorted") and len(node.args) == 1:
+            return list(self.value(node.args[0]))
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
+            return list(self.value(node.func.value))
+        raise NotLiteralError
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Add a list to a list, a table to a table."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {**first, **second}
+    if isinstance(first, str) and isinstance(second, str):
+        return first + second
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple, dict)):
+        return [*first, *second]
+    raise NotLiteralError
 
 
 def _flat(node: ast.expr) -> list[ast.expr]:
@@ -194,11 +179,11 @@ def _flat(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
         return [*_flat(node.left), *_flat(node.right)]
     if isinstance(node, _MANY):
-        spread = [one.value for one in node.elts if isinstance(one, ast.Starred)]
-        plain = [one for one in node.elts if not isinstance(one, ast.Starred)]
+        spread = [part.value for part in node.elts if isinstance(part, ast.Starred)]
+        plain = [part for part in node.elts if not isinstance(part, ast.Starred)]
         return [ast.List(plain, ast.Load()), *(part for one in spread for part in _flat(one))]
     if isinstance(node, ast.Dict):
-        spread = [value for key, value in zip(node.keys, node.values, strict=True) if key is None]
+        spread = [held for key, held in zip(node.keys, node.values, strict=True) if key is None]
         keys = [key for key in node.keys if key is not None]
         return [ast.List(keys, ast.Load()), *(part for one in spread for part in _flat(one))]
     return [node]

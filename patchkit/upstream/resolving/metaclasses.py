@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import decorators, inheritance
+from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.ancestry import metaclass, mro
+from patchkit.upstream.resolving.class_body import own_binding
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.values import Kind, Value
 
@@ -85,6 +86,6 @@ def _hooks(
     for entry in mro(lookup, meta):
         for hook in hooks if entry.classes and entry.tree is not None else ():
             assert entry.tree is not None
-            case = inheritance.own_binding(lookup, entry.tree, entry.classes, hook)[0]
+            case = own_binding(lookup, entry.tree, entry.classes, hook)[0]
             if case.binding is not None and isinstance(case.binding.node, ast.FunctionDef):
                 yield hook, case.binding.node

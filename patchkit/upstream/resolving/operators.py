@@ -13,8 +13,8 @@ from patchkit.upstream.resolving.values import Kind, undecidable
 from patchkit.upstream.resolving.wrapped import operator_call, run_with
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolving.lookup import Lookup, Values
-    from patchkit.upstream.resolving.values import Value
+    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.values import Value, Values
 
 _OPERATORS = "torch.ops."
 
@@ -29,7 +29,7 @@ def made_in(lookup: Lookup, module: str, value: Value) -> Values:
         function = _function_of(statement, module.partition(".")[0], "::".join(names))
         if function:
             found = lookup.evaluate(function, Scope(tree))
-            return tuple(_operator(one).via(value.dotted) for one in found)
+            return tuple(_operator(one) for one in found)
     reason = f"{module} does not make the operator {value.dotted}; name the module that does"
     return (undecidable(reason, Kind.OUTSIDE, value.dotted),)
 

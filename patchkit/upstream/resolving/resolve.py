@@ -13,9 +13,9 @@ from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving import inheritance, items
 from patchkit.upstream.resolving.ancestry import mro
 from patchkit.upstream.resolving.conditions import Platform
-from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.operators import made_in
+from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.upstream.resolving.values import Kind, State, Value
 from patchkit.upstream.resolving.wrapped import wrapped_by
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import ReleaseSource
-    from patchkit.upstream.resolving.lookup import Values
+    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.signature import Signature
+    from patchkit.upstream.resolving.values import Values
     from patchkit.upstream.resolving.wrapped import Wrapped
 
 
@@ -55,11 +56,6 @@ class Resolution:
         """Whether it is there, on every way on which its module can be imported."""
         states = {one.state for one in self._deciding}
         return states.pop() if len(states) == 1 else "undecidable"
-
-    @property
-    def is_optional(self) -> bool:
-        """Whether it is there only where upstream's optional import succeeds."""
-        return len(self._deciding) < len(self.variants)
 
     @property
     def is_sure(self) -> bool:
@@ -97,21 +93,6 @@ class Resolution:
         """Where it is defined, as a target; None where that is unknown, or more than one place."""
         places = {(one.module, one.qualname) for one in self._deciding}
         return Target(self.module, self.qualname) if self.module and len(places) == 1 else None
-
-    @property
-    def chain(self) -> tuple[str, ...]:
-        """What the search went through: re-exports, aliases, classes that only inherit it."""
-        return self._first.chain
-
-    @property
-    def attribute(self) -> bool:
-        """False for a field that leaves nothing on its class."""
-        return self._first.attribute
-
-    @property
-    def decorators(self) -> tuple[str, ...]:
-        """As written, outermost first."""
-        return self._first.decorators
 
     @property
     def path(self) -> str:
@@ -193,13 +174,13 @@ class Resolver:
     ) -> None:
         self.source = source
         self.modules = Modules(source, *others, parsed=parsed)
-        self._lookup = Lookup(self.modules, Platform(python, system))
+        self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
     def afresh(self) -> Resolver:
         """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
         resolver = Resolver(self.source)
         resolver.modules = self.modules.afresh()
-        resolver._lookup = Lookup(resolver.modules, self._lookup.platform)
+        resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
         return resolver
 
     def forget(self) -> None:
@@ -210,7 +191,7 @@ class Resolver:
     def forget_conclusions(self) -> None:
         """Let go of all but the files."""
         self.modules.forget()
-        self._lookup.forget()
+        self.lookup.forget()
 
     def resolve(self, target: Target) -> Resolution:
         """
@@ -220,23 +201,23 @@ class Resolver:
             UpstreamError: the release cannot be read.
 
         """
-        values: Values = (self._lookup.module(target.module),)
+        values: Values = (self.lookup.module(target.module),)
         steps = target.steps if target.qualname else ()
         for at, step in enumerate(steps, start=1):
             values = tuple(
-                found.via(*value.chain).under(value.conditions)
+                found.under(value.conditions)
                 for value in values
                 for found in self._step(value, step, is_last=at == len(steps))
             )
         if len(steps) > 3 and not isinstance(steps[-1], Item):
-            asked = (made_in(self._lookup, target.module, value) for value in values)
+            asked = (made_in(self.lookup, target.module, value) for value in values)
             values = tuple(found for several in asked for found in several)
-        return Resolution(target, _ordered(_distinct(values)), self._lookup)
+        return Resolution(target, _ordered(_distinct(values)), self.lookup)
 
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
         if not isinstance(step, Item):
-            return self._lookup.member(value, step)
-        found = items.held(self._lookup, value, step)
+            return self.lookup.member(value, step)
+        found = items.held(self.lookup, value, step)
         return (found.item,) if is_last else found.values
 
 

@@ -6,13 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
-from patchkit.upstream.resolving.conditions import Platform
+from patchkit.upstream.resolving.class_body import made
 from patchkit.upstream.resolving.fields import flavour
-from patchkit.upstream.resolving.inheritance import made
-from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
+    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
     from patchkit.upstream.resolving.values import Value
 
@@ -29,7 +28,6 @@ def elsewhere(resolver: Resolver, found: Resolution) -> str:
     outer, _, name = place.qualname.rpartition(".")
     if name not in HOOKS and found.kind not in _VALUES:
         return ""
-    lookup = Lookup(resolver.modules, Platform())
     owners = {
         Target(place.module, outer),  # and that which it is inherited from
         *(
@@ -39,7 +37,9 @@ def elsewhere(resolver: Resolver, found: Resolution) -> str:
         ),
     }
     classes = (one for owner in owners for one in resolver.resolve(owner).variants if one.classes)
-    words = (_kept(lookup, cls, name, value) for cls in classes for value in found.variants)
+    words = (
+        _kept(resolver.lookup, cls, name, value) for cls in classes for value in found.variants
+    )
     return next(filter(None, words), "")
 
 

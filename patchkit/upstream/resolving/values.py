@@ -66,11 +66,9 @@ class Value:
         tree: the module's source; None outside the release.
         nodes: the statements that define it.
         reason: why it is absent or undecidable, or a remark.
-        chain: what the search went through: re-exports, aliases, bases.
         conditions: what must hold.
         expression: what was assigned.
         signature: how it can be called; None where that cannot be told.
-        decorators: as written.
         classes: for a class, the class definitions from the outermost to itself.
         dotted: the name of something outside.
         instance_of: its class, for an object made by calling one.
@@ -88,11 +86,9 @@ class Value:
     tree: ModuleTree | None = None
     nodes: tuple[ast.AST, ...] = ()
     reason: str = ""
-    chain: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     expression: ast.expr | None = None
     signature: Signature | None = None
-    decorators: tuple[str, ...] = ()
     classes: tuple[ast.ClassDef, ...] = ()
     dotted: str = ""
     instance_of: Value | None = None
@@ -107,10 +103,6 @@ class Value:
         return self.is_none and any(
             "except" in one.words and _IMPORT_ERROR.search(one.words) for one in self.conditions
         )
-
-    def via(self, *steps: str) -> Value:
-        """Note what the search went through before it came here."""
-        return replace(self, chain=(*steps, *self.chain))
 
     def under(self, conditions: tuple[Condition, ...]) -> Value:
         """Note what must hold."""
@@ -129,3 +121,7 @@ def absent(reason: str) -> Value:
 def undecidable(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
     """Something that the source does not tell."""
     return Value("undecidable", kind, reason=reason, dotted=dotted, sure=False)
+
+
+Values = tuple[Value, ...]
+"""One for each way in which a name may be bound."""

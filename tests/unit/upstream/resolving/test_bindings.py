@@ -5,8 +5,8 @@ import pytest
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.bindings import bound_names
 from patchkit.upstream.resolving.conditions import Platform
-from patchkit.upstream.resolving.lookup import Lookup
 from patchkit.upstream.resolving.module_tree import Modules
+from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from upstream.memory import Memory
 
 LINUX_311 = Platform((3, 11), "linux")
@@ -18,7 +18,7 @@ def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
     tree = modules.get("up")
     assert tree is not None
     assert not tree.fault
-    cases = Lookup(modules, platform).cases(tree, "x")
+    cases = ReleaseLookup(modules, platform).cases(tree, "x")
     return ["-" if one.binding is None else str(one.binding.node.lineno) for one in cases]
 
 
@@ -99,7 +99,7 @@ def test_later_statements_shape_a_binding() -> None:
     modules = Modules(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"}))
     tree = modules.get("up")
     assert tree is not None
-    (case,) = Lookup(modules, LINUX_311).cases(tree, "x")
+    (case,) = ReleaseLookup(modules, LINUX_311).cases(tree, "x")
     assert case.binding is not None
     assert [part.lineno for part in case.binding.parts] == [2, 3, 4]
 
@@ -109,7 +109,7 @@ def test_conditions_say_where_ways_differ() -> None:
     modules = Modules(Memory({"up.": "if a > 1:\n x = 1\nelse:\n x = 2\ny = 1\nif b: z = 1"}))
     tree = modules.get("up")
     assert tree is not None
-    lookup = Lookup(modules, LINUX_311)
+    lookup = ReleaseLookup(modules, LINUX_311)
     words = [[str(one) for one in case.conditions] for case in lookup.cases(tree, "x")]
     assert words == [["a > 1"], ["not (a > 1)"]]
     assert [case.conditions for case in lookup.cases(tree, "y")] == [()]

@@ -134,30 +134,29 @@ def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("source", "modules", "place", "chain"),
+    ("source", "modules", "place"),
     [
-        ("from .a import x", {"a": "x = 1"}, "up.a:x", ("up:x",)),
-        ("from .a import y as x", {"a": "y = 1"}, "up.a:y", ("up:x",)),
-        ("from up.a import x", {"a": "x = 1"}, "up.a:x", ("up:x",)),
-        ("from .a import x", {"a": "from .b import x", "b": "x = 1"}, "up.b:x", ("up:x", "up.a:x")),
-        ("from .a import *", {"a": "x = 1"}, "up.a:x", ("up:x",)),
-        ("from .a import *", {"a": "__all__ = ['x']\nx = 1"}, "up.a:x", ("up:x",)),
-        ("from .a import *", {"a": "__all__ = []\n__all__ += ['x']\nx = 1"}, "up.a:x", ("up:x",)),
-        ("from .a import *\nfrom .b import *", {"a": "x = 1", "b": "x = 2"}, "up.b:x", ("up:x",)),
-        ("import up.a\nx = up.a.y", {"a": "y = 1"}, "up.a:y", ("up:x",)),
-        ("from . import a\nx = a.y", {"a": "y = 1"}, "up.a:y", ("up:x",)),
-        ("x = y\ny = 2", {}, "up:x", ()),
-        ("y = 1\nx = y\ny = f()", {}, "up:y", ("up:x",)),
+        ("from .a import x", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import y as x", {"a": "y = 1"}, "up.a:y"),
+        ("from up.a import x", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import x", {"a": "from .b import x", "b": "x = 1"}, "up.b:x"),
+        ("from .a import *", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "__all__ = ['x']\nx = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "__all__ = []\n__all__ += ['x']\nx = 1"}, "up.a:x"),
+        ("from .a import *\nfrom .b import *", {"a": "x = 1", "b": "x = 2"}, "up.b:x"),
+        ("import up.a\nx = up.a.y", {"a": "y = 1"}, "up.a:y"),
+        ("from . import a\nx = a.y", {"a": "y = 1"}, "up.a:y"),
+        ("x = y\ny = 2", {}, "up:x"),
+        ("y = 1\nx = y\ny = f()", {}, "up:y"),
     ],
 )
 def test_follows_names_to_their_definition(
-    source: str, modules: dict[str, str], place: str, chain: tuple[str, ...]
+    source: str, modules: dict[str, str], place: str
 ) -> None:
-    """Re-exports, stars and aliases lead to where a thing is defined; the way is told."""
+    """Re-exports, stars and aliases lead to where a thing is defined."""
     found = resolve(source, "x", **modules)
     assert found.state == "present"
     assert str(found.defined) == place
-    assert found.chain == chain
 
 
 @pytest.mark.parametrize(
@@ -339,7 +338,6 @@ def test_none_stands_in_for_an_optional_import() -> None:
     for qualname, kind in (("Worker", Kind.CLASS), ("Worker.run", Kind.METHOD)):
         found = resolve(OPTIONAL, qualname)
         assert (found.state, found.kind, found.is_sure) == ("present", kind, True)
-        assert found.is_optional
         assert "ImportError" in found.reason
     assert resolve(OPTIONAL, "Worker.none").state == "absent"
 
@@ -384,7 +382,6 @@ def test_knows_where_the_source_is() -> None:
     found = resolve("\n@staticmethod\ndef x():\n    return 1\ny = 2\n", "x")
     assert (found.path, found.lines) == ("up/__init__.py", (2, 4))
     assert found.source == "@staticmethod\ndef x():\n    return 1\n"
-    assert found.decorators == ("staticmethod",)
 
 
 def test_reads_only_what_lies_on_the_way() -> None:

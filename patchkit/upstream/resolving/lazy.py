@@ -1,0 +1,276 @@
+"""
+Names that no statement binds: what a module's `__getattr__` gives, and namespaces that code fills.
+
+Of a `__getattr__` only tests of the name against what is spelled out are followed; what it hands on
+is not told.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.upstream.resolving import literals
+from patchkit.upstream.resolving.at_import import expressions, statements
+from patchkit.upstream.resolving.bindings import UNBOUND, Flow
+from patchkit.upstream.resolving.conditions import Condition, dotted
+from patchkit.upstream.resolving.literals import NotLiteralError
+from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.values import Values
+
+_WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
+_READERS = frozenset(
+    {
+        *("dict", "eval", "filter", "getattr", "get_type_hints", "getmembers", "getmodule"),
+        *("hasattr", "id", "isinstance", "len", "list", "map", "print", "repr", "set", "sorted"),
+        *("str", "tuple", "type", "vars"),
+    }
+)
+"""Functions that do nothing to a namespace that they are given."""
+_SIGNS = (b"globals(", b"vars(", b"locals(", b"sys.modules", b"exec(", b"setattr(", b"__dict__")
+
+
+def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Ask a module's `__getattr__`; () where it has none."""
+    bindings = [case.binding for case in lookup.cases(tree, "__getattr__") if case.binding]
+    if not bindings:
+        return ()
+    node = bindings[0].node
+    if placed := _placed(lookup, tree, node, name):
+        return placed
+    gives = _Getattr(lookup, tree, name).gives(node) if len(bindings) == 1 else None
+    if gives is None:
+        return (undecidable(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
+    if not gives:
+        return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
+    reason = f"{tree.name} gives {name} lazily"
+    given = Value("present", Kind.ASSIGNMENT, tree.name, name, tree, (node,), reason, sure=False)
+    return _for_checkers(lookup, tree, name) or (given,)
+
+
+def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Tell what a module that puts something else in its place has; () where it does not."""
+    if not tree.by_file("replaced", lambda: any(map(_replaces, statements(tree.body)))):
+        return ()
+    if f"{tree.name}.{name}" in lookup.modules:
+        return (lookup.module(f"{tree.name}.{name}"),)
+    reason = f"{tree.name} puts something else in its place in sys.modules"
+    typed = _for_checkers(lookup, tree, name, replaced=True)
+    # Where an optional import fails it gives something else for it.
+    stand_in = replace(absent(reason), is_none=True, conditions=(Condition("except ImportError"),))
+    return (*typed, stand_in) if typed else (undecidable(reason),)
+
+
+def open_namespace(tree: ModuleTree) -> str:
+    """Say how a module's code may bind names that cannot be read; '' where it does not."""
+    text: str = tree.by_file("open", lambda: _open(tree))
+    return text
+
+
+# --- lazy names
+
+
+class _Test(NamedTuple):
+    """Whether a condition holds, and whether it found the name among those that are spelled out."""
+
+    truth: bool | None
+    is_known: bool
+
+
+class _Getattr:
+    """Follows a `__getattr__` for one name."""
+
+    def __init__(self, lookup: Lookup, tree: ModuleTree, name: str) -> None:
+        self._lookup = lookup
+        self._tree = tree
+        self._name = name
+        self._parameter = ""
+
+    def gives(self, node: ast.stmt) -> bool | None:
+        """Whether it gives the name; None where that cannot be told."""
+        if isinstance(node, ast.FunctionDef) and node.args.args:
+            self._parameter = node.args.args[0].arg
+            return self._follow(node.body, is_known=False)
+        call = node.value if isinstance(node, ast.Assign) else None
+        return True if isinstance(call, ast.Call) and self._is_handed(call) else None
+
+    def _follow(self, body: Sequence[ast.stmt], *, is_known: bool) -> bool | None:
+        for statement in body:
+            if isinstance(statement, ast.Return):
+                return is_known or None
+            if isinstance(statement, ast.Raise):
+                return False if _raises_attribute_error(statement) else None
+            if isinstance(statement, ast.If):
+                test = self._test(statement.test)
+                is_known = is_known or test.is_known
+                if test.truth is None:
+                    return None
+                taken = statement.body if test.truth else statement.orelse
+                if any(map(_ends, taken)):
+                    return self._follow(taken, is_known=is_known)
+            elif _ends(statement):
+                return None
+        return None
+
+    def _test(self, node: ast.expr) -> _Test:
+        if isinstance(node, ast.Compare) and dotted(node.left) == self._parameter:
+            operator, other = node.ops[0], node.comparators[0]
+            is_in = isinstance(operator, (ast.In, ast.NotIn))
+            inside = self._contains(other) if is_in else self._is_name(other)
+            if inside is not None and isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
+                return _Test(inside is isinstance(operator, (ast.In, ast.Eq)), inside)
+        return _Test(None, is_known=False)
+
+    def _is_name(self, node: ast.expr) -> bool | None:
+        text = literals.text(self._lookup, node, self._tree)
+        return None if text is None else text == self._name
+
+    def _contains(self, node: ast.expr) -> bool | None:
+        if isinstance(node, ast.Call) and dotted(node.func) == "globals":
+            return False
+        cases = self._lookup.cases(self._tree, node.id) if isinstance(node, ast.Name) else ()
+        if len(cases) == 1 and cases[0].binding is not None:
+            return literals.membership(self._lookup, cases[0].binding, self._tree, self._name)
+        try:
+            return self._name in literals.value(self._lookup, node, self._tree)
+        except (NotLiteralError, TypeError):
+            return None
+
+    def _is_handed(self, call: ast.Call) -> bool:
+        """Whether a call is given a table that lists it: `attach(…, {"module": ["name"]})`."""
+        for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+            try:
+                table = literals.value(self._lookup, given, self._tree)
+            except NotLiteralError:
+                continue
+            lists = table.values() if isinstance(table, dict) else ()
+            if any(isinstance(names, (list, tuple)) and self._name in names for names in lists):
+                return True
+        return False
+
+
+def _ends(statement: ast.stmt) -> bool:
+    return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
+
+
+def _raises_attribute_error(statement: ast.Raise) -> bool:
+    error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return error is not None and dotted(error) == "AttributeError"
+
+
+def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
+    """Find a lazy name where a table of the module says that it is; () where none does."""
+    for table in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
+        try:
+            spelled = literals.of_name(lookup, table, tree)[name]
+        except (NotLiteralError, LookupError, TypeError):
+            continue
+        for module, attribute in _read(tree, spelled, name):
+            found = lookup.attribute(module, attribute)
+            states = {value.state for value in found}
+            is_there = states == {"present"} or (states == {"absent"} and ":" in str(spelled))
+            if module in lookup.modules and is_there:
+                return found
+    return ()
+
+
+def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, str]]:
+    """Read `module:name`, `module` and `(package, module)`, absolute or relative."""
+    text = spelled[-1] if isinstance(spelled, (tuple, list)) and spelled else spelled
+    if isinstance(text, str):
+        module, _, attribute = text.partition(":")
+        level = len(module) - len(module.lstrip("."))
+        absolute = tree.absolute(module[level:] or None, level)
+        yield from ((one, attribute or name) for one in (absolute,) if one)
+        yield f"{tree.package}.{module}", attribute or name
+
+
+def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool = False) -> Values:
+    """Find a name that only type checkers import, or where only they do not replace the module."""
+    for statement in statements(tree.body):
+        if not isinstance(statement, ast.If) or not _is_for_checkers(statement):
+            continue
+        if replaced and not any(map(_replaces, statements(statement.orelse))):
+            continue
+        cases = Flow(name, tree, lookup).run(statement.body) or UNBOUND
+        if len(cases) == 1 and cases[0].binding is not None:
+            found = lookup.bound(cases[0].binding, Scope(tree))
+            if all(value.state == "present" for value in found):
+                return found
+    return ()
+
+
+def _is_for_checkers(statement: ast.If) -> bool:
+    return dotted(statement.test).endswith("TYPE_CHECKING")
+
+
+def _replaces(statement: ast.stmt) -> bool:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return isinstance(target, ast.Subscript) and _is_own_module(target)
+
+
+# --- open namespaces
+
+
+def _open(tree: ModuleTree) -> str:
+    if not any(sign in tree.source for sign in _SIGNS):
+        return ""
+    at_import = {id(node) for one in statements(tree.body) for node in (one, *expressions(one))}
+    own = tree.name.rpartition(".")[2]
+    for node in ast.walk(tree.tree):
+        if text := _opens(node, own, runs=id(node) in at_import):
+            line = getattr(node, "lineno", 0)
+            return f"{tree.name} binds names by code at line {line}: {text}"
+    return ""
+
+
+def _opens(node: ast.AST, own: str, *, runs: bool) -> str:
+    """Say how an expression may bind names of its module; what a function does counts as well."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node)[:60] if _call_opens(node, own, runs=runs) else ""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        if _is_namespace(node.value) and not isinstance(node.slice, ast.Constant):
+            return f"{ast.unparse(node.value)}[…] = …"
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value and runs:
+        return ast.unparse(node) if _is_handed_on(node.value) else ""
+    return ""
+
+
+def _call_opens(node: ast.Call, own: str, *, runs: bool) -> bool:
+    name = dotted(node.func)
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if name == "setattr" and given and (_is_own_module(given[0]) or dotted(given[0]) == own):
+        return True
+    if name == "exec" and (runs or any(map(_is_namespace, given))):
+        return True
+    if isinstance(node.func, ast.Attribute) and _is_namespace(node.func.value):
+        return node.func.attr in _WRITERS
+    return runs and name.split(".")[-1] not in _READERS and any(map(_is_handed_on, given))
+
+
+def _is_namespace(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return _is_own_module(node.value)
+    if not isinstance(node, ast.Call) or dotted(node.func) not in ("globals", "vars", "locals"):
+        return False
+    return all(map(_is_own_module, node.args))
+
+
+def _is_handed_on(node: ast.AST) -> bool:
+    return _is_namespace(node) or _is_own_module(node)
+
+
+def _is_own_module(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and dotted(node.value) in ("sys.modules", "modules")
+        and dotted(node.slice) == "__name__"
+    )

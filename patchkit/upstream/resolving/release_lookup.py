@@ -1,0 +1,259 @@
+"""Names of the modules of one release: what they are bound to, and what they stand for."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from patchkit.upstream.resolving import definitions, expressions, lazy, literals
+from patchkit.upstream.resolving.at_import import called_at_import
+from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Flow, Form
+from patchkit.upstream.resolving.conditions import Platform, dotted
+from patchkit.upstream.resolving.flags import Flags
+from patchkit.upstream.resolving.outside import is_builtin
+from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
+    from patchkit.upstream.resolving.values import Values
+
+T = TypeVar("T")
+
+_IMPLICIT = frozenset(
+    {
+        *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),
+        *("__builtins__", "__dict__", "__cached__", "__annotations__", "__class__"),
+    }
+)
+
+
+class ReleaseLookup:
+    """
+    Looks names up in one release.
+
+    Args:
+        modules: the release's.
+        platform: the Python that it is judged for.
+
+    """
+
+    def __init__(self, modules: Modules, platform: Platform) -> None:
+        self.modules = modules
+        self.platform = platform
+        self.decide = Flags(modules, platform).decide
+        self.circles = 0
+        self._followed: set[tuple[str, str, ast.stmt | None]] = set()
+        self._asked: set[tuple[object, ...]] = set()
+        self._attributes: dict[Any, Values] = {}
+
+    def forget(self) -> None:
+        """Let go of what was found."""
+        self._attributes.clear()
+
+    def settled(self, memo: dict[Any, T], key: Any, work: Callable[[], T]) -> T:
+        """Work something out once; again where it came out as it did because of a circle."""
+        if key in memo:
+            return memo[key]
+        before, value = self.circles, work()
+        if self.circles == before:
+            memo[key] = value
+        return value
+
+    def evaluate(self, node: ast.expr, scope: Scope) -> Values:
+        """Tell what an expression comes to; one value for each way that it may."""
+        return expressions.evaluate(self, node, scope)
+
+    def member(self, value: Value, name: str) -> Values:
+        """Tell what an attribute of something is."""
+        return expressions.member(self, value, name)
+
+    def bound(self, binding: Binding, scope: Scope) -> Values:
+        """Tell what a binding makes of its name."""
+        return definitions.bound(self, binding, scope)
+
+    # --- what star imports bring
+
+    def has_module(self, name: str) -> bool:
+        """Whether the release has a module."""
+        return name in self.modules or self.modules.compiled(name)
+
+    def exports(self, module: str, name: str) -> bool | None:
+        """Whether `from module import *` brings a name; None where that cannot be told."""
+        tree = self.modules.get(module)
+        if tree is None or tree.fault:
+            return None
+        lists = [case.binding for case in self.cases(tree, "__all__") if case.binding]
+        if not lists:
+            return self._exports_public(tree, name)
+        answers = {self._lists(binding, tree, name) for binding in lists}
+        return answers.pop() if len(answers) == 1 else None
+
+    def _lists(self, binding: Binding, tree: ModuleTree, name: str) -> bool | None:
+        if binding.value is not None and _is_public_names(binding.value) and not binding.parts:
+            return self._exports_public(tree, name)
+        return literals.membership(self, binding, tree, name)
+
+    def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
+        if name.startswith("_"):
+            return False
+        cases = self.cases(tree, name)
+        if all(case.binding is None for case in cases):
+            bound_later = name in tree.rebound_in_functions()
+            return None if bound_later or lazy.open_namespace(tree) else False
+        if any(case.binding is None or case.binding.form is Form.OPEN for case in cases):
+            return None
+        return True
+
+    # --- names
+
+    def cases(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Cases:
+        """Tell what a module's name may be bound to."""
+        note = ("cases", name)
+        if until is None and note in tree.notes:
+            return tree.notes[note][0]  # type: ignore[no-any-return]
+        key = (tree.name, name, until)
+        if key in self._followed:
+            self.circles += 1
+            return UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
+        flow = Flow(name, tree, self, until)
+        self._followed.add(key)
+        try:
+            cases = flow.whole(tree.tree) or UNBOUND
+        finally:
+            self._followed.discard(key)
+        if until is None and not any(followed == name for _, followed, _ in self._followed):
+            tree.notes[note] = (cases, flow.submodule_imported)
+        return cases
+
+    def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
+        """Tell what a name stands for in the code of a module, builtins included."""
+        key = (tree.name, name, until)
+        circle = undecidable(f"{name} is defined by itself")
+        return self._once(key, circle, lambda: self._visible(tree, name, until))
+
+    def attribute(self, module: str, name: str) -> Values:
+        """Tell what an attribute of a module is."""
+        key = (module, name)
+        circle = undecidable(f"{module}:{name} is imported in a circle")
+        if key in self._attributes:
+            return self._attributes[key]
+        return self.settled(
+            self._attributes,
+            key,
+            lambda: self._once(key, circle, lambda: self._attribute(module, name)),
+        )
+
+    def module(self, name: str) -> Value:
+        """Tell what a module's name stands for."""
+        tree = self.modules.get(name)
+        if tree is not None:
+            return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
+        if not self.modules.covers(name):
+            return undecidable(f"{name} lies outside the release", Kind.OUTSIDE, name)
+        if self.modules.compiled(name):
+            return Value("present", Kind.MODULE, name, reason="it has no Python source")
+        if self.modules.has_stub(name):
+            return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
+        return absent(f"there is no module {name}")
+
+    def _once(self, key: tuple[object, ...], circle: Value, work: Callable[[], Values]) -> Values:
+        """Work something out, unless that is what is being done."""
+        if key in self._asked:
+            self.circles += 1
+            return (circle,)
+        self._asked.add(key)
+        try:
+            return work()
+        finally:
+            self._asked.discard(key)
+
+    def _visible(self, tree: ModuleTree, name: str, until: ast.stmt | None) -> Values:
+        values: list[Value] = []
+        for case in self.cases(tree, name, until):
+            if case.binding is None and is_builtin(name):
+                values.append(undecidable("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
+            else:
+                values += self._of_case(tree, name, case)
+        return _possible(values)
+
+    def _attribute(self, module: str, name: str) -> Values:
+        tree = self.modules.get(module)
+        if tree is None:
+            return (self._of_missing(module, name),)
+        if tree.fault:
+            return (undecidable(f"{tree.path}: {tree.fault}"),)
+        if replaced := lazy.replaced_module(self, tree, name):
+            return replaced
+        values = [
+            value for case in self.cases(tree, name) for value in self._of_case(tree, name, case)
+        ]
+        kept = self._rebound(tree, name, _possible(values))
+        return (*kept, *self._clash(tree, name, kept))
+
+    def _of_missing(self, module: str, name: str) -> Value:
+        value = self.module(module)
+        if value.kind is not Kind.OUTSIDE and value.state == "absent":
+            return value
+        reason = value.reason if value.kind is Kind.OUTSIDE else f"{module} has no Python source"
+        return undecidable(reason, Kind.OUTSIDE, f"{module}.{name}")
+
+    def _of_case(self, tree: ModuleTree, name: str, case: Case) -> Values:
+        binding = case.binding
+        values = self.bound(binding, Scope(tree)) if binding else self._unbound(tree, name)
+        return tuple(value.under(case.conditions) for value in values)
+
+    def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
+        """Doubt what a function of the module binds anew, if that runs at import."""
+        by = tree.rebound_in_functions().get(name, frozenset()) & called_at_import(tree)
+        if not by:
+            return values
+        reason = f"{min(by)}() binds {name} anew at import"
+        return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
+
+    def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
+        """A submodule of the name takes its place when something imports it after the package."""
+        child = f"{tree.name}.{name}"
+        if not tree.is_package or child not in self.modules:
+            return ()
+        if all(value.kind is Kind.MODULE for value in values):
+            return ()
+        noted = tree.notes.get(("cases", name))
+        if noted is None or noted[1]:
+            return ()
+        return (
+            self.module(child).unsure(f"{child} is a module too, and stands there once imported"),
+        )
+
+    def _unbound(self, tree: ModuleTree, name: str) -> Values:
+        """Tell what Python finds where no statement of the module binds a name."""
+        if tree.is_package:
+            submodule = self.module(f"{tree.name}.{name}")
+            if submodule.state != "absent":
+                return (submodule,)
+        if name in _IMPLICIT:
+            return (Value("present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"),)
+        by = tree.rebound_in_functions().get(name, ())
+        later = f"{tree.name} binds {name} only once {min(by)}() has run" if by else ""
+        later = later or lazy.open_namespace(tree)
+        given = lazy.from_getattr(self, tree, name)
+        if given and not (later and all(value.state == "absent" for value in given)):
+            return given
+        return (undecidable(later) if later else absent(f"{tree.name} has no {name!r}"),)
+
+
+def _possible(values: Sequence[Value]) -> Values:
+    """Leave out the ways that Python could not go: an import of a name that is not there."""
+    kept = [one for one in values if not (one.state == "absent" and "is imported:" in one.reason)]
+    return tuple(kept or values)
+
+
+def _is_public_names(node: ast.expr) -> bool:
+    """Whether an `__all__` is `[name for name in dir() if not name.startswith("_")]`."""
+    if not isinstance(node, ast.ListComp) or len(node.generators) != 1:
+        return False
+    of = node.generators[0]
+    tests = [ast.unparse(one) for one in of.ifs]
+    return ast.unparse(of.iter) == "dir()" and tests == [f"not {dotted(node.elt)}.startswith('_')"]
