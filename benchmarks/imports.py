@@ -13,7 +13,7 @@ from benchmarks.measure import Case, Samples, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module, write_modules
 from patchkit.imports.finder import Finder
-from patchkit.reach.imported_bodies import stop_watching_bodies
+from patchkit.reach.imported_bodies import BodyFinder
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -31,7 +31,8 @@ Hooked = Callable[[Sequence[str]], AbstractContextManager[object]]
 
 def run(rounds: int = 300) -> Result:
     """Import the same modules again and again, with one finder after the other."""
-    stop_watching_bodies()  # patchkit's own, which `import patchkit` installed here
+    for finder in [one for one in sys.meta_path if isinstance(one, BodyFinder)]:
+        finder.uninstall()  # `import patchkit` installed it here
     sys.dont_write_bytecode = False  # who compiles at every import measures that
     with folder() as place:
         names = write_modules(place, "sample_modules", _COUNT)

@@ -13,7 +13,6 @@ from patchkit.process.lineage import is_resource_tracker
 from patchkit.process.roles import initial_roles, is_ray_worker
 from patchkit.process.session import Session
 from patchkit.reach.child_processes import watch_children
-from patchkit.reach.imported_bodies import rest_from_bodies, stop_watching_bodies
 from patchkit.reach.role_entries import watch_entries
 from patchkit.record import Record, field
 from patchkit.registry import Registry
@@ -77,7 +76,6 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
         return None
     session, is_first = _take(_here.session or _make(settings), arming=True)
     if is_first:
-        stop_watching_bodies()
         watch_entries(session)
         watch_children(session)
         session.take_charge()
@@ -110,7 +108,6 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
     _here.packs.update(packs)
     try:
         if is_first:
-            rest_from_bodies(resting=True)
             session.arm(frozenset(), lent=True)
         if packs or (present and not (names and session.states.keys() >= set(names))):
             session.meet(Registry.collect(settings, packs))
@@ -140,7 +137,6 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
         session.forget_guests(unnamed if _here.borrowers else None)
         if is_over:
             session.stand_down()
-            rest_from_bodies(resting=False)
 
 
 def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:

@@ -2,8 +2,8 @@
 A body that somebody else imports brings patchkit with it.
 
 Unpickling an object of a body imports the body's pack, and the pack imports patchkit's vocabulary.
-That installs a finder which arms the process just before a body executes. The session, once there,
-loads bodies itself, and the finder goes.
+That installs a finder which arms the process just before a body executes. Where the process has a
+session, that loads bodies itself, and this finder does nothing.
 """
 
 from __future__ import annotations
@@ -27,31 +27,30 @@ class BodyFinder(Finder):
 
     def __init__(self) -> None:
         super().__init__(self)
-        self.is_resting = False
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Watch a name as soon as it turns out to be a body's."""
+        if _has_session():
+            return None
         if _is_body(name):
             self.watch((name,))
         return super().find_spec(name, path, target)
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
         """Arm, before the body executes and imports what it patches."""
-        if self.is_resting or tests_decide(os.environ):
-            return
-        self.uninstall()
-        importlib.import_module("patchkit.auto")  # by name: the session is a layer above
+        if not (_has_session() or tests_decide(os.environ)):
+            importlib.import_module("patchkit.auto")  # by name: it is above this module
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the session has been told."""
 
     def import_ended(self, name: str) -> None:
-        """Nor here."""
+        """Do nothing."""
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """Nor here: whoever arms the process will be told."""
+        """Do nothing."""
 
 
 def watch_bodies() -> None:
@@ -60,18 +59,9 @@ def watch_bodies() -> None:
         BodyFinder().install()
 
 
-def stop_watching_bodies() -> None:
-    """Remove it: the session takes over."""
-    for finder in list(sys.meta_path):
-        if isinstance(finder, BodyFinder):
-            finder.uninstall()
-
-
-def rest_from_bodies(*, resting: bool) -> None:
-    """Have it do nothing for a while: a session that does not arm the process loads bodies."""
-    for finder in list(sys.meta_path):
-        if isinstance(finder, BodyFinder):
-            finder.is_resting = resting
+def _has_session() -> bool:
+    """Whether this process has a session, which watches imports by a finder of its own."""
+    return any(type(finder) is Finder for finder in sys.meta_path)
 
 
 def _is_body(name: str) -> bool:

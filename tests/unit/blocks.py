@@ -11,7 +11,6 @@ import pytest
 from packages import World, row
 
 from patchkit.reach import arming
-from patchkit.reach.imported_bodies import BodyFinder
 
 BODY = """
 from up.mod import function as original
@@ -56,5 +55,4 @@ def trace() -> tuple[Any, ...]:
         importlib.util.spec_from_file_location,
         arming.current(),
         arming._here.session,
-        [finder.is_resting for finder in sys.meta_path if isinstance(finder, BodyFinder)],
     )

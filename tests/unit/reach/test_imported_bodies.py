@@ -8,7 +8,7 @@ import packages
 import pytest
 from packages import World, row
 
-from patchkit.reach.imported_bodies import BodyFinder, stop_watching_bodies, watch_bodies
+from patchkit.reach.imported_bodies import watch_bodies
 
 world = packages.world
 
@@ -84,20 +84,29 @@ def test_a_failure_reaches_who_unpickles(world: World, pickled: bytes) -> None:
     assert "ApplyError: required patch p" in done.stderr
 
 
-def test_the_finder_is_installed_once_and_removed() -> None:
-    """Importing patchkit twice leaves one; the session takes it away."""
-    there = [finder for finder in sys.meta_path if isinstance(finder, BodyFinder)]
-    stop_watching_bodies()
+def test_the_finder_is_installed_once() -> None:
+    """Importing patchkit twice leaves one."""
+    watch_bodies()
     before = list(sys.meta_path)
-    try:
-        watch_bodies()
-        watch_bodies()
-        assert len(sys.meta_path) == len(before) + 1
-        stop_watching_bodies()
-        assert sys.meta_path == before
-    finally:
-        if there:
-            watch_bodies()
+    watch_bodies()
+    assert sys.meta_path == before
+
+
+def test_it_does_nothing_beside_a_session(world: World, pickled: bytes) -> None:
+    """A session that was lent loads bodies, and arms nothing; once it is gone, a body arms."""
+    code = f"""
+import json, pickle, sys
+from patchkit import applied
+from patchkit.reach.arming import current
+armed = []
+with applied("p"):
+    pickle.loads({pickled!r})
+    armed.append(current() is not None)
+del sys.modules["pack.patch_a"]
+pickle.loads({pickled!r})
+print(json.dumps([*armed, current() is not None]))
+"""
+    assert world.answer(code) == [False, True]
 
 
 def test_importing_a_pack_arms_nothing(world: World, pickled: bytes) -> None:
