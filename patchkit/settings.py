@@ -39,7 +39,6 @@ class Settings(Record):
 
     Args:
         enabled: False when `PATCHKIT=0`.
-        everywhere: True when `PATCHKIT=1`: the bootstrap arms every process.
         packs: modules of `PATCHKIT_PATCHES`.
         disabled: names of `PATCHKIT_DISABLE`.
         only: names of `PATCHKIT_ONLY`, or None for all.
@@ -55,7 +54,6 @@ class Settings(Record):
     """
 
     enabled: bool = True
-    everywhere: bool = False
     packs: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
@@ -78,10 +76,8 @@ class Settings(Record):
 
         """
         env = os.environ if environ is None else environ
-        switch = _choice(env, "PATCHKIT", ("0", "1", ""), "")
         return cls(
-            enabled=switch != "0",
-            everywhere=switch == "1",
+            enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
             packs=_names(env, "PATCHKIT_PATCHES"),
             disabled=_names(env, "PATCHKIT_DISABLE"),
             only=_names(env, "PATCHKIT_ONLY") or None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.ranges import allows
 from patchkit.errors import UpstreamError
-from patchkit.versions.requirements import parse_version
+from patchkit.versions.version import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ from patchkit.upstream.reading.releases import find_releases
 from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
 from patchkit.upstream.reading.tree import open_tree
 from patchkit.upstream.reading.wheel import open_wheel
-from patchkit.versions.requirements import Found, canonical, parse_requirement, parse_version
+from patchkit.versions.requirements import canonical, parse_requirement
+from patchkit.versions.version import FoundVersion, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -131,7 +132,9 @@ def _local(
     source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
 ) -> Subject:
     project = canonical(package)
-    found = versions.believed(package) or Found(project, source.version or "nothing", source.name)
+    found = versions.believed(package) or FoundVersion(
+        project, source.version or "nothing", source.name
+    )
     _ = found.counts_as  # raises, and says what to set
     name = f"{project} {found.version}"
     return Subject(name, project, found.version, lambda: source, option=option)

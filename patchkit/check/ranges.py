@@ -5,13 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from patchkit.versions.requirements import (
-    Found,
-    applies_here,
-    canonical,
-    is_within,
-    parse_requirement,
-)
+from patchkit.versions.requirements import applies_here, canonical, is_within, parse_requirement
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +61,7 @@ def _holds(text: str, project: str, version: str) -> bool:
     requirement = _parsed(text)
     if canonical(requirement.name) != project or not applies_here(requirement):
         return True
-    return is_within(Found(project, version, ""), requirement.specifier)
+    return is_within(FoundVersion(project, version, ""), requirement.specifier)
 
 
 @functools.cache

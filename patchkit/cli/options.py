@@ -15,7 +15,7 @@ from patchkit.rows.selection import Selection
 from patchkit.settings import Settings
 from patchkit.text.suggestion import near
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import Found
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -118,7 +118,7 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[R
     settings = Settings.read()
     versions = Versions.of(settings)
     if vllm is not None:
-        versions.believe(Found("vllm", vllm, "--vllm"))
+        versions.believe(FoundVersion("vllm", vllm, "--vllm"))
     rows = Registry.collect(settings, packs)
     settings.check_names([row.name for row in rows])
     return rows, Selection(settings, versions, Drift(settings.lock))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.wording import wording_of
-from patchkit.versions.requirements import release_order
+from patchkit.versions.version import release_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.review.lock_format import Lock
-from patchkit.versions.requirements import release_order
+from patchkit.versions.version import release_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,6 @@ from patchkit.record import Record
 
 if TYPE_CHECKING:
     from patchkit.rows.declaration import Patch, Role
-    from patchkit.rows.target import Target
 
 
 class Row(Record):
@@ -27,8 +26,3 @@ class Row(Record):
     def body(self) -> str:
         """Full module name of the body; the pack itself where there is none."""
         return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack
-
-    @property
-    def places(self) -> tuple[Target, ...]:
-        """Every target, in the order of the changes."""
-        return tuple(change.place for change in self.patch.changes)

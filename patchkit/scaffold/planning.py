@@ -11,8 +11,8 @@ from patchkit.scaffold.body import body_text
 from patchkit.scaffold.kinds import change_for
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 from patchkit.scaffold.test_file import test_text
-from patchkit.versions.requirements import Found as Version
 from patchkit.versions.requirements import canonical, parse_requirement, written_bounds
+from patchkit.versions.version import FoundVersion as Version
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

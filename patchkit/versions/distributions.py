@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import VersionError
-from patchkit.versions.requirements import Found, canonical
+from patchkit.versions.requirements import canonical
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +49,9 @@ class _Package:
     place: Path
 
 
-class Search:
+class ProviderSearch:
     """
-    The search for one name: who provides its package here, else what the package says itself.
+    The search for who provides one package here, or else what the package says of itself.
 
     A distribution of that very name may be a leftover, or belong to a copy that the path hides;
     it is believed unseen only where nothing knows better.
@@ -61,7 +62,7 @@ class Search:
         self.path = path
         self.package = _locate(name.replace("-", "_"), path)
 
-    def found(self) -> Found | None:
+    def found(self) -> FoundVersion | None:
         """Return what was found, or None where neither package nor distribution is."""
         if self.package is None:
             return self._distributed(next(self._namesakes(), None))
@@ -75,18 +76,20 @@ class Search:
         names = {top.partition(".")[0] for top, slash, _ in tops if slash or top.endswith(".py")}
         return frozenset(one for one in names if one.isidentifier())
 
-    def _vouched(self, package: _Package) -> Found:
+    def _vouched(self, package: _Package) -> FoundVersion:
         """What is believed where no distribution has brought the package."""
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
-        unknown = Found(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
-        return self._distributed(self._undenied(package)) or stated or unknown
+        unknown = FoundVersion(self.name, _UNKNOWN, f"{package.name}/{package.place.name}")
+        evidence = ((dist, _evidence(dist, package, self.name)) for dist in self._namesakes())
+        believed = (dist for dist, shown in evidence if shown is not _Evidence.DENIES)
+        return self._distributed(next(believed, None)) or stated or unknown
 
     def _provider(self, package: _Package) -> Distribution | None:
         best, evidence = None, _Evidence.SILENT
         for dist in self._candidates():
-            shown = _evidence(dist, package, namesake=self._is_namesake(dist))
+            shown = _evidence(dist, package, self.name)
             if shown > evidence and _header(dist, "Version"):
                 best, evidence = dist, shown
             if evidence is _Evidence.PROVES:
@@ -94,36 +97,24 @@ class Search:
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
-        """All distributions, the cheap guesses first: most often the first one is right."""
+        """All distributions, the likely ones first: most often the first one is right."""
         yield from self._namesakes()
-        others = [(canonical(_header(dist, "Name")), dist) for dist in _distributions(self.path)]
-        yield from (dist for name, dist in others if self.name in name)
-        yield from (dist for name, dist in others if self.name not in name)
+        yield from sorted(_distributions(self.path), key=lambda dist: self.name not in _name(dist))
 
     def _namesakes(self) -> Iterator[Distribution]:
         dists = _distributions(self.path, self.name)
         return (dist for dist in dists if _header(dist, "Version"))
 
-    def _undenied(self, package: _Package) -> Distribution | None:
-        """The distribution of this name, if it does not deny."""
-        dists = self._namesakes()
-        return next(
-            (d for d in dists if _evidence(d, package, namesake=True) > _Evidence.DENIES), None
-        )
-
-    def _is_namesake(self, dist: Distribution) -> bool:
-        return canonical(_header(dist, "Name")) == self.name
-
-    def _distributed(self, dist: Distribution | None) -> Found | None:
+    def _distributed(self, dist: Distribution | None) -> FoundVersion | None:
         if dist is None:
             return None
         package = self.package
         editable = package and not _record_of(dist, package) and _leads_to(dist, package)
         source = f"{'editable ' if editable else ''}distribution {_header(dist, 'Name')}"
-        return Found(self.name, _header(dist, "Version"), source)
+        return FoundVersion(self.name, _header(dist, "Version"), source)
 
 
-def _stated(name: str, package: _Package) -> Found | None:
+def _stated(name: str, package: _Package) -> FoundVersion | None:
     """What the package's files state, the first that says something if there is one."""
     folder = package.place.parent
     is_folder = package.place.name.startswith("__init__.")
@@ -131,11 +122,11 @@ def _stated(name: str, package: _Package) -> Found | None:
     stated = []
     for file in (*(folder / file for file in files), package.place):
         shown = f"{package.name}/{file.name}" if is_folder else file.name
-        stated += [Found(name, text, shown) for text in _static_version(file)]
+        stated += [FoundVersion(name, text, shown) for text in _static_version(file)]
     return next(filter(_says_something, stated), next(iter(stated), None))
 
 
-def _says_something(found: Found) -> bool:
+def _says_something(found: FoundVersion) -> bool:
     try:
         return bool(found.counts_as)
     except VersionError:
@@ -174,19 +165,19 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
 
 
 def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[Distribution]:
-
     where = {} if path is None else {"path": path}
     return iter(distributions(context=DistributionFinder.Context(name=name, **where)))
 
 
-def _evidence(dist: Distribution, package: _Package, *, namesake: bool) -> _Evidence:
+def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     root = _root(dist)
-    record = _record_of(dist, package)
-    if record:
+    if record := _record_of(dist, package):
         return _Evidence.PROVES if _is_unchanged(record, root, package) else _Evidence.NAMES
     listed = _read(dist, "top_level.txt").split()
     if _leads_to(dist, package):
-        return _editable_evidence(package.name, listed, namesake=namesake)
+        if name == _name(dist) or package.name in listed:
+            return _Evidence.PROVES
+        return _Evidence.SILENT if listed else _Evidence.NAMES
     record = _read(dist, "RECORD")
     if package.name in listed and not record and root in package.place.parents[:2]:
         return _Evidence.NAMES
@@ -208,12 +199,6 @@ def _record_of(dist: Distribution, package: _Package) -> str:
     return record if _line(record, package.place.relative_to(root).as_posix()) else ""
 
 
-def _editable_evidence(package: str, listed: list[str], *, namesake: bool) -> _Evidence:
-    if namesake or package in listed:
-        return _Evidence.PROVES
-    return _Evidence.SILENT if listed else _Evidence.NAMES
-
-
 def _line(record: str, file: str) -> str:
     """The line of RECORD about a file; read as text, since vLLM's has 3,300 lines."""
     start = f"\n{record}".find(f"\n{file},")
@@ -232,20 +217,14 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
 
 
 def _leads_to(dist: Distribution, package: _Package) -> bool:
-    """Whether the distribution is editable, and its source is what is found here."""
-    tree = _source_tree(dist)
-    folder = package.place.parent
-    if tree is not None and folder.parent.resolve() in _roots(tree.resolve()):
-        return True
-    return any(
-        str(folder.parent) in text.splitlines() or repr(str(folder)) in text
-        for text in _signposts(dist)
-    )
+    """
+    Whether the distribution is editable, and its source is what is found here.
 
-
-def _roots(tree: Path) -> tuple[Path, Path]:
-    """Where a project keeps its packages; what lies deeper in the tree may be anybody's."""
-    return tree, tree / "src"
+    What lies deeper in its tree than packages do may be anybody's.
+    """
+    if (tree := _source_tree(dist)) is None:
+        return False
+    return package.place.parent.parent.resolve() in (tree.resolve(), tree.resolve() / "src")
 
 
 def _source_tree(dist: Distribution) -> Path | None:
@@ -258,23 +237,8 @@ def _source_tree(dist: Distribution) -> Path | None:
         return None
 
 
-def _signposts(dist: Distribution) -> Iterator[str]:
-    """What the distribution's `.pth` files and editable finders hold: folders, or a mapping."""
-    for match in re.finditer(
-        r"^([^/,\n]+\.pth|__editable__[^/,\n]+),", _read(dist, "RECORD"), re.M
-    ):
-        yield _text(_path(dist.locate_file(match[1])))
-
-
 def _path(place: object) -> Path:
     return Path(str(place))
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _read(dist: Distribution, file: str) -> str:
@@ -282,6 +246,10 @@ def _read(dist: Distribution, file: str) -> str:
         return dist.read_text(file) or ""
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def _name(dist: Distribution) -> str:
+    return canonical(_header(dist, "Name"))
 
 
 def _header(dist: Distribution, field: str) -> str:

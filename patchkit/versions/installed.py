@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.versions.requirements import (
-    Found,
     applies_here,
     canonical,
     is_within,
     parse_requirement,
     written_bounds,
 )
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,13 +37,13 @@ class Versions:
         path: Sequence[str] | None = None,
     ) -> None:
         self._believed = {
-            canonical(name): Found(canonical(name), version, "PATCHKIT_VERSIONS")
+            canonical(name): FoundVersion(canonical(name), version, "PATCHKIT_VERSIONS")
             for name, version in (overrides or {}).items()
         }
         if vllm_version:
-            self._believed["vllm"] = Found("vllm", vllm_version, "VLLM_VERSION")
+            self._believed["vllm"] = FoundVersion("vllm", vllm_version, "VLLM_VERSION")
         self._path = None if path is None else list(path)
-        self._found: dict[str, Found | None] = {}
+        self._found: dict[str, FoundVersion | None] = {}
         self._reasons: dict[str, str | None] = {}
 
     @classmethod
@@ -51,7 +51,7 @@ class Versions:
         """The versions that the settings believe, and else what is installed."""
         return cls(dict(settings.versions), settings.vllm_version)
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> FoundVersion | None:
         """
         Find a distribution's version; None where it is not installed.
 
@@ -64,7 +64,7 @@ class Versions:
             self._found[name] = self._override(name) or self._search(name)
         return self._found[name]
 
-    def believed(self, name: str) -> Found | None:
+    def believed(self, name: str) -> FoundVersion | None:
         """
         Return the version that a variable says a distribution has; None where none does.
 
@@ -74,7 +74,7 @@ class Versions:
         """
         return self._override(canonical(name))
 
-    def believe(self, found: Found) -> None:
+    def believe(self, found: FoundVersion) -> None:
         """
         Believe a version that a command line says.
 
@@ -109,16 +109,16 @@ class Versions:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]
 
-    def _override(self, name: str) -> Found | None:
+    def _override(self, name: str) -> FoundVersion | None:
         found = self._believed.get(name)
         if found:
             _ = found.counts_as  # raises, naming the variable and the text
         return found
 
-    def _search(self, name: str) -> Found | None:
-        from patchkit.versions.distributions import Search  # noqa: PLC0415 - arming never looks, and it costs
+    def _search(self, name: str) -> FoundVersion | None:
+        from patchkit.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs
 
-        return Search(name, self._path).found()
+        return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
         requirement = parse_requirement(text)

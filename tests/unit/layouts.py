@@ -15,7 +15,7 @@ from patchkit.versions.installed import Versions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.versions.requirements import Found
+    from patchkit.versions.version import FoundVersion
 
 
 def write(file: Path, text: str = "") -> Path:
@@ -76,5 +76,5 @@ def restored_imports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
 
 
-def find(name: str, *path: Path) -> Found | None:
+def find(name: str, *path: Path) -> FoundVersion | None:
     return Versions(path=[str(folder) for folder in path]).find(name)

@@ -35,7 +35,6 @@ def test_every_variable_arrives() -> None:
     )
     assert settings == Settings(
         enabled=True,
-        everywhere=True,
         packs=("mine.patches", "theirs"),
         disabled=("one", "two"),
         only=("three",),
@@ -50,9 +49,8 @@ def test_every_variable_arrives() -> None:
 
 
 def test_patchkit_0_switches_off() -> None:
-    """`PATCHKIT=0` turns everything off and does not arm everywhere."""
-    settings = Settings.read({"PATCHKIT": "0"})
-    assert (settings.enabled, settings.everywhere) == (False, False)
+    """`PATCHKIT=0` turns everything off."""
+    assert not Settings.read({"PATCHKIT": "0"}).enabled
 
 
 def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

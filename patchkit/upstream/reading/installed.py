@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.tree import Tree
-from patchkit.versions.distributions import Search
+from patchkit.versions.distributions import ProviderSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
         UpstreamError: it is not installed.
 
     """
-    search = Search(package, None if path is None else list(path))
+    search = ProviderSearch(package, None if path is None else list(path))
     found, located = search.found(), search.package
     if found is None or located is None:
         raise UpstreamError(f"{package} is not installed here")

@@ -17,18 +17,20 @@ from patchkit.upstream.reading.sdist import SdistReader
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.url import without_secrets
 from patchkit.upstream.reading.wheel import WheelReader
-from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
+from patchkit.versions.requirements import canonical, parse_requirement, satisfies
+from patchkit.versions.version import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from packaging.version import Version
+
     from patchkit.upstream.reading.archived import Reader
     from patchkit.upstream.reading.cache import ArchiveShelf
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import ReleaseSource
-    from patchkit.versions.requirements import Listed
 
 
 class Library:
@@ -174,7 +176,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
 
     """
     requirement = parse_requirement(spec)
-    files: dict[Listed, list[Link]] = {}
+    files: dict[Version, list[Link]] = {}
     for link in library.index.links(requirement.name):
         version = parse_version(link.version)
         if version and _allows(requirement.specifier, version, link):
@@ -186,7 +188,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     ]
 
 
-def _allows(specifier: Any, version: Listed, link: Link) -> bool:
+def _allows(specifier: Any, version: Version, link: Link) -> bool:
     exact = [clause for clause in specifier if clause.operator in ("==", "===")]
     named = [parse_version(clause.version) for clause in exact or specifier]
     is_named = bool(exact) and version in named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import check_size, compiled, is_listed, is_python
 from patchkit.upstream.reading.layout import ROOTS
-from patchkit.versions.distributions import Search
+from patchkit.versions.distributions import ProviderSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,5 +107,5 @@ def open_tree(directory: Path, package: str) -> ReleaseSource:
 
 def _version(root: Path, package: str) -> str | None:
     """What the tree says of itself, without building it; a checkout may say nothing."""
-    found = Search(package, [str(root)]).found()
+    found = ProviderSearch(package, [str(root)]).found()
     return found.version if found and found.version[:1].isdigit() else None

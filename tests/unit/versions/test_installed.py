@@ -12,9 +12,7 @@ from layouts import dist_info, package
 from patchkit.errors import RequirementError, VersionError
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import (
-    Found,
-)
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +25,15 @@ class TestOverrides:
         """What the environment says is believed instead of what is installed."""
         dist_info(lib, "vllm", "0.9.0", package(lib))
         versions = Versions({"Torch_NPU": "2.5.1"}, "0.11.0", [str(lib)])
-        assert versions.find("vllm") == Found("vllm", "0.11.0", "VLLM_VERSION")
-        assert versions.find("torch-npu") == Found("torch-npu", "2.5.1", "PATCHKIT_VERSIONS")
+        assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
+        assert versions.find("torch-npu") == FoundVersion("torch-npu", "2.5.1", "PATCHKIT_VERSIONS")
 
     def test_of_settings(self) -> None:
         """Both variables reach the versions; VLLM_VERSION is the last word on vLLM."""
         read = Settings.read({"VLLM_VERSION": "0.11.0", "PATCHKIT_VERSIONS": "vllm=0.9,ray=2.35"})
         versions = Versions.of(read)
-        assert versions.find("vllm") == Found("vllm", "0.11.0", "VLLM_VERSION")
-        assert versions.find("ray") == Found("ray", "2.35", "PATCHKIT_VERSIONS")
+        assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
+        assert versions.find("ray") == FoundVersion("ray", "2.35", "PATCHKIT_VERSIONS")
 
     @pytest.mark.parametrize("text", ["banana", "dev", "0.1.dev7"])
     def test_no_version(self, text: str) -> None:
@@ -87,4 +85,4 @@ class TestUnmet:
             file.unlink()
         importlib.invalidate_caches()
         assert versions.unmet("ray>=2") is None
-        assert versions.find("ray") == Found("ray", "2.35.0", "distribution ray")
+        assert versions.find("ray") == FoundVersion("ray", "2.35.0", "distribution ray")

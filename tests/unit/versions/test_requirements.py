@@ -18,14 +18,18 @@ from strategies import Drawn, bounds, versions
 
 from patchkit.errors import RequirementError, VersionError
 from patchkit.versions.requirements import (
-    Found,
     allows_any,
     check_requirement,
-    counts_as,
     holds_between,
     parse_requirement,
     satisfies,
 )
+from patchkit.versions.version import FoundVersion
+
+
+def counts_as(version: str) -> str:
+    return FoundVersion("", version, "").counts_as
+
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[1] / "data"
@@ -177,14 +181,14 @@ class TestSaysNothing:
     def test_way_out_for_vllm(self) -> None:
         """For vLLM, the error says what was found and where, and asks for VLLM_VERSION."""
         with pytest.raises(VersionError) as caught:
-            _ = Found("vllm", "0.1.dev16577+gabc", "distribution vllm").counts_as
+            _ = FoundVersion("vllm", "0.1.dev16577+gabc", "distribution vllm").counts_as
         for words in ("vllm: found '0.1.dev16577+gabc' in distribution vllm", "Set VLLM_VERSION"):
             assert words in str(caught.value)
 
     def test_way_out_for_others(self) -> None:
         """For another distribution, the error asks for PATCHKIT_VERSIONS with its name."""
         with pytest.raises(VersionError, match="Set PATCHKIT_VERSIONS=ray=release"):
-            _ = Found("ray", "dev", "ray/_version.py").counts_as
+            _ = FoundVersion("ray", "dev", "ray/_version.py").counts_as
 
     @given(st.text(max_size=12))
     def test_any_text_counts_or_is_refused(self, text: str) -> None:
