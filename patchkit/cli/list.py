@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from patchkit.rows.row import Row
-    from patchkit.versions.requirements import Found
+    from patchkit.versions.version import FoundVersion
 
 
 @click.command("list")
@@ -58,7 +58,7 @@ def command(
 
 
 def _data(
-    versions: Mapping[str, Found | None], listed: Iterable[tuple[Row, str | None]]
+    versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
 ) -> dict[str, object]:
     return {
         "versions": {name: version_data(found) for name, found in versions.items()},

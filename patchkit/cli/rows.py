@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
     from patchkit.rows.selection import Selection
-    from patchkit.versions.requirements import Found
+    from patchkit.versions.version import FoundVersion
 
 
 def reason_to_skip(row: Row, selection: Selection) -> str | None:
@@ -41,7 +41,7 @@ def distributions(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(map(distribution, texts)))
 
 
-def version_data(found: Found | None) -> dict[str, str | None]:
+def version_data(found: FoundVersion | None) -> dict[str, str | None]:
     """Write a version for JSON."""
     if found is None:
         return {"version": None, "source": None}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from patchkit.review.lock_format import Span
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
-    from patchkit.versions.requirements import Found
+    from patchkit.versions.version import FoundVersion
 
 
 class HealthLine(NamedTuple):
@@ -63,7 +63,7 @@ class RequirementHere(NamedTuple):
     """A requirement, the version here, and why it does not hold; None where it does."""
 
     text: str
-    version: Found | None
+    version: FoundVersion | None
     reason: str | None
 
 

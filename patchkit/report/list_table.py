@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from patchkit.rows.row import Row
-    from patchkit.versions.requirements import Found
+    from patchkit.versions.version import FoundVersion
 
 _ROOM_FOR_WHY = 120
 
 
 def print_list(
-    versions: Mapping[str, Found | None],
+    versions: Mapping[str, FoundVersion | None],
     rows: Sequence[tuple[Row, str | None]],
     *,
     everything: bool,
@@ -44,7 +44,7 @@ def print_list(
         out.print(_patches(shown, everything=everything, with_why=out.width >= _ROOM_FOR_WHY))
 
 
-def _versions(versions: Mapping[str, Found | None]) -> Table:
+def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
     table = columns()
     for name, found in versions.items():
         if found is None:
