@@ -15,7 +15,6 @@ from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
 from patchkit.changes.built_classes import is_pydantic
-from patchkit.changes.objects.torch_ops import operator_of
 from patchkit.process.journal import Journal
 from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack
@@ -121,10 +120,8 @@ def _methods(count: int) -> list[Place]:
 
 
 def _is_written_in(module: Any, value: Any) -> bool:
-    """Not what dataclasses and others generate, and no kernel of an operator, which is refused."""
-    if not isinstance(value, FunctionType) or value.__code__.co_filename != module.__file__:
-        return False
-    return operator_of(value) is None
+    """Not what dataclasses and others generate."""
+    return isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
 
 
 def _modules() -> Iterator[tuple[str, Any]]:

@@ -41,18 +41,8 @@ def define(name, function, fake=None, key="CPU"):
         library._register_fake(name, fake)
 def shift(x: Tensor, by: float = 1.0) -> Tensor: return x + by
 define("shift", shift, lambda x, by=1.0: torch.empty_like(x))
-def _shrink_impl(x: Tensor) -> Tensor: return x / 2
-define("shrink", _shrink_impl)
 def twice(x: Tensor) -> Tensor: return x * 2
 library.define("twice(Tensor x) -> Tensor")
-other = torch.library.Library("pk_other", "FRAGMENT")
-other.define("shrink(Tensor other) -> Tensor")
-other.impl("shrink", lambda other: other, "CPU")
-same = torch.library.Library("pk_same", "FRAGMENT")
-def both(x: Tensor) -> Tensor: return x
-for one in (library, same):
-    one.define("both(Tensor x) -> Tensor")
-    one.impl("both", both, "CPU")
 library.define("composite(Tensor x) -> Tensor")
 library.impl("composite", lambda x: x.sin().cos(), "CompositeImplicitAutograd")
 @torch.library.custom_op("pk_up::defined", mutates_args=())
@@ -108,7 +98,7 @@ def bench() -> Iterator[Bench]:
     exec(UPSTREAM, vars(upstream))
     exec(BODY, vars(body))
     yield Bench(upstream, body)
-    for library in (upstream.library, upstream.other, upstream.same, upstream.defined._lib):
+    for library in (upstream.library, upstream.defined._lib):
         library._destroy()
     del sys.modules["upstream"]
     torch.compiler.reset()
@@ -152,18 +142,11 @@ def test_wrapped_and_replaced_in_any_order(bench: Bench) -> None:
     assert torch.equal(torch.ops.pk_up.shift(X), X + 101)
 
 
-def test_a_function_that_calls_its_operator(bench: Bench) -> None:
-    """It is no kernel, whatever its name and arguments are: only the name is changed."""
-    exec("def shift(x, by=1.0): return torch.ops.pk_up.shift(x, by) * 2", vars(bench.upstream))
+def test_the_function_of_an_operator(bench: Bench) -> None:
+    """Its name is changed alone: torch goes on calling the kernel that it was given."""
     bench.replace("shift", "minus")
     assert torch.equal(bench.upstream.shift(X), X - 1)
     assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
-
-
-def test_a_function_that_only_has_an_operators_name(bench: Bench) -> None:
-    """Where the operator does not hold it, only the name is changed."""
-    bench.replace("twice", "minus_one")
-    assert not torch._C._dispatch_has_kernel_for_dispatch_key("pk_up::twice", "CPU")
 
 
 def test_a_kernel_is_added_and_named(bench: Bench) -> None:
@@ -190,12 +173,6 @@ def test_a_kernel_is_added_and_named(bench: Bench) -> None:
         (Replace(f"upstream:{OP}", by="no_arguments"), "expected to take"),
         (Replace("upstream:defined", by="no_arguments"), "expected to take"),
         (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
-        (Replace("upstream:shift", by="minus"), "function of the operator torch.ops.pk_up.shift"),
-        (Wrap("upstream:_shrink_impl", by="one_more"), "the operator torch.ops.pk_up.shrink"),
-        (
-            Replace("upstream:both", by="minus_one"),
-            r"torch goes on calling; name the operator \(upstream:torch.ops.pk_.*both\)",
-        ),
         (Replace("upstream:torch.ops.pk_up.gone", by="minus"), "is not there"),
     ],
 )

@@ -62,7 +62,7 @@ def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> Prepare
         raise TargetError(f"{words}: found {new!r}, expected a function")
     if fault := refused_call(op.like, new):
         raise TargetError(f"{words}: it {fault}")
-    return _layer(op.places[0], op.seal(new), context)
+    return _layer(op.places[0], new, context)
 
 
 def _layer(location: Location, value: Any, context: Context) -> PreparedLayers:

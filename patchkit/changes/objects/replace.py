@@ -11,8 +11,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.built_classes import is_decorated
-from patchkit.changes.objects import callables, kernels, torch_ops
-from patchkit.changes.objects.registered import refuse_registered
+from patchkit.changes.objects import kernels, torch_ops
+from patchkit.changes.objects.shapes import CACHED
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
     body_object,
@@ -55,10 +55,8 @@ def prepare(change: Replace, context: Context) -> Prepared:
 def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
     words = f"Replace({change.target!r})"
     refuse_kept(location, new, words)
-    refuse_registered(location.value, words)
     if not change.unrelated:
         _refuse_unrelated(words, location.value, new)
-        _refuse_dispatcher(words, location.value, new)
     value = substitute(location, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(change, location.value, value)
@@ -90,7 +88,7 @@ def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepar
         _refuse_call(change, op.like, new)
     if any(place.value is MISSING for place in op.places):
         raise TargetError(f"{words}: there is no such kernel yet; Add it")
-    return _layers(op.places, op.seal(new), context)
+    return _layers(op.places, new, context)
 
 
 def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
@@ -120,20 +118,7 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
         )
 
 
-def _refuse_dispatcher(words: str, old: Any, new: Any) -> None:
-    old = getattr(old, "dispatcher", old)  # of a singledispatchmethod
-    if not isinstance(new, FunctionType) or callables.is_dispatcher(new):
-        return
-    if callables.is_dispatcher(old):
-        raise TargetError(
-            f"{words}: found a dispatcher (functools.singledispatch), whose registrations would be "
-            f"lost; let an AfterImport call {old.__name__}.register (unrelated=True allows another)"
-        )
-
-
 def _is_code(value: Any) -> bool:
-    if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
+    if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
-    if is_decorated(value):
-        return True
-    return callables.is_known(value) or (kernels.is_kernel(value) and not callable(value))
+    return is_decorated(value) or (kernels.is_kernel(value) and not callable(value))

@@ -8,8 +8,7 @@ and the signature follows through `__wrapped__`.
 from __future__ import annotations
 
 import functools
-import types
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_ITERABLE_COROUTINE
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
     By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+CACHED: Any = type(functools.lru_cache(int))
+"""What `lru_cache` and `cache` make."""
 
 
 class _NOBODY:
@@ -60,24 +63,24 @@ def around_bound(method: MethodType, by: By) -> MethodType:
     return MethodType(around_method(method.__func__, by), method.__self__)
 
 
+def around_cache(cache: Any, by: By, *, in_class: bool) -> FunctionType:
+    """Return a function around what `lru_cache` made, which is asked and cleared through it."""
+    function = (around_method if in_class else around_function)(cache, by)
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(function, name, getattr(cache, name))
+    return function
+
+
 def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
-    flags = _flags(function)
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     shaped = plain
     if flags & CO_COROUTINE:
         shaped = _coroutine(plain)
     elif flags & CO_GENERATOR:
         shaped = _generator(plain)
-        if flags & CO_ITERABLE_COROUTINE:
-            shaped = types.coroutine(shaped)
     elif flags & CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
     return cast("FunctionType", functools.update_wrapper(shaped, function))
-
-
-def _flags(function: Any) -> int:
-    while isinstance(function, (functools.partial, functools.partialmethod)):
-        function = function.func
-    return getattr(getattr(function, "__code__", None), "co_flags", 0)
 
 
 def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:

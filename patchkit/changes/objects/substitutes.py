@@ -17,6 +17,7 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.objects.shapes import CACHED
 from patchkit.changes.owners import MISSING, stored
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
@@ -25,13 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.changes.context import Context
-    from patchkit.changes.owners import Location
+from patchkit.changes.owners import Location
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))
 """What `__slots__`, msgspec and NamedTuple put on a class for each field."""
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
-_CACHED: Any = type(functools.lru_cache(int))
 
 
 def body_object(context: Context, name: str) -> Any:
@@ -231,7 +231,7 @@ def _itself(_old: Any, new: FunctionType) -> Any:
 
 def _decorated(old: Any, new: FunctionType) -> Any:
     """Decorate as upstream did, where what its callers use comes from the decorator."""
-    if isinstance(old, _CACHED):
+    if isinstance(old, CACHED):
         return functools.lru_cache(**old.cache_parameters())(new)
     if _is_context_manager(old) and isgeneratorfunction(new):
         return contextlib.contextmanager(new)

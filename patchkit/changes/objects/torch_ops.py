@@ -1,20 +1,17 @@
 """
-Custom operators of torch: the dispatcher holds their functions, whatever the module's names hold.
+Custom operators of torch: the dispatcher holds their kernels, whatever the module's names hold.
 
-Two sorts. A `CustomOpDef` (from `torch.library.custom_op`) looks its functions up in a dict at each
-call. Of all others the kernels are overridden with a `torch.library.Library`, and come back when
-that is taken down. What is patched is the kernel: shapes (fake kernels) and gradients stay.
+A kernel is overridden with a `torch.library.Library`, and comes back when that is taken down.
+Shapes (fake kernels) and gradients stay.
 
 torch is never imported here: a target that is one of its operators has imported it.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 import warnings
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, Location
@@ -22,8 +19,6 @@ from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from patchkit.changes.sites import Sites
 
 _KEYS = (
@@ -43,14 +38,12 @@ class Op(NamedTuple):
     Args:
         places: one for each kernel.
         like: how it is called, for signatures.
-        seal: what a function goes through before it serves as a kernel.
         closed: why the kernels cannot be called from a wrapper, if so.
 
     """
 
     places: tuple[Location, ...]
     like: Any
-    seal: Callable[[Any], Any]
     closed: str = ""
 
 
@@ -72,43 +65,8 @@ def op_at(location: Location, sites: Sites) -> Op | None:
         return None
     if isinstance(location.name, Item):
         return _one_kernel(torch, location, sites)
-    if definition := _definition(torch, location.value):
-        return _of_definition(torch, definition)
-    if _is_op(torch, location.value):
-        return _of_op(torch, _overload(location.value), sites)
-    return None
-
-
-def operator_of(function: Any) -> str | None:
-    """
-    Name the operator that was made of a function, as far as that can be told.
-
-    torch does not tell which function a kernel is. It is taken for one where an operator with a
-    kernel from Python has its name and its arguments, and it does not call that operator itself.
-    """
-    torch = _torch()
-    if torch is None or not isinstance(function, FunctionType):
-        return None
-    plain = function.__name__.strip("_")
-    ends = (f"::{plain}\n", f"::_{plain}\n", f"::{plain.removesuffix('_impl')}\n")
-    every = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    text = "\n".join((*every, ""))
-    if not any(end in text for end in ends):  # most are not: this takes some microseconds
-        return None
-    named = sorted(name for name in every if f"{name}\n".endswith(ends))
-    found = (op for op in (_look_up(torch, name) for name in named) if _runs(torch, op, function))
-    return next((f"torch.ops.{op}".removesuffix(".default") for op in found), None)
-
-
-def _runs(torch: Any, overload: Any, function: FunctionType) -> bool:
-    known = torch.library._impls  # noqa: SLF001 - the kernels that came from Python
-    calls = {overload.namespace, overload.name().partition("::")[2]}
-    if calls <= {*function.__code__.co_names} or not any(
-        _note(overload, key) in known for key in _KEYS
-    ):
-        return False
-    arguments = tuple(inspect.signature(function).parameters)
-    return arguments == tuple(one.name for one in overload._schema.arguments)  # noqa: SLF001
+    value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
+    return _of_op(torch, _overload(value), sites) if _is_op(torch, value) else None
 
 
 def _torch() -> Any:
@@ -126,12 +84,10 @@ def _one_kernel(torch: Any, location: Location, sites: Sites) -> Op | None:
     if not hasattr(torch._C.DispatchKey, str(key.key)):  # noqa: SLF001 - torch has no other way
         raise TargetError(f"{overload}: {key.key!r} is none of torch's dispatch keys")
     place = _kernels(torch, overload, sites).at(str(key.key))
-    return Op((place,), _like(overload), _as_it_is, _closed(torch))
+    return Op((place,), _like(overload), _closed(torch))
 
 
 def _of_op(torch: Any, overload: Any, sites: Sites) -> Op:
-    if definition := _definition_of(torch, overload):
-        return _of_definition(torch, definition)
     kernels = _kernels(torch, overload, sites)
     places = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
     if not places:
@@ -139,7 +95,7 @@ def _of_op(torch: Any, overload: Any, sites: Sites) -> Op:
             f"{overload} has no kernel of its own here; name one that it is to have, such as "
             f"torch.ops.{str(overload).removesuffix('.default')}['CPU'], and Add it"
         )
-    return Op(places, _like(overload), _as_it_is, _closed(torch))
+    return Op(places, _like(overload), _closed(torch))
 
 
 def _is_op(torch: Any, value: Any) -> bool:
@@ -153,44 +109,6 @@ def _overload(op: Any) -> Any:
     if len(names) != 1:
         raise TargetError(f"{op} has the overloads {', '.join(names)}; name one of them")
     return getattr(op, names[0])
-
-
-def _look_up(torch: Any, name: str) -> Any:
-    space, _, rest = name.partition("::")
-    packet, _, overload = rest.partition(".")
-    return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-# -- CustomOpDef ----------------------------------------------------------------------------------
-
-
-def _definition(torch: Any, value: Any) -> Any:
-    kind = getattr(getattr(torch._library, "custom_ops", None), "CustomOpDef", ())  # noqa: SLF001
-    return value if isinstance(value, kind) else None
-
-
-def _definition_of(torch: Any, overload: Any) -> Any:
-    known = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})  # noqa: SLF001
-    return known.get(overload.name())
-
-
-def _of_definition(torch: Any, definition: Any) -> Op:
-    table = definition._backend_fns  # noqa: SLF001 - what it looks its functions up in
-    places = tuple(Location(table, Item(kind), held, True) for kind, held in table.items())
-    if not places:
-        raise TargetError(f"{definition} has no kernel here")
-    return Op(places, definition._init_fn, functools.partial(_uncompiled, torch))  # noqa: SLF001
-
-
-def _uncompiled(torch: Any, function: Any) -> Any:
-    """Keep the compiler out of a kernel, as torch does with those that it is given."""
-    # Noted on the function at its first call, and copied from there to what wraps it.
-    vars(function).pop("__dynamo_disable", None)
-    return torch._disable_dynamo(function)  # noqa: SLF001
 
 
 # -- the dispatcher's kernels ---------------------------------------------------------------------

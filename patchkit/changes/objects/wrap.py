@@ -14,9 +14,14 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.built_classes import is_decorated
-from patchkit.changes.objects import callables, kernels, torch_ops
-from patchkit.changes.objects.registered import refuse_registered
-from patchkit.changes.objects.shapes import around_bound, around_function, around_method
+from patchkit.changes.objects import kernels, torch_ops
+from patchkit.changes.objects.shapes import (
+    CACHED,
+    around_bound,
+    around_cache,
+    around_function,
+    around_method,
+)
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import is_method, refuse_fixed
 from patchkit.changes.owners import MISSING, Location, locate, locate_free
@@ -60,7 +65,6 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 
 def _plain(change: Wrap, location: Location, by: Any, context: Context) -> Prepared:
     words = f"Wrap({change.target!r})"
-    refuse_registered(location.value, words)
     if kernels.is_kernel(location.value):
         location = kernels.launch(location.value)
     refuse_fixed(location, words)
@@ -73,16 +77,10 @@ def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
         raise TargetError(f"{words}: {op.closed}")
     if any(place.value is MISSING for place in op.places):
         raise TargetError(f"{words}: there is no such kernel")
-    return wrapped_at(op.places, by, context, words, op.seal)
+    return wrapped_at(op.places, by, context, words)
 
 
-def wrapped_at(
-    places: Iterable[Location],
-    by: Any,
-    context: Context,
-    words: str,
-    seal: Callable[[Any], Any] | None = None,
-) -> PreparedLayers:
+def wrapped_at(places: Iterable[Location], by: Any, context: Context, words: str) -> PreparedLayers:
     """
     Prepare a wrapper around what each of some locations holds.
 
@@ -91,7 +89,6 @@ def wrapped_at(
         by: the wrapper.
         context: where the change works.
         words: for the error message, the change and its target.
-        seal: what the result goes through in the end.
 
     Raises:
         TargetError: there is nothing that can be wrapped.
@@ -105,7 +102,7 @@ def wrapped_at(
             make(location.value)
         except TypeError as error:
             raise TargetError(f"{words}: {error}") from error
-        parts.append((site, context.layer(make if seal is None else _sealed(make, seal))))
+        parts.append((site, context.layer(make)))
     return PreparedLayers(parts)
 
 
@@ -114,10 +111,6 @@ def _maker(site: Site, location: Location, by: Any) -> Callable[[Any], Any]:
     if not (is_item or site.own or isinstance(location.owner, (type, ModuleType))):
         return functools.partial(_instance_wrapper, by=by, site=site)
     return functools.partial(_wrapper, by=by, location=location)
-
-
-def _sealed(make: Callable[[Any], Any], seal: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: seal(make(value))
 
 
 def _wrapper(value: Any, *, by: Any, location: Location) -> Any:
@@ -137,21 +130,7 @@ def _wrapper(value: Any, *, by: Any, location: Location) -> Any:
         )
     if is_decorated(value):
         return dataclasses.replace(value, wrapped=_wrapper(value.wrapped, by=by, location=location))
-    if callables.is_known(value):
-        return _called_like(location, callables.around_known(value, by, in_class=in_class), value)
     return (_method if in_class else _function)(value, by)
-
-
-def _called_like(location: Location, made: Any, value: Any) -> Any:
-    """Name a function that stands for what has no name; pickle looks for it there."""
-    owner, function = location.owner, getattr(made, "__func__", made)
-    name = str(location.name)
-    if isinstance(owner, (type, ModuleType)) and not hasattr(value, "__name__"):
-        in_class = isinstance(owner, type)
-        function.__name__ = name
-        function.__qualname__ = f"{owner.__qualname__}.{name}" if in_class else name
-        function.__module__ = owner.__module__ if in_class else owner.__name__
-    return made
 
 
 def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
@@ -166,16 +145,16 @@ def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
 def _function(function: Any, by: Any) -> Any:
     if isinstance(function, FunctionType):
         return around_function(function, by)
-    if callables.is_known(function):
-        return callables.around_known(function, by, in_class=False)
+    if isinstance(function, CACHED):
+        return around_cache(function, by, in_class=False)
     return around_bound(function, by) if is_method(function) else _proxy(function, by)
 
 
 def _method(function: Any, by: Any) -> Any:
     if isinstance(function, FunctionType):
         return around_method(function, by)
-    if callables.is_known(function):
-        return callables.around_known(function, by, in_class=True)
+    if isinstance(function, CACHED):
+        return around_cache(function, by, in_class=True)
     return _proxy(function, by)
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 import inspect
 import pickle
 import sys
@@ -29,20 +28,8 @@ class Thing:
     @functools.lru_cache
     def static(x): return [x]
     def plain(self, x, y=0): return (self, x, y)
-    half = functools.partialmethod(plain, 1)
-    stored = functools.partial(divmod, 7)
-    @functools.singledispatchmethod
-    def show(self, x): return ('any', x)
-    @show.register
-    def show_int(self, x: int): return ('int', x)
     @functools.cached_property
     def once(self): return object()
-def divide(x, y): return x / y
-halve = functools.partial(divide, y=2)
-@functools.singledispatch
-def show(x): return ('any', x)
-@show.register
-def show_int(x: int): return ('int', x)
 @contextlib.contextmanager
 def scope(x): yield ('old', x)
 @contextlib.asynccontextmanager
@@ -61,8 +48,6 @@ def scope(x): yield ('new', x)
 async def async_scope(x): yield ('new', x)
 @functools.cache
 def cached_here(x): return ('here', x)
-@functools.singledispatch
-def dispatched(x): return ('body', x)
 @contextlib.contextmanager
 def around(wrapped, instance, args, kwargs):
     with wrapped(*args, **kwargs) as value:
@@ -157,42 +142,7 @@ def test_a_replaced_cached_property_still_caches(bench: Bench) -> None:
     assert bench.upstream.thing.once is bench.upstream.thing.once
 
 
-# -- partials ---------------------------------------------------------------------------------
-
-
-def test_a_wrapped_partial(bench: Bench) -> None:
-    """It is a plain function that pickle finds, and says what it is a partial of."""
-    original = bench.upstream.halve
-    undo = wrap(bench, "halve")
-    halve = bench.upstream.halve
-    assert type(halve) is FunctionType
-    assert halve(4) == 2
-    assert (halve.func, halve.args, halve.keywords) == (bench.upstream.divide, (), {"y": 2})
-    assert inspect.signature(halve) == inspect.signature(original)
-    assert pickle.loads(pickle.dumps(halve)) is halve
-    assert bench.body.calls == [(None, (4,), {})]
-    undo()
-    assert bench.upstream.halve is original
-
-
-def test_a_wrapped_partial_in_a_class(bench: Bench) -> None:
-    """It binds nothing, as it did not before."""
-    wrap(bench, "Thing.stored")
-    expected = bench.upstream.Thing().stored(2)
-    assert expected == bench.upstream.Thing.stored(2) == (3, 1)
-    assert [instance for instance, _, _ in bench.body.calls] == [None, None]
-
-
-def test_a_wrapped_partialmethod(bench: Bench) -> None:
-    """It binds, fills in its arguments, and shows the signature that is left."""
-    before = inspect.signature(bench.upstream.thing.half)
-    undo = wrap(bench, "Thing.half")
-    thing = bench.upstream.thing
-    assert thing.half(2) == (thing, 1, 2)
-    assert bench.body.calls == [(thing, (2,), {})]
-    assert inspect.signature(thing.half) == before
-    undo()
-    assert isinstance(vars(bench.upstream.Thing)["half"], functools.partialmethod)
+# -- bound methods ----------------------------------------------------------------------------
 
 
 def test_a_bound_method_in_a_module(bench: Bench) -> None:
@@ -202,59 +152,6 @@ def test_a_bound_method_in_a_module(bench: Bench) -> None:
     assert bench.upstream.bound(3) == (thing, 3, 0)
     assert bench.upstream.bound.__self__ is thing
     assert bench.body.calls == [(thing, (3,), {})]
-
-
-# -- dispatchers ------------------------------------------------------------------------------
-
-
-def test_a_wrapped_dispatcher(bench: Bench) -> None:
-    """It still takes registrations, before and after undo."""
-    undo = wrap(bench, "show")
-    show = bench.upstream.show
-    assert show(1) == ("int", 1)
-    show.register(str, lambda x: ("str", x))
-    assert show("a") == ("str", "a")
-    assert len(bench.body.calls) == 2
-    undo()
-    assert bench.upstream.show("a") == ("str", "a")
-
-
-@pytest.mark.parametrize("target", ["show", "Thing.show"])
-def test_a_dispatcher_by_a_plain_function_is_refused(bench: Bench, target: str) -> None:
-    """It would lose its registrations; the error says what keeps them."""
-    with pytest.raises(TargetError, match=r"let an AfterImport call show\.register"):
-        replace(bench, target, "cached")
-    assert bench.upstream.show(1) == bench.upstream.thing.show(1) == ("int", 1)
-
-
-def test_a_dispatcher_by_another(bench: Bench) -> None:
-    """A dispatcher of the body takes the whole place, and so does anything with `unrelated`."""
-    replace(bench, "show", "dispatched")()
-    replace(bench, "show", "cached", unrelated=True)
-    assert bench.upstream.show is bench.body.cached
-
-
-@pytest.mark.parametrize("wrapped_before", [False, True])
-def test_a_registered_implementation_is_refused(bench: Bench, wrapped_before: bool) -> None:
-    """The dispatcher would go on calling the original, whatever the name holds."""
-    if wrapped_before:
-        wrap(bench, "show")
-    for change in (lambda: wrap(bench, "show_int"), lambda: replace(bench, "show_int", "cached")):
-        with pytest.raises(TargetError, match="show dispatches to, and goes on calling"):
-            change()
-    assert bench.upstream.show(1) == bench.upstream.show_int(1) == ("int", 1)
-
-
-def test_a_dispatcher_among_methods(bench: Bench) -> None:
-    """`singledispatchmethod` is wrapped as a method."""
-    undo = wrap(bench, "Thing.show")
-    thing = bench.upstream.thing
-    assert (thing.show(1), thing.show("a")) == (("int", 1), ("any", "a"))
-    assert [instance for instance, _, _ in bench.body.calls] == [thing, thing]
-    bench.upstream.Thing.show.register(float, lambda self, x: ("float", x))
-    assert thing.show(1.0) == ("float", 1.0)
-    undo()
-    assert thing.show("a") == ("any", "a")
 
 
 # -- context managers -------------------------------------------------------------------------
@@ -282,7 +179,6 @@ def test_an_async_context_manager(bench: Bench) -> None:
 
 
 def test_what_can_be_called_is_not_replaced_by_what_cannot(bench: Bench) -> None:
-    """A cache and a partial are code, too."""
-    for target in ("cached", "halve"):
-        with pytest.raises(TargetError, match="expected something to call"):
-            replace(bench, target, "calls")
+    """A cache is code, too."""
+    with pytest.raises(TargetError, match="expected something to call"):
+        replace(bench, "cached", "calls")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import types
 from typing import Any
 
 import pytest
@@ -53,12 +52,6 @@ async def add(a: int, b: int = 1) -> int:
     return a + b
 
 
-@types.coroutine
-def old_style(value: int) -> Any:
-    yield
-    return value
-
-
 @pytest.mark.parametrize(
     ("function", "is_one"),
     [
@@ -100,15 +93,6 @@ def test_an_async_wrapper_may_await() -> None:
 def test_a_plain_wrapper_may_answer_itself() -> None:
     """A wrapper around a coroutine function may return a value without awaiting anything."""
     assert asyncio.run(around(add, lambda *_: "answer")(1)) == "answer"
-
-
-def test_a_coroutine_of_types_stays_awaitable() -> None:
-    """A generator made a coroutine by `types.coroutine` can be awaited when it is wrapped."""
-
-    async def main() -> Any:
-        return await around(old_style)(3)
-
-    assert asyncio.run(main()) == 3
 
 
 def test_a_generator_is_sent_to_thrown_into_and_closed() -> None:
