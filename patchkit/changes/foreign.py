@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial, partialmethod
-from types import FunctionType, MethodType
+import gc
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.owners import MISSING, namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
 _MOST = 300
 """Objects that are looked at on the way down; a wrapper needs a handful."""
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 
-_INSIDE: tuple[tuple[type | tuple[type, ...], tuple[str, ...]], ...] = (
-    ((staticmethod, classmethod), ("__func__",)),
-    (MethodType, ("__func__", "__self__")),
-    (property, ("fget", "fset", "fdel")),
-    (cached_property, ("func",)),
-    ((partial, partialmethod), ("func", "args", "keywords")),
-)
+_FUNCTIONS = ("__func__", "fget", "func", "_self_wrapper")
+"""Where methods, properties, partials and wrapt's proxies have the function written for them."""
 
 
 def leads_to(value: Any, goal: Any) -> bool:
     """
     Whether a wrapper holds an object, through whatever it wraps in turn.
 
-    Looks at `__wrapped__`, closures, defaults, partials, methods, attributes of objects, and the
-    bases of classes.
+    Looks at closures, defaults, attributes of functions and objects, and the bases of classes.
     """
     waiting, seen = [value], {id(value)}
     while waiting and len(seen) < _MOST:
-        one = waiting.pop(0)
-        if one is goal:
+        holder = waiting.pop(0)
+        if holder is goal:
             return True
-        for part in _below(one):
+        for part in _below(holder):
             if id(part) not in seen:
                 seen.add(id(part))
                 waiting.append(part)
     return False
+
+
+def _below(holder: Any) -> Iterable[Any]:
+    if type(holder) is FunctionType:  # not its globals, which lead everywhere
+        held = (holder.__closure__, holder.__defaults__, holder.__kwdefaults__)
+        return (*held, namespace(holder))
+    if isinstance(holder, type):
+        return holder.__mro__[1:]
+    if isinstance(holder, (ModuleType, *_PLAIN)):
+        return ()
+    return (part for part in gc.get_referents(holder) if part is not type(holder))
 
 
 def described(value: Any) -> str:
@@ -64,47 +69,13 @@ def described(value: Any) -> str:
 
 
 def _function_of(value: Any) -> FunctionType | None:
-    """Find the function that was written for it; wrapt's proxies keep it apart."""
+    """Find the function that was written for it."""
     if type(value) is FunctionType:
         return value
-    inside = _named(value)
-    if not inside and _is_proxy(value):
-        inside = [getattr(value, "_self_wrapper", None)]
-    return next((found for one in inside if (found := _function_of(one))), None)
+    inside = (getattr(value, name, None) for name in _FUNCTIONS if _has_member(value, name))
+    return next((function for part in inside if (function := _function_of(part))), None)
 
 
-def _below(value: Any) -> Iterator[Any]:
-    if type(value) is FunctionType:
-        yield from (value.__defaults__ or (), value.__kwdefaults__ or {})
-        yield from _contents(value)
-        yield from namespace(value).values()
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        yield from value
-    elif type(value) is dict:
-        yield from value.values()
-    elif isinstance(value, type):
-        yield from value.__mro__[1:]
-    elif inside := _named(value):
-        yield from inside
-        yield from namespace(value).values()
-    else:
-        yield getattr(value, "__wrapped__", None) if _is_proxy(value) else None
-        yield from namespace(value).values()
-
-
-def _named(value: Any) -> list[Any]:
-    names = next((names for types, names in _INSIDE if isinstance(value, types)), ())
-    return [getattr(value, name) for name in names]
-
-
-def _contents(function: FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # it is empty
-            continue
-
-
-def _is_proxy(value: Any) -> bool:
-    """Whether it is one of wrapt's, or like one: its type says that there is something below."""
-    return hasattr(type(value), "__wrapped__")
+def _has_member(value: Any, name: str) -> bool:
+    """Whether its class has it, or itself: a mock answers for any name."""
+    return hasattr(type(value), name) or name in namespace(value)

@@ -338,15 +338,13 @@ def test_a_compiled_kernel_of_triton_takes_the_change(bench: Bench) -> None:
 
 
 def test_an_operator_of_vllm() -> None:
-    """The attention operator is changed under its own name and comes back; its function is not."""
+    """The attention operator is changed under its own name and comes back."""
     name = "vllm.model_executor.layers.attention.attention"
     module = importlib.import_module(name)
     body = ModuleType("body")
     body.note = lambda wrapped, instance, args, kwargs: "noted"  # type: ignore[attr-defined]
     context = Context(module, body, Sites())
     operator = "torch.ops.vllm.unified_attention_with_output"
-    with pytest.raises(TargetError, match=operator):
-        prepare(Wrap(f"{name}:unified_attention_with_output", by="note"), context)
     ready = prepare(Wrap(f"{name}:{operator}", by="note"), context)
     (kernel,) = ready.sites
     before = kernel.current
