@@ -11,7 +11,6 @@ that nothing of ours is held while a loader, a hook or a stranger's finder runs.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import sys
 from _thread import get_ident
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Finder", "Watcher", "is_half_imported"]
 
-_UTIL = "importlib.util"
-
 
 class Finder:
     """
@@ -61,7 +58,6 @@ class Finder:
         self._provide = provide
         self._stir = stir or _nothing
         self._packages: set[str] = set()
-        self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
@@ -79,9 +75,6 @@ class Finder:
             self._come_first()
         else:
             sys.meta_path.insert(0, self)
-        # To import it costs up to 4 ms; where it is not there yet, its import is watched.
-        if (util := sys.modules.get(_UTIL)) is not None:
-            _hook(util)
 
     def uninstall(self) -> None:
         """Stop watching: leave no trace; the loaders that were instrumented tell nothing more."""
@@ -89,8 +82,6 @@ class Finder:
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
-        if (util := sys.modules.get(_UTIL)) is not None and not _installed():
-            _unhook(util)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -111,11 +102,6 @@ class Finder:
         finally:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
-
-    def found(self, name: str, spec: ModuleSpec) -> None:
-        """Instrument a spec that somebody made without asking finders, if the name is watched."""
-        if self._notifier.is_for(name):
-            instrument(name, spec, self._notifier)
 
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
@@ -214,39 +200,3 @@ def _ask(
         old = getattr(_bootstrap, "_find_spec_legacy", None)
         return old(finder, name, path) if old is not None else None
     return find(name, path, target)  # type: ignore[no-any-return]
-
-
-# -- importlib.util.spec_from_file_location, which asks no finder ---------------------------------
-
-
-def _hook(util: Any) -> None:
-    """Have each finder see the specs that it makes; one hook serves them all."""
-    original = util.spec_from_file_location
-    if _is_ours(original):
-        return
-
-    @functools.wraps(original)
-    def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
-        spec: ModuleSpec | None = original(name, *args, **kwargs)
-        if spec is not None:
-            for finder in reversed(_installed()):
-                finder.found(name, spec)
-        return spec
-
-    # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
-    spec_from_file_location.__module__ = _UTIL
-    util.spec_from_file_location = spec_from_file_location
-
-
-def _unhook(util: Any) -> None:
-    if _is_ours(util.spec_from_file_location):
-        util.spec_from_file_location = util.spec_from_file_location.__wrapped__
-
-
-def _is_ours(function: Any) -> bool:
-    return getattr(function, "__globals__", None) is globals()
-
-
-def _installed() -> list[Finder]:
-    found = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
-    return list(dict.fromkeys(found))
