@@ -307,6 +307,10 @@ class Session:
         self._tell_at_end()
         return self._ledger.ending.code(code)
 
+    def end_as_told(self) -> None:
+        """Leave the exit code as it is: whoever ends the process has said why."""
+        self._ledger.ending.is_ours = False
+
     def _begin_to_look(self) -> None:
         here = [state for state in list(self.states.values()) if state.is_for(self.roles)]
         if any(state.status in {ARMED, APPLIED} for state in here):
