@@ -185,8 +185,8 @@ def test_a_failure_in_the_child_stops_it(upstream: World, method: str) -> None:
     """
     The child exits with 1 and the reason on stderr, before its target runs.
 
-    From Python 3.13 on the children of a fork server run what `atexit` has. Nothing tells there that
-    the server has printed the error, so the code is the one for an error that somebody swallowed.
+    From Python 3.13 on, children of a fork server run what `atexit` has. Nothing tells there that
+    the server has printed the error, so the code is that of an error that somebody swallowed.
     """
     upstream.module("pack.patch_core", "def misspelt(): ...")
     code = """
