@@ -13,29 +13,14 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.copies.late import Latecomers
-from patchkit.copies.outcome import Copy, Outcome
-from patchkit.copies.scope import Keepers, subclasses_left, untraced
+from patchkit.copies.scope import Copy, Keepers, Outcome, subclasses_left, untraced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.changes.sites import Site
 
-__all__ = [
-    "Copy",
-    "Keepers",
-    "Latecomers",
-    "Outcome",
-    "Where",
-    "everywhere",
-    "just",
-    "modules_since",
-    "nowhere",
-    "repoint",
-    "restore",
-    "subclasses_left",
-    "untraced",
-]
+__all__ = ["Copy", "Keepers", "Latecomers", "Outcome", "subclasses_left", "untraced"]
 
 
 class Where(NamedTuple):
@@ -85,15 +70,9 @@ def modules_since(name: str) -> Where:
 
 def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
-    Repoint every copy of what the sites held before, in one pass.
+    Repoint every copy of what changed attributes held before, in one pass.
 
     The sites remember the copies and carry them along when a layer comes or goes.
-
-    Args:
-        sites: changed attributes.
-        where: the modules to look through.
-        keepers: what is not to be repointed.
-
     """
     from patchkit.copies.repointing import look_through  # noqa: PLC0415 - few processes get here
 
@@ -102,15 +81,9 @@ def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
 
 def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
-    Repoint what was copied from the sites since they were changed, after layers were taken off.
+    Repoint what was copied from attributes since they were changed, after layers were taken off.
 
     Of what is out of reach only copies out of scope are looked for.
-
-    Args:
-        sites: every attribute that is changed or was.
-        where: the modules to look through.
-        keepers: what is not to be repointed.
-
     """
     from patchkit.copies.repointing import look_back  # noqa: PLC0415 - as above
 

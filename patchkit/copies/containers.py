@@ -1,4 +1,4 @@
-"""Copies in the containers that a row declares: dict, list, set, attributes of an object."""
+"""Copies in the containers that a row declares: dict, list, attributes of an object."""
 
 from __future__ import annotations
 
@@ -17,30 +17,7 @@ if TYPE_CHECKING:
     from patchkit.changes.sites import Site
     from patchkit.copies.stale import StaleValues
 
-
-class Member:
-    """
-    One member of a set, as an item that can be read and written.
-
-    Args:
-        members: the set.
-        value: what it is now.
-
-    """
-
-    def __init__(self, members: set[Any], value: Any) -> None:
-        self._members = members
-        self._value = value
-
-    def __getitem__(self, _: object) -> Any:
-        if not any(member is self._value for member in self._members):
-            raise LookupError
-        return self._value
-
-    def __setitem__(self, _: object, value: Any) -> None:
-        self._members.remove(self._value)
-        self._members.add(value)
-        self._value = value
+_SETS = (set, frozenset)
 
 
 def copies_in(stale: StaleValues) -> Iterator[Holder]:
@@ -61,25 +38,26 @@ def _copies(name: str, site: Site, stale: StaleValues) -> Iterator[Holder]:
     except TargetError as error:
         yield Holder(str(error), site)
         return
-    for words, owner, step, value in list(_places(container)):
+    owner = None if isinstance(container, _SETS) else container
+    for words, step, value in list(_items(container)):
         if value is not site.current and id(value) in stale.values:
-            claims = [one for one in stale.claims(value) if name in one.rebind]
+            claims = [claimant for claimant in stale.claims(value) if name in claimant.rebind]
             if claims == [site]:
                 yield Holder(name + words, site, owner, step, place.module)
             elif site in claims:
                 yield Holder(f"{name}{words} (nobody can tell which target it is)", site)
 
 
-def _places(container: Any) -> Iterator[tuple[str, Any, Step, Any]]:
+def _items(container: Any) -> Iterator[tuple[str, Step, Any]]:
     if isinstance(container, dict):
         for key, value in dict.items(container):  # a subclass may have its own idea of `items`
-            yield f"[{shown(key)}]", container, Item(key), value
+            yield f"[{shown(key)}]", Item(key), value
     elif isinstance(container, (list, tuple)):
         for at, value in enumerate(container):
-            yield f"[{at}]", container, Item(at), value
-    elif isinstance(container, (set, frozenset)):
+            yield f"[{at}]", Item(at), value
+    elif isinstance(container, _SETS):
         for value in container:
-            yield " (a member)", Member(container, value), Item(0), value  # type: ignore[arg-type]
+            yield " (a member of a set; change it in an AfterImport)", "", value
     else:
         for name, value in namespace(container).items():
-            yield f".{name}", container, name, value
+            yield f".{name}", name, value

@@ -45,11 +45,11 @@ class Kinds(dict[type, "Kind | None"]):
     """The kind of each type that was met; None where there is nothing to look into."""
 
     def __missing__(self, type_: type) -> Kind | None:
-        found = next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
-        if found is None and type_.__dictoffset__ and not issubclass(type_, _OTHERS):
-            found = None if type_.__module__ in _DULL else INSTANCE
-        self[type_] = found
-        return found
+        kind = next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
+        if kind is None and type_.__dictoffset__ and not issubclass(type_, _OTHERS):
+            kind = None if type_.__module__ in _DULL else INSTANCE
+        self[type_] = kind
+        return kind
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -57,20 +57,16 @@ class Kinds(dict[type, "Kind | None"]):
 
 def _function_parts(function: FunctionType) -> Iterable[Any]:
     """Written for speed: there are some ten thousand functions, most of which hold nothing."""
-    found: list[Any] = []
+    parts: list[Any] = []
     if (defaults := function.__defaults__) is not None:
-        found += defaults
+        parts += defaults
     if (keyword := function.__kwdefaults__) is not None:
-        found += keyword.values()
-    for cell in function.__closure__ or ():
-        try:
-            content = cell.cell_contents
-        except ValueError:  # it is empty
-            continue
-        found.append(content)
+        parts += keyword.values()
+    for content in _cells(function):
+        parts.append(content)
         if type(content) in _NESTING:
-            found += _beneath(content)
-    return found
+            parts += _beneath(content)
+    return parts
 
 
 def _function_named(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -115,32 +111,25 @@ def _items(value: Any) -> Iterable[Any]:
 # -- what has functions inside ---------------------------------------------------------------------
 
 
+def _kind(named: Callable[[Any], Iterator[tuple[str, Any]]]) -> Kind:
+    """Make the kind of objects that are rare enough to be looked into by name at once."""
+    return Kind(lambda value: [part for _, part in named(value)], named)
+
+
 def _around(words: str, *names: str) -> Kind:
     """Make the kind of objects that hold others under fixed names."""
 
-    def inside(value: Any) -> list[Any]:
-        return [getattr(value, name) for name in names]
-
-    def parts(value: Any) -> Iterable[Any]:
-        held = inside(value)
-        functions = (one for one in held if type(one) is FunctionType)
-        return [*held, *chain.from_iterable(map(_function_parts, functions))]
-
     def named(value: Any) -> Iterator[tuple[str, Any]]:
-        for one in inside(value):
-            yield f" ({words})", one
-            if type(one) is FunctionType:
-                yield from _function_named(one)
+        for part in (getattr(value, name) for name in names):
+            yield f" ({words})", part
+            if type(part) is FunctionType:
+                yield from _function_named(part)
 
-    return Kind(parts, named)
-
-
-def _partial_parts(value: Any) -> Iterable[Any]:
-    return [value.func, *value.args, *value.keywords.values()]
+    return _kind(named)
 
 
 def _partial_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((" (partial)", part) for part in _partial_parts(value))
+    return ((" (partial)", part) for part in (value.func, *value.args, *value.keywords.values()))
 
 
 # -- containers ------------------------------------------------------------------------------------
@@ -198,7 +187,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((MethodType,), _around("bound method", "__func__")),
     ((property,), _around("property", "fget", "fset", "fdel")),
     ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), Kind(_partial_parts, _partial_named)),
+    ((partial, partialmethod), _kind(_partial_named)),
     ((dict,), Kind(_mapping_parts, _mapping_named)),
     ((list, tuple, deque), Kind(_sequence_parts, _sequence_named)),
     ((set, frozenset), Kind(_sequence_parts, _set_named)),

@@ -32,18 +32,17 @@ class Latecomers:
 
     def __init__(self, modules: Iterable[str]) -> None:
         self._known = frozenset(modules)
-        self._half = [name for name in self._known & being_imported() if _is_half(name)]
+        self._half = [
+            name for name in self._known & being_imported() if is_initializing(_spec(name))
+        ]
 
     def revisit(self, look: Callable[[str], None]) -> None:
         """Call `look(name)` of each as soon as it has been imported."""
         new = [name for name in list(sys.modules) if name not in self._known]
         for name in (*self._half, *new):
-            if not (_is_half(name) and when_initialized(_spec(name), look, name)):
+            spec = _spec(name)
+            if not (is_initializing(spec) and when_initialized(spec, look, name)):
                 look(name)
-
-
-def _is_half(name: str) -> bool:
-    return is_initializing(_spec(name))
 
 
 def _spec(name: str) -> object:

@@ -9,8 +9,7 @@ from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.places import words, write
 from patchkit.changes.sites import Site
 from patchkit.copies.containers import copies_in
-from patchkit.copies.outcome import Copy, Outcome
-from patchkit.copies.scope import home_of, is_within, maker_of
+from patchkit.copies.scope import Copy, Outcome, home_of, is_within, maker_of
 from patchkit.copies.search import CopySearch, Holder
 from patchkit.copies.stale import StaleValues
 from patchkit.rows.target import Item, Step

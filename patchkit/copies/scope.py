@@ -14,9 +14,25 @@ if TYPE_CHECKING:
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
 
-MAIN = "__main__"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""
+
+
+class Copy(NamedTuple):
+    """What held an original, in words, and the site that it was copied from."""
+
+    words: str
+    site: Site
+
+    def __str__(self) -> str:
+        return self.words
+
+
+class Outcome(NamedTuple):
+    """What a pass has found: copies that were repointed, and what is out of reach."""
+
+    rebound: list[Copy]
+    left: list[Copy]
 
 
 class Keepers(NamedTuple):
@@ -54,7 +70,7 @@ def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
     if rebind is False:
         return frozenset()
     more = () if rebind is True else rebind
-    return frozenset({module.partition(".")[0], MAIN, *more})
+    return frozenset({module.partition(".")[0], "__main__", *more})
 
 
 def is_within(name: str, packages: Iterable[str]) -> bool:
@@ -70,14 +86,8 @@ def can_be_traced(original: Any) -> bool:
 def is_at_home(site: Site) -> bool:
     """Whether a place's own object is of its own package, as far as the object says."""
     origin, home = origin_of(site.original), home_of(site)
-    if not (isinstance(origin, str) and home):
-        return True
-    return origin.partition(".")[0] == home.partition(".")[0]
-
-
-def is_definition(value: Any, site: Site) -> bool:
-    """Whether a function or class calls itself by the place of a site."""
-    return is_defined_at(value, site.owner, site.name)
+    is_told = isinstance(origin, str) and home
+    return not is_told or origin.partition(".")[0] == home.partition(".")[0]
 
 
 def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
