@@ -11,8 +11,8 @@ from patchkit.report.words import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from patchkit.status.journals import ProcessStatus
     from patchkit.status.picture import Picture
+    from patchkit.status.process_status import ProcessStatus
 
 _WORST_FIRST = ("failed", "applied", "skipped", "armed")
 

@@ -21,8 +21,8 @@ from patchkit.status.runs import newest_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.status.journals import PatchStatus, ProcessStatus
     from patchkit.status.picture import Finding, Picture
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Look = Callable[[], Sequence[dict[str, Any]]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from patchkit.status.journals import PatchStatus, ProcessStatus
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
 
 def is_due(process: ProcessStatus, patch: PatchStatus) -> bool:

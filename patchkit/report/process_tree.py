@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from patchkit.status.journals import ProcessStatus
     from patchkit.status.picture import Picture
+    from patchkit.status.process_status import ProcessStatus
 
     Children = dict[ProcessStatus | None, list[ProcessStatus]]
     Line = tuple[str, Sequence[ProcessStatus]]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from patchkit.status.journals import PatchStatus, ProcessStatus
     from patchkit.status.picture import Finding, Picture
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from patchkit.status.journals import PatchStatus, ProcessStatus
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
     Fact = tuple[int, str, str, str]

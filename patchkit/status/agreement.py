@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.status.journals import ProcessStatus
+    from patchkit.status.process_status import ProcessStatus
 
 _OUT = {"skipped", "failed"}
 _MANY = 4

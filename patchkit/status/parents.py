@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.status.journals import Child, ProcessStatus
+    from patchkit.status.process_status import ChildStart, ProcessStatus
 
     ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
@@ -52,7 +52,7 @@ def by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[Pro
     return found
 
 
-def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, Child]]:
+def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, ChildStart]]:
     """
     Give every process its parent.
 
@@ -62,7 +62,7 @@ def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, Child]
     """
     known = by_pid(processes)
     missing = []
-    told: dict[ProcessStatus, tuple[ProcessStatus, Child]] = {}
+    told: dict[ProcessStatus, tuple[ProcessStatus, ChildStart]] = {}
     for parent in processes:
         for child in parent.children:
             found = _nearest(known.get((parent.host, child.pid), ()), child)
@@ -77,15 +77,15 @@ def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, Child]
     return missing
 
 
-def _nearest(candidates: Sequence[ProcessStatus], child: Child) -> ProcessStatus | None:
+def _nearest(candidates: Sequence[ProcessStatus], child: ChildStart) -> ProcessStatus | None:
     return min(candidates, key=lambda one: abs(one.started - child.time), default=None)
 
 
 def _claim(
-    told: dict[ProcessStatus, tuple[ProcessStatus, Child]],
+    told: dict[ProcessStatus, tuple[ProcessStatus, ChildStart]],
     found: ProcessStatus,
-    claim: tuple[ProcessStatus, Child],
-) -> list[tuple[ProcessStatus, Child]]:
+    claim: tuple[ProcessStatus, ChildStart],
+) -> list[tuple[ProcessStatus, ChildStart]]:
     """Of two children with one pid, the nearer in time is the process; the other is missing."""
     before = told.get(found)
     if before is None:
@@ -97,7 +97,7 @@ def _claim(
 
 
 def _give_parent(
-    one: ProcessStatus, claim: tuple[ProcessStatus, Child] | None, known: ByPid
+    one: ProcessStatus, claim: tuple[ProcessStatus, ChildStart] | None, known: ByPid
 ) -> None:
     if claim is not None:
         one.name = claim[1].name

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from patchkit.status.agreement import Disagreement, disagreements, engines
-from patchkit.status.journals import ProcessStatus, parse_journal
+from patchkit.status.journals import parse_journal
 from patchkit.status.parents import by_pid, link, one_each, rank_of_name
+from patchkit.status.process_status import ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.status.journals import Child
+    from patchkit.status.process_status import ChildStart
 
     Look = Mapping[str, Any]
 
@@ -129,7 +130,7 @@ def _is_alive(one: ProcessStatus, running: Mapping[str, Mapping[int, Any]]) -> b
 
 
 def _missing(
-    missing: Iterable[tuple[ProcessStatus, Child]],
+    missing: Iterable[tuple[ProcessStatus, ChildStart]],
     running: Mapping[str, Mapping[int, Any]],
     now: float,
 ) -> list[ProcessStatus]:
@@ -144,7 +145,7 @@ def _missing(
 
 
 def _unreached(
-    parent: ProcessStatus, child: Child, alive: bool | None, *, is_starting: bool
+    parent: ProcessStatus, child: ChildStart, alive: bool | None, *, is_starting: bool
 ) -> ProcessStatus:
     return ProcessStatus(
         host=parent.host,

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from patchkit.process.journal import Journal, process_facts
 from patchkit.status import read_directory, read_journal
-from patchkit.status.journals import ProcessStatus, parse_journal
+from patchkit.status.journals import parse_journal
 
 from .told import NOW, PATCHES, armed, child, line, patch, role
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from patchkit.status.process_status import ProcessStatus
 
 NAME = "node-7-1800000000000000000.jsonl"
 WHOLE = b"".join(
