@@ -25,7 +25,7 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from statements(part.body)
 
 
-def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+def expressions(statement: ast.AST) -> Iterator[ast.AST]:
     """Walk the expressions of a statement itself, not of statements in it."""
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):

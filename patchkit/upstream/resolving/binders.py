@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from patchkit.upstream.resolving.at_import import expressions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -33,6 +35,17 @@ class Binders:
             for name in set(_names(statement, tree)):
                 self._places.setdefault(name, []).append(at)
 
+    @classmethod
+    def of_scope(cls, tree: ModuleTree, scope: ast.Module | ast.ClassDef) -> Binders:
+        """Tell those of a module or class; they are kept with its file."""
+        binders: Binders = tree.by_file(("binders", id(scope)), lambda: cls(tree, scope.body))
+        return binders
+
+    def only(self, name: str) -> ast.stmt | None:
+        """Return the statement that alone has to do with a name; None where others have too."""
+        places = self._places.get(name, ())
+        return self._body[places[0]] if len(places) == 1 else None
+
     def of(self, name: str) -> list[ast.stmt]:
         """List those that have to do with a name, in order."""
         places = {*self._places.get(name, ()), *self._places.get(_ANY, ())}
@@ -48,6 +61,8 @@ def _names(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
         yield _ANY
     else:
         yield from _written(statement)
+        if tree.by_file("walrus", lambda: b":=" in tree.source):
+            yield from walrus_names(statement)
         for field in _BLOCKS:
             for inner in getattr(statement, field, ()):
                 yield from _names(inner, tree)
@@ -91,3 +106,11 @@ def _within(target: ast.AST | None) -> Iterator[str]:
             yield node.name or ""
         elif isinstance(node, ast.MatchMapping):
             yield node.rest or ""
+
+
+def walrus_names(statement: ast.AST) -> Iterator[str]:
+    """Name what `:=` binds in the expressions of a statement, definitions aside."""
+    if not isinstance(statement, _DEFINITIONS):
+        for node in expressions(statement):
+            if isinstance(node, ast.NamedExpr):
+                yield node.target.id

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.ancestry import mro
-from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Flow, Form
+from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Form
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
+from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value
 

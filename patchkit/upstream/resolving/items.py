@@ -138,25 +138,12 @@ def _of_dict(
 ) -> Iterator[tuple[object, ast.expr] | _Open]:
     for key, one in zip(node.keys, node.values, strict=True):
         if key is None:
-            yield from _of_spread(lookup, one, tree)
+            yield from _of(lookup, one, tree)
             continue
         try:
             yield literals.value(lookup, key, tree), one
         except NotLiteralError:
             yield _Open(f"the key {ast.unparse(key)}")
-
-
-def _of_spread(
-    lookup: Lookup, node: ast.expr, tree: ModuleTree
-) -> Iterator[tuple[object, ast.expr] | _Open]:
-    if isinstance(node, ast.Dict):
-        yield from _of_dict(lookup, node, tree)
-        return
-    for value in lookup.evaluate(node, Scope(tree)):
-        if value.tree is tree and isinstance(value.expression, ast.Dict):
-            yield from _entries(lookup, value)
-        else:
-            yield _Open(f"**{ast.unparse(node)}")
 
 
 def _spreads(node: ast.List | ast.Tuple) -> bool:

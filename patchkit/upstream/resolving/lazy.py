@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.at_import import expressions, statements
-from patchkit.upstream.resolving.bindings import UNBOUND, Flow
+from patchkit.upstream.resolving.bindings import UNBOUND
 from patchkit.upstream.resolving.conditions import Condition, dotted
+from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import NotLiteralError
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
@@ -108,19 +109,19 @@ class _Getattr:
                 return is_known or None
             if isinstance(statement, ast.Raise):
                 return False if _raises_attribute_error(statement) else None
-            if isinstance(statement, ast.If):
-                test = self._test(statement.test)
-                is_known = is_known or test.is_known
-                if test.truth is None:
-                    return None
-                taken = statement.body if test.truth else statement.orelse
-                if any(map(_ends, taken)):
-                    return self._follow(taken, is_known=is_known)
-            elif _ends(statement):
+            if not _ends(statement):
+                continue
+            test = self._test(statement)
+            if test.truth is None or not isinstance(statement, ast.If):
                 return None
+            is_known = is_known or test.is_known
+            taken = statement.body if test.truth else statement.orelse
+            if any(map(_ends, taken)):
+                return self._follow(taken, is_known=is_known)
         return None
 
-    def _test(self, node: ast.expr) -> _Test:
+    def _test(self, statement: ast.stmt) -> _Test:
+        node = statement.test if isinstance(statement, ast.If) else None
         if isinstance(node, ast.Compare) and dotted(node.left) == self._parameter:
             operator, other = node.ops[0], node.comparators[0]
             is_in = isinstance(operator, (ast.In, ast.NotIn))
@@ -237,9 +238,8 @@ def _opens(node: ast.AST, own: str, *, runs: bool) -> str:
     if isinstance(node, ast.Call):
         return ast.unparse(node)[:60] if _call_opens(node, own, runs=runs) else ""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        if _is_namespace(node.value) and not isinstance(node.slice, ast.Constant):
-            return f"{ast.unparse(node.value)}[…] = …"
-    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value and runs:
+        return f"{ast.unparse(node.value)}[…] = …" if _is_namespace(node.value) else ""
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value and runs:
         return ast.unparse(node) if _is_handed_on(node.value) else ""
     return ""
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import definitions, expressions, lazy, literals
 from patchkit.upstream.resolving.at_import import called_at_import
-from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Flow, Form
+from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Form
 from patchkit.upstream.resolving.conditions import Platform, dotted
 from patchkit.upstream.resolving.flags import Flags
+from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.outside import is_builtin
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
