@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from patchkit.errors import CanonicalError, DeclarationError, RequirementError
 from patchkit.rows.canonical import canonical
-from patchkit.rows.declaration import AddField, Change, Patch, Role
+from patchkit.rows.declaration import AddField, Change, Edit, Patch, Role
 from patchkit.rows.target import Target
 from patchkit.versions.requirements import check_requirement
 
@@ -17,15 +17,62 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from types import ModuleType
 
-_KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_BODY = re.compile(r"patch_\w+")
-_ENV = re.compile(r"[A-Za-z_]\w*(=.*)?", re.DOTALL)
-_FIELDS: dict[str, dict[str, type]] = {
-    "Edit": {"old": str, "new": str, "count": int},
-    "AddField": {"name": str},
-}
-_EXPECTED = {str: "a text", int: "a number from 1 on"}
-_TEXTS = ("why", "upstream", "sunset")
+_KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
+_BODY = r"patch_\w+"
+_ENV = r"[A-Za-z_]\w*(=(?s:.*))?"
+_SEVERAL = (tuple, list, set, frozenset)
+
+
+class _Refusals:
+    """Refuses what is wrong with a row of a pack, or with the pack itself."""
+
+    def __init__(self, pack: str, patch: str | None = None) -> None:
+        self.pack = pack
+        self.patch = patch
+
+    def refuse(
+        self, field: str, found: str, expected: str, cause: Exception | None = None
+    ) -> NoReturn:
+        raise DeclarationError(self.pack, self.patch, field, found, expected) from cause
+
+    def unless(self, holds: object, field: str, value: object, expected: str) -> None:
+        if not holds:
+            found = "nothing" if value is None else f"{type(value).__name__} {value!r}"
+            self.refuse(field, found, expected)
+
+    def unless_text(self, form: str, field: str, value: object, expected: str) -> None:
+        self.unless(isinstance(value, str) and re.fullmatch(form, value), field, value, expected)
+
+    def unless_texts(self, field: str, values: Any) -> None:
+        self.unless(isinstance(values, _SEVERAL), field, values, "a tuple of texts")
+        for value in values:
+            self.unless(isinstance(value, str), field, value, "a text")
+
+    def unless_requirements(self, field: str, values: Any) -> None:
+        self.unless_texts(field, values)
+        for text in values:
+            try:
+                check_requirement(text)
+            except RequirementError as error:
+                found, _, expected = str(error).removeprefix("found ").rpartition(", expected ")
+                self.refuse(field, found, expected, error)
+
+    def unless_in_body(self, patch: Patch, field: str, name: object) -> None:
+        if patch.body is None:
+            self.refuse("body", "none", f"the module that holds {name!r}")
+        is_name = isinstance(name, str) and all(map(str.isidentifier, name.split(".")))
+        self.unless(is_name, field, name, "the name of an object in the body")
+
+    def unless_same_everywhere(self, field: str, value: object) -> None:
+        try:
+            canonical(value)
+        except CanonicalError as error:
+            what = "what is the same in every process"
+            expected = f"{what}: a literal, or what a module calls by a name"
+            self.refuse(field, str(error), expected, error)
+
+
+# -- a pack ---------------------------------------------------------------------------------------
 
 
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
@@ -37,14 +84,61 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
             a row without a body.
 
     """
-    patches = getattr(module, "PATCHES", None)
-    if not isinstance(patches, (tuple, list)):
-        _refuse(pack, None, "PATCHES", _show(patches), "a tuple of Patch")
+    row = _Refusals(pack)
+    patches: Any = getattr(module, "PATCHES", None)
+    row.unless(isinstance(patches, (tuple, list)), "PATCHES", patches, "a tuple of Patch")
     for patch in patches:
-        if not isinstance(patch, Patch):
-            _refuse(pack, None, "PATCHES", _show(patch), "a Patch")
-    _match_bodies(pack, module, patches)
+        row.unless(isinstance(patch, Patch), "PATCHES", patch, "a Patch")
+    _match_bodies(pack, list(getattr(module, "__path__", ())), patches)
+    for patch in patches:
+        _check_data(_Refusals(pack, patch.name), module, patch)
     return tuple(patches)
+
+
+def _match_bodies(pack: str, folders: list[str], patches: Collection[Patch]) -> None:
+    declared = {patch.body: patch.name for patch in patches if patch.body is not None}
+    for body, name in declared.items():
+        row = _Refusals(pack, name)
+        row.unless_text(_BODY, "body", body, "the name of a module 'patch_<module>'")
+    if declared and not folders:
+        _Refusals(pack).refuse("package", "a plain module", "a package, which can hold bodies")
+    there = _body_files(folders)
+    for body, name in declared.items():
+        if body not in there and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
+            expected = f"a file {body}.py in the pack"
+            _Refusals(pack, name).refuse("body", f"{body!r}, which is not there", expected)
+    if loose := sorted(there - declared.keys()):
+        _Refusals(pack).refuse("PATCHES", f"no row for {loose[0]}.py", "a row for every body")
+
+
+def _body_files(folders: Collection[str]) -> set[str]:
+    names = (name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder))  # noqa: PTH112, PTH208
+    return {name[:-3] for name in names if name.startswith("patch_") and name.endswith(".py")}
+
+
+def _check_data(row: _Refusals, module: ModuleType, patch: Patch) -> None:
+    row.unless_texts("data", patch.data)
+    for name in patch.data:
+        if not name or name.startswith("/") or ".." in name.split("/"):
+            expected = "a file's path, relative to the pack's folder and inside it"
+            row.refuse("data", repr(name), expected)
+        if not _is_file_of(module, name):
+            row.refuse("data", f"{name!r}, which is not there", "a file of the pack")
+
+
+def _is_file_of(module: ModuleType, name: str) -> bool:
+    files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
+    return any(os.path.isfile(file) or _is_in_zip(module, file) for file in files)  # noqa: PTH113
+
+
+def _is_in_zip(module: ModuleType, file: str) -> bool:
+    try:
+        return module.__loader__.get_data(file) is not None  # type: ignore[union-attr]
+    except (OSError, AttributeError):
+        return False
+
+
+# -- a row ----------------------------------------------------------------------------------------
 
 
 def check_patch(pack: str, patch: Patch) -> None:
@@ -55,207 +149,92 @@ def check_patch(pack: str, patch: Patch) -> None:
         DeclarationError: naming the first field at fault.
 
     """
-    name = patch.name
-    _text(pack, name, "name", name, _KEBAB, "kebab-case, such as 'ray-worker-torch-npu'")
-    _requirements(pack, name, "requires", patch.requires)
+    row = _Refusals(pack, patch.name)
+    expected = "kebab-case, such as 'ray-worker-torch-npu'"
+    _Refusals(pack, str(patch.name)).unless_text(_KEBAB, "name", patch.name, expected)
+    row.unless_requirements("requires", patch.requires)
     if not patch.requires:
-        _refuse(pack, name, "requires", "none", "at least one requirement, such as 'vllm>=0.11'")
-    _check_roles(pack, patch)
-    _check_changes(pack, patch)
-    _names(pack, name, "after", patch.after)
-    _names(pack, name, "conflicts", patch.conflicts)
-    for field in _TEXTS:
-        if not isinstance(getattr(patch, field), str):
-            _refuse(pack, name, field, _show(getattr(patch, field)), "text")
-    if not isinstance(patch.required, bool):
-        _refuse(pack, name, "required", _show(patch.required), "True or False")
+        row.refuse("requires", "none", "at least one requirement, such as 'vllm>=0.11'")
+    _check_roles(row, patch.roles)
+    _check_changes(row, patch)
+    row.unless_texts("after", patch.after)
+    row.unless_texts("conflicts", patch.conflicts)
+    for field in ("why", "upstream", "sunset"):
+        text = getattr(patch, field)
+        row.unless(isinstance(text, str), field, text, "text")
+    row.unless(isinstance(patch.required, bool), "required", patch.required, "True or False")
     if patch.env is not None:
-        _text(pack, name, "env", patch.env, _ENV, "'NAME' or 'NAME=value'")
+        row.unless_text(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
     if patch.when is not None:
-        _check_in_body(pack, patch, "when", patch.when)
+        row.unless_in_body(patch, "when", patch.when)
 
 
-def _match_bodies(pack: str, module: ModuleType, patches: Collection[Patch]) -> None:
-    folders = list(getattr(module, "__path__", ()))
-    declared = {patch.body for patch in patches if _has_body(pack, patch)}
-    if declared and not folders:
-        _refuse(pack, None, "package", "a plain module", "a package, which can hold bodies")
-    there = _body_files(folders)
-    missing = declared - there
-    for patch in patches:
-        if patch.body in missing and not _importable(f"{pack}.{patch.body}", folders):
-            expected = f"a file {patch.body}.py in the pack"
-            _refuse(pack, patch.name, "body", f"{patch.body!r}, which is not there", expected)
-        _check_data(pack, module, patch)
-    if loose := sorted(there - declared):
-        _refuse(pack, None, "PATCHES", f"no row for {loose[0]}.py", "a row for every body")
-
-
-def _check_data(pack: str, module: ModuleType, patch: Patch) -> None:
-    _names(pack, patch.name, "data", patch.data)
-    for name in patch.data:
-        steps = name.split("/")
-        if not name or not steps[0] or ".." in steps:
-            expected = "a file's path, relative to the pack's folder and inside it"
-            _refuse(pack, patch.name, "data", repr(name), expected)
-        if not _is_file_of(module, name):
-            _refuse(pack, patch.name, "data", f"{name!r}, which is not there", "a file of the pack")
-
-
-def _is_file_of(module: ModuleType, name: str) -> bool:
-    files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
-    if any(map(os.path.isfile, files)):
-        return True
-    read: Any = getattr(module.__loader__, "get_data", None)  # of a zip
-    for file in files if read is not None else ():
-        try:
-            read(file)
-        except OSError:
-            continue
-        return True
-    return False
-
-
-def _has_body(pack: str, patch: Patch) -> bool:
-    if patch.body is None:
-        return False
-    _text(pack, patch.name, "body", patch.body, _BODY, "the name of a module 'patch_<module>'")
-    return True
-
-
-def _body_files(folders: Collection[str]) -> set[str]:
-    names = (name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder))  # noqa: PTH112, PTH208
-    return {name[:-3] for name in names if name.startswith("patch_") and name.endswith(".py")}
-
-
-def _importable(name: str, folders: list[str]) -> bool:
-    return PathFinder.find_spec(name, folders) is not None
-
-
-def _check_roles(pack: str, patch: Patch) -> None:
-    if patch.roles is None:
+def _check_roles(row: _Refusals, roles: Any) -> None:
+    if roles is None:
         return
-    roles: object = patch.roles
-    if not isinstance(roles, (tuple, list, set, frozenset)) or not roles:
-        _refuse(pack, patch.name, "roles", _show(roles), _some_roles())
+    known = [str(role) for role in Role]
+    expected = f"some of {', '.join(map(repr, known))}"
+    row.unless(isinstance(roles, _SEVERAL) and roles, "roles", roles, expected)
     for role in roles:
-        if not isinstance(role, Role) and role not in [str(known) for known in Role]:
-            _refuse(pack, patch.name, "roles", f"the unknown role {role!r}", _some_roles())
+        if role not in known:
+            row.refuse("roles", f"the unknown role {role!r}", expected)
 
 
-def _some_roles() -> str:
-    return f"some of {', '.join(repr(str(role)) for role in Role)}"
-
-
-def _check_changes(pack: str, patch: Patch) -> None:
+def _check_changes(row: _Refusals, patch: Patch) -> None:
     if patch.changes in ((), []):
-        _refuse(pack, patch.name, "changes", "none", "at least one change, such as Replace(…)")
-    if not isinstance(patch.changes, (tuple, list)):
-        _refuse(pack, patch.name, "changes", _show(patch.changes), "a tuple of changes")
-    for number, change in enumerate(patch.changes):
+        row.refuse("changes", "none", "at least one change, such as Replace(…)")
+    changes: Any = patch.changes
+    row.unless(isinstance(changes, (tuple, list)), "changes", changes, "a tuple of changes")
+    for number, change in enumerate(changes):
         field = f"changes[{number}]"
-        if type(change) is Change or not isinstance(change, Change):
-            _refuse(pack, patch.name, field, _show(change), "a change, such as Replace(…)")
-        _check_change(pack, patch, f"{field} {change.kind}", change)
+        is_change = isinstance(change, Change) and type(change) is not Change
+        row.unless(is_change, field, change, "a change, such as Replace(…)")
+        _check_change(row, patch, f"{field} {change.kind}", change)
 
 
-def _check_change(pack: str, row: Patch, field: str, change: Change) -> None:
-    patch, text = row.name, getattr(change, change.target_field)
-    expected = "'module:qualname'" if change.inside_module else "'module'"
-    try:
-        target = Target.parse(text)
-    except (ValueError, AttributeError):
-        _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
-    if bool(target.qualname) is not change.inside_module:
-        _refuse(pack, patch, f"{field} {change.target_field}", repr(text), expected)
-    if target.module == "__main__":
-        found, expected = repr(text), "the name of the module that is run, as in 'python -m NAME'"
-        _refuse(pack, patch, f"{field} {change.target_field}", found, expected)
+def _check_change(row: _Refusals, patch: Patch, field: str, change: Change) -> None:
+    _check_target(row, f"{field} {change.target_field}", change)
     if change.body_field:
         name = getattr(change, change.body_field)
-        _check_in_body(pack, row, f"{field} {change.body_field}", name)
+        row.unless_in_body(patch, f"{field} {change.body_field}", name)
     if change.when is not None:
-        _check_in_body(pack, row, f"{field} when", change.when)
-    for name, kind in _FIELDS.get(change.kind, {}).items():
-        _check_plain(pack, patch, f"{field} {name}", getattr(change, name), kind)
+        row.unless_in_body(patch, f"{field} when", change.when)
+    if isinstance(change, Edit):
+        _check_edit(row, field, change)
     if isinstance(change, AddField):
-        _check_same_everywhere(pack, patch, f"{field} type", change.type)
-        _check_same_everywhere(pack, patch, f"{field} default", change.default)
-    _requirements(pack, patch, f"{field} requires", change.requires)
+        row.unless_text(r"(?s:.+)", f"{field} name", change.name, "a text")
+        row.unless_same_everywhere(f"{field} type", change.type)
+        row.unless_same_everywhere(f"{field} default", change.default)
+    row.unless_requirements(f"{field} requires", change.requires)
     if not isinstance(change.rebind, bool):
-        _check_rebind(pack, patch, f"{field} rebind", change.rebind)
+        _check_rebind(row, f"{field} rebind", change.rebind)
 
 
-def _check_in_body(pack: str, patch: Patch, field: str, name: object) -> None:
-    if patch.body is None:
-        _refuse(pack, patch.name, "body", "none", f"the module that holds {name!r}")
-    _identifier(pack, patch.name, field, name)
+def _check_target(row: _Refusals, field: str, change: Change) -> None:
+    text = getattr(change, change.target_field)
+    target = _parsed(text)
+    if target is None or bool(target.qualname) is not change.inside_module:
+        row.refuse(field, repr(text), "'module:qualname'" if change.inside_module else "'module'")
+    if target.module == "__main__":
+        row.refuse(field, repr(text), "the name of the module that is run, as in 'python -m NAME'")
 
 
-def _check_plain(pack: str, patch: str, field: str, value: Any, kind: type[object]) -> None:
-    empty = isinstance(value, str) and not value and not field.endswith(" new")
-    if type(value) is not kind or empty or (isinstance(value, int) and value < 1):
-        _refuse(pack, patch, field, _show(value), _EXPECTED[kind])
+def _check_edit(row: _Refusals, field: str, edit: Edit) -> None:
+    row.unless_text(r"(?s:.+)", f"{field} old", edit.old, "a text")
+    row.unless(isinstance(edit.new, str), f"{field} new", edit.new, "a text")
+    is_count = type(edit.count) is int and edit.count >= 1
+    row.unless(is_count, f"{field} count", edit.count, "a number from 1 on")
 
 
-def _check_same_everywhere(pack: str, patch: str, field: str, value: object) -> None:
-    try:
-        canonical(value)
-    except CanonicalError as error:
-        expected = "what is the same in every process: a literal, or what a module calls by a name"
-        _refuse(pack, patch, field, str(error), expected, error)
-
-
-def _check_rebind(pack: str, patch: str, field: str, rebind: object) -> None:
-    if not isinstance(rebind, (tuple, list, set, frozenset)):
-        _refuse(pack, patch, field, _show(rebind), "True, False or a tuple of texts")
+def _check_rebind(row: _Refusals, field: str, rebind: Any) -> None:
+    row.unless(isinstance(rebind, _SEVERAL), field, rebind, "True, False or a tuple of texts")
     for name in rebind:
-        try:
-            Target.parse(name)
-        except (ValueError, AttributeError):
-            _refuse(pack, patch, field, repr(name), "'package' or 'module:container'")
+        if _parsed(name) is None:
+            row.refuse(field, repr(name), "'package' or 'module:container'")
 
 
-def _requirements(pack: str, patch: str, field: str, requires: object) -> None:
-    _names(pack, patch, field, requires)
-    for text in requires:  # type: ignore[attr-defined]  # _names has refused the rest
-        try:
-            check_requirement(text)
-        except RequirementError as error:
-            found, _, expected = str(error).removeprefix("found ").rpartition(", expected ")
-            _refuse(pack, patch, field, found, expected, error)
-
-
-def _names(pack: str, patch: str, field: str, names: object) -> None:
-    if not isinstance(names, (tuple, list, set, frozenset)):
-        _refuse(pack, patch, field, _show(names), "a tuple of texts")
-    for name in names:
-        if not isinstance(name, str):
-            _refuse(pack, patch, field, _show(name), "a text")
-
-
-def _identifier(pack: str, patch: str, field: str, name: object) -> None:
-    if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
-        _refuse(pack, patch, field, _show(name), "the name of an object in the body")
-
-
-def _text(
-    pack: str, patch: object, field: str, value: object, form: re.Pattern[str], expected: str
-) -> None:
-    if not isinstance(value, str) or not form.fullmatch(value):
-        _refuse(pack, str(patch), field, _show(value), expected)
-
-
-def _show(value: object) -> str:
-    return "nothing" if value is None else f"{type(value).__name__} {value!r}"
-
-
-def _refuse(
-    pack: str,
-    patch: str | None,
-    field: str,
-    found: str,
-    expected: str,
-    cause: Exception | None = None,
-) -> NoReturn:
-    raise DeclarationError(pack, patch, field, found, expected) from cause
+def _parsed(text: Any) -> Target | None:
+    try:
+        return Target.parse(text)
+    except (ValueError, AttributeError):
+        return None
