@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _FILE = "pyproject.toml"
-_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-_CODE = re.compile(r"PK\d{3}")
-_ACCEPT = re.compile(r"PK\d{3} \S+")
 _LISTS = {
-    "packs": (re.compile(_MODULE), "a list of modules, such as ['my_pack']"),
+    "packs": (r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a list of modules, such as ['my_pack']"),
     "releases": (
-        re.compile(r"(?![\d.]+$).*\S.*"),
+        r"(?![\d.]+$).*\S.*",
         "a list of requirements, such as ['vllm>=0.20,<0.34']",
     ),
-    "ignore": (_CODE, "a list of codes, such as ['PK304']"),
-    "accept": (_ACCEPT, "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']"),
+    "ignore": (r"PK\d{3}", "a list of codes, such as ['PK304']"),
+    "accept": (
+        r"PK\d{3} \S+",
+        "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
+    ),
 }
 
 
@@ -111,23 +111,14 @@ def _table(file: Path) -> object:
 
 
 def _parsed(file: Path, source: bytes) -> dict[str, Any]:
-    toml = _reader(file)
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where there is a section to read
+    else:
+        import tomli as tomllib  # noqa: PLC0415
     try:
-        return dict(toml.loads(source.decode()))
+        return dict(tomllib.loads(source.decode()))
     except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
         raise SettingsError(f"{file}: found no TOML, {error}") from error
-
-
-def _reader(file: Path) -> Any:
-    try:
-        if sys.version_info >= (3, 11):
-            import tomllib  # noqa: PLC0415 - only where there is a section to read
-        else:
-            import tomli as tomllib  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        needed = "tomli, which Python has from 3.11 on: pip install tomli"
-        raise SettingsError(f"{file}: reading it needs {needed}") from error
-    return tomllib
 
 
 def _checked(file: Path, table: object) -> dict[str, Any]:
@@ -144,20 +135,24 @@ def _checked(file: Path, table: object) -> dict[str, Any]:
 def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]]:
     for key, value in table.items():
         if key == "lock":
-            if not isinstance(value, str) or not value:
-                _refuse(file, f"lock: found {value!r}", "expected a file")
-            place = file.parent / value
-            yield key, value if place == _here() / value else str(place)
+            yield key, _lock(file, value)
             continue
         form, expected = _LISTS[key]
         if not isinstance(value, list):
-            _refuse(file, f"{key}: found {value!r}", f"expected {expected}")
-        for one in value:
-            if not isinstance(one, str) or not form.fullmatch(one):
-                _refuse(file, f"{key}: found {one!r}", f"expected {expected}")
+            _refuse(file, key, value, expected)
+        for text in value:
+            if not isinstance(text, str) or not re.fullmatch(form, text):
+                _refuse(file, key, text, expected)
             if key == "releases":
-                _check_release(file, one)
+                _check_release(file, text)
         yield key, tuple(value)
+
+
+def _lock(file: Path, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        _refuse(file, "lock", value, "a file")
+    place = file.parent / value
+    return value if place == _here() / value else str(place)
 
 
 def _check_release(file: Path, text: str) -> None:
@@ -167,5 +162,5 @@ def _check_release(file: Path, text: str) -> None:
         raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
 
 
-def _refuse(file: Path, found: str, expected: str) -> NoReturn:
-    raise SettingsError(f"{file}, [tool.patchkit] {found}, {expected}")
+def _refuse(file: Path, key: str, found: object, expected: str) -> NoReturn:
+    raise SettingsError(f"{file}, [tool.patchkit] {key}: found {found!r}, expected {expected}")

@@ -61,40 +61,25 @@ class Versions:
         """
         name = canonical(name)
         if name not in self._found:
-            self._found[name] = self._override(name) or self._search(name)
+            self._found[name] = self.believed(name) or self._search(name)
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
-        """
-        Return the version that a variable says a distribution has; None where none does.
-
-        Raises:
-            VersionError: an override is no version, or does not say which release it means.
-
-        """
-        return self._override(canonical(name))
+        """Return the version that a variable says a distribution has; raise as `find` does."""
+        found = self._believed.get(canonical(name))
+        if found:
+            _ = found.counts_as  # raises, naming the variable and the text
+        return found
 
     def believe(self, found: FoundVersion) -> None:
-        """
-        Believe a version that a command line says.
-
-        Raises:
-            VersionError: it is no version, or does not say which release it means.
-
-        """
+        """Believe a version that a command line says; raise as `find` does."""
         self._believed[found.name] = found
-        self._override(found.name)
+        self.believed(found.name)
 
     def check(self) -> None:
-        """
-        Look at every version that a variable says.
-
-        Raises:
-            VersionError: one is no version, or does not say which release it means.
-
-        """
+        """Look at every version that a variable says; raise as `find` does."""
         for name in self._believed:
-            self._override(name)
+            self.believed(name)
 
     def unmet(self, requirement: str) -> str | None:
         """
@@ -108,12 +93,6 @@ class Versions:
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]
-
-    def _override(self, name: str) -> FoundVersion | None:
-        found = self._believed.get(name)
-        if found:
-            _ = found.counts_as  # raises, naming the variable and the text
-        return found
 
     def _search(self, name: str) -> FoundVersion | None:
         from patchkit.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs
