@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ class Target(Record):
     qualname: str = ""
 
     @classmethod
+    @lru_cache(maxsize=4096)  # a change asks for its place again and again
     def parse(cls, text: str) -> Target:
         """
         Read `module:qualname` or `module`.
@@ -58,6 +60,7 @@ class Target(Record):
         return f"{self.module}:{self.qualname}" if self.qualname else self.module
 
 
+@lru_cache(maxsize=4096)
 def steps_of(qualname: str) -> tuple[Step, ...]:
     """
     Take a qualname apart: names, and items of containers.
