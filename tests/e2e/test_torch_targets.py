@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
@@ -64,9 +63,6 @@ def minus_one(x): return x - 1
 def one_more(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs) + 100
 def forward(self, x): return x + 10 + (0 if self.training else 1)
 def no_arguments(): ...
-def fake_replace(x, by=1.0): return x.new_empty(len(x) + 1)
-def fake_wrap(wrapped, instance, args, kwargs):
-    return wrapped(*args, **kwargs).new_empty(len(args[0]) + 1)
 """
 
 
@@ -149,27 +145,12 @@ def test_the_function_of_an_operator(bench: Bench) -> None:
     assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
 
 
-def test_a_kernel_is_added_and_named(bench: Bench) -> None:
-    """A dispatch key names one kernel; one that is missing is added, one that is there is not."""
-    undo = bench.apply(Add("upstream:torch.ops.pk_up.twice['CPU']", by="minus_one"))
-    assert torch.equal(torch.ops.pk_up.twice(X), X - 1)
-    undo()
-    with pytest.raises(NotImplementedError):
-        torch.ops.pk_up.twice(X)
-    undo = bench.replace(f"{OP}['CPU']", "minus")
-    assert torch.equal(torch.ops.pk_up.shift(X), X - 1)
-    undo()
-    with pytest.raises(TargetError, match="has it"):
-        bench.apply(Add(f"upstream:{OP}['CPU']", by="minus"))
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (Replace("upstream:torch.ops.pk_up.twice", by="minus_one"), "no kernel of its own here"),
-        (Replace(f"upstream:{OP}['NPU']", by="minus"), "none of torch's dispatch keys"),
-        (Replace(f"upstream:{OP}['CUDA']", by="minus"), "no such kernel yet; Add it"),
-        (Wrap(f"upstream:{OP}['CUDA']", by="one_more"), "no such kernel"),
+        (Replace(f"upstream:{OP}['CPU']", by="minus"), "is not there"),
+        (Add(f"upstream:{OP}['CUDA']", by="minus"), "expected a mapping"),
         (Replace(f"upstream:{OP}", by="no_arguments"), "expected to take"),
         (Replace("upstream:defined", by="no_arguments"), "expected to take"),
         (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
@@ -227,17 +208,10 @@ def test_compiled(bench: Bench, backend: str) -> None:
 
 
 def test_shapes_stay_upstreams(bench: Bench) -> None:
-    """Fake kernels are asked as before; those are changed by the key Meta, for the compiler too."""
+    """Fake kernels are asked as before."""
     bench.replace(OP, "minus")
     empty = torch.empty(3, device="meta")
     assert torch.ops.pk_up.shift(empty).shape == (3,)
-    for change in (Replace, Wrap):
-        undo = bench.apply(change(f"upstream:{OP}['Meta']", by=f"fake_{change.__name__.lower()}"))
-        assert torch.ops.pk_up.shift(empty).shape == (4,)
-        with FakeTensorMode() as mode:
-            assert torch.ops.pk_up.shift(mode.from_tensor(torch.ones(3))).shape == (4,)
-        undo()
-        assert torch.ops.pk_up.shift(empty).shape == (3,)
 
 
 @pytest.mark.parametrize("target", ["Plain.forward", "plain.forward"])

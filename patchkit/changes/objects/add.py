@@ -1,11 +1,9 @@
-"""Add: a new attribute, a new item of a mapping, a new kernel."""
+"""Add: a new attribute or a new item of a mapping."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.objects import torch_ops
-from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
     body_object,
     refuse_fixed,
@@ -34,8 +32,6 @@ def prepare(change: Add, context: Context) -> PreparedLayers:
     words = f"Add({change.target!r})"
     location = _past_metaclass(locate_free(context.module, change.place.qualname))
     new = body_object(context, change.by)
-    if op := torch_ops.op_at(location, context.sites):
-        return _kernel(words, op, new, context)
     _refuse_present(words, location, context)
     refuse_kept(location, new, words)
     _refuse_no_mapping(words, location)
@@ -53,16 +49,6 @@ def _past_metaclass(location: Location) -> Location:
     if found is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
         return location
     return Location(owner, name, MISSING, own=False)
-
-
-def _kernel(words: str, op: torch_ops.Op, new: Any, context: Context) -> PreparedLayers:
-    for place in op.places:
-        _refuse_present(words, place, context)
-    if not callable(new):
-        raise TargetError(f"{words}: found {new!r}, expected a function")
-    if fault := refused_call(op.like, new):
-        raise TargetError(f"{words}: it {fault}")
-    return _layer(op.places[0], new, context)
 
 
 def _layer(location: Location, value: Any, context: Context) -> PreparedLayers:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.owners import MISSING, Location
+from patchkit.changes.owners import Location
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
@@ -27,8 +27,6 @@ _KEYS = (
     "CompositeImplicitAutograd",
 )
 """Dispatch keys under which an operator's own code lies."""
-_FAKE = "Meta"
-"""That of the kernel which tells shapes without any data."""
 
 
 class Op(NamedTuple):
@@ -52,8 +50,7 @@ def op_at(location: Location, sites: Sites) -> Op | None:
     Return what a location is of torch's operators, or None.
 
     Args:
-        location: of a CustomOpDef, an operator (`torch.ops.ns.op`), or one kernel of an operator
-            (`torch.ops.ns.op['CPU']`), which may be missing.
+        location: of an operator (`torch.ops.ns.op`) or a CustomOpDef.
         sites: every changed attribute of this process.
 
     Raises:
@@ -63,8 +60,6 @@ def op_at(location: Location, sites: Sites) -> Op | None:
     torch = _torch()
     if torch is None:
         return None
-    if isinstance(location.name, Item):
-        return _one_kernel(torch, location, sites)
     value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
     return _of_op(torch, _overload(value), sites) if _is_op(torch, value) else None
 
@@ -76,24 +71,13 @@ def _torch() -> Any:
     return torch if all(hasattr(torch, part) for part in parts) else None
 
 
-def _one_kernel(torch: Any, location: Location, sites: Sites) -> Op | None:
-    owner, key = location.owner, location.name
-    if not _is_op(torch, owner) or not isinstance(key, Item):
-        return None
-    overload = _overload(owner)
-    if not hasattr(torch._C.DispatchKey, str(key.key)):  # noqa: SLF001 - torch has no other way
-        raise TargetError(f"{overload}: {key.key!r} is none of torch's dispatch keys")
-    place = _kernels(torch, overload, sites).at(str(key.key))
-    return Op((place,), _like(overload), _closed(torch))
-
-
 def _of_op(torch: Any, overload: Any, sites: Sites) -> Op:
     kernels = _kernels(torch, overload, sites)
     places = tuple(kernels.at(key) for key in _KEYS if kernels.has(key))
     if not places:
         raise TargetError(
-            f"{overload} has no kernel of its own here; name one that it is to have, such as "
-            f"torch.ops.{str(overload).removesuffix('.default')}['CPU'], and Add it"
+            f"{overload} has no kernel of its own here; let an AfterImport register one with a "
+            "torch.library.Library"
         )
     return Op(places, _like(overload), _closed(torch))
 
@@ -134,9 +118,8 @@ class Kernels:
         self._noted: dict[str, bool] = {}
 
     def at(self, key: str) -> Location:
-        """Return the location of a kernel, which may be missing."""
-        has = key in self._held or self.has(key)
-        return Location(self, Item(key), self[key] if has else MISSING, has)
+        """Return the location of a kernel."""
+        return Location(self, Item(key), self[key], own=True)
 
     def has(self, key: str) -> bool:
         """Whether there is a kernel for this very key."""
@@ -146,8 +129,6 @@ class Kernels:
     def __getitem__(self, key: str) -> Any:
         if key in self._held:
             return self._held[key][0]
-        if not self.has(key):
-            raise KeyError(key)
         if key not in self._originals:
             self._originals[key] = _former(self._torch, self.thing, key)
         return self._originals[key]
@@ -200,10 +181,7 @@ def _override(torch: Any, overload: Any, key: str, function: Any) -> Any:
     with warnings.catch_warnings():
         # That a kernel is overridden is the point.
         warnings.filterwarnings("ignore", message="Warning only once", category=UserWarning)
-        if key == _FAKE:
-            torch.library.register_fake(overload.name(), function, lib=library)
-        else:
-            library.impl(overload.name().partition("::")[2], function, key)
+        library.impl(overload.name().partition("::")[2], function, key)
     return library
 
 
@@ -216,8 +194,6 @@ def _closed(torch: Any) -> str:
 def _former(torch: Any, overload: Any, key: str) -> Any:
     """Return a function that runs the kernel that is there now, also once it is overridden."""
     get: Any = getattr(torch.library, "get_kernel", lambda *_: None)
-    if key == _FAKE and (fake := _fake_kernel(torch, overload)):
-        return fake
     runs_as = _running_key(torch, overload, key)
     kernel = get(overload, runs_as)
     keys = torch._C.DispatchKeySet(_keys(torch)[runs_as])  # noqa: SLF001
@@ -227,13 +203,6 @@ def _former(torch: Any, overload: Any, key: str) -> Any:
 
     former.__name__ = former.__qualname__ = overload.name().partition("::")[2]
     return former
-
-
-def _fake_kernel(torch: Any, overload: Any) -> Any:
-    """Return the function that tells shapes; its kernel asks for the latest one, so for ours."""
-    registry = torch._library.simple_registry.singleton  # noqa: SLF001 - as get_kernel knows none
-    kernel = registry.find(overload.name()).fake_impl.kernel
-    return kernel.func if kernel is not None else None
 
 
 def _running_key(torch: Any, overload: Any, key: str) -> str:

@@ -75,8 +75,6 @@ def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
     words = f"Wrap({change.target!r})"
     if op.closed:
         raise TargetError(f"{words}: {op.closed}")
-    if any(place.value is MISSING for place in op.places):
-        raise TargetError(f"{words}: there is no such kernel")
     return wrapped_at(op.places, by, context, words)
 
 
