@@ -51,7 +51,7 @@ def look(change: Edit, text: str, first: int) -> Sighting:
         after = rewrite(function, TextEdit(change.old, change.new, change.count))
     except MiscountError as error:
         lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
-        near = "" if error.starts else nearest(function, error.fragment, first)
+        near = "" if error.starts else nearest(text, change.old, first)
         return Sighting(len(lines), lines, near, _has(change.new, text))
     except TargetError as error:
         return Sighting(0, fault=str(error))

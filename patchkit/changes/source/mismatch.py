@@ -5,7 +5,6 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.lexing import NEWLINE
 from patchkit.errors import PatchkitError
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
@@ -13,8 +12,6 @@ from patchkit.versions.installed import Versions
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from patchkit.changes.source.function_text import FunctionText
-    from patchkit.changes.source.lexing import Token
     from patchkit.changes.source.rewriting import MiscountError, TextEdit
 
 
@@ -50,7 +47,7 @@ def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
         found = f"found {_times(len(lines))}, {word} {numbers}"
     said = f"{found}, expected {expected} in {place}:\n{_indented(wanted.old)}"
     if len(lines) < wanted.times:
-        said += f"\nnearest to it:\n{nearest(error.function, error.fragment, place.line, lines)}"
+        said += f"\nnearest to it:\n{nearest(error.function.text, wanted.old, place.line, lines)}"
     return said
 
 
@@ -62,48 +59,29 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.strip("\n").split("\n"))
 
 
-def nearest(
-    function: FunctionText, fragment: list[Token], first: int, taken: Collection[int] = ()
-) -> str:
+def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
     """
-    Quote the lines that have most of a fragment's tokens in its order.
+    Quote the lines of a function that are most like a fragment.
 
     Args:
-        function: where to look.
-        fragment: the tokens.
+        text: the function's.
+        old: the fragment.
         first: the function's first line in its file.
         taken: lines where the fragment itself occurs.
 
     """
-    by_line = _words_by_line(function)
-    height = len(_lines_of(fragment))
+    lines, wanted = text.split("\n"), [line.strip() for line in old.strip().split("\n")]
     matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2([token.text for token in fragment if token.kind != NEWLINE])
-    best, most = 0, -1.0
-    for number, words in enumerate(by_line):
-        if not words or first + number in taken:
-            continue
-        matcher.set_seq1([word for line in by_line[number : number + height] for word in line])
-        score = sum(match.size for match in matcher.get_matching_blocks()) + matcher.ratio()
-        if score > most:
-            best, most = number, score
-    lines = function.text.split("\n")[best : best + height]
-    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(lines))
+    matcher.set_seq2("\n".join(wanted))
 
+    def likeness(number: int) -> float:
+        matcher.set_seq1("\n".join(map(str.strip, lines[number : number + len(wanted)])))
+        return max((match.size for match in matcher.get_matching_blocks()), default=0)
 
-def _words_by_line(function: FunctionText) -> list[list[str]]:
-    lines: list[list[str]] = [[] for _ in function.text.split("\n")]
-    number = at = 0
-    for token in function.tokens:
-        number, at = number + function.text.count("\n", at, token.start), token.start
-        if token.kind != NEWLINE:
-            lines[number].append(token.text)
-    return lines
-
-
-def _lines_of(fragment: list[Token]) -> list[Token]:
-    """Return the first tokens of the fragment's lines; breaks in brackets are few."""
-    return [token for token in fragment if token.margin is not None]
+    free = (number for number, line in enumerate(lines) if line and first + number not in taken)
+    best = max(free, key=likeness)
+    found = lines[best : best + len(wanted)]
+    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(found))
 
 
 def _version(package: str) -> str:

@@ -37,15 +37,14 @@ class MiscountError(TargetError):
     The fragment does not occur as often as it should.
 
     Args:
-        fragment: the fragment's tokens.
         function: where it was looked for.
         starts: the places where it occurs.
 
     """
 
-    def __init__(self, fragment: list[Token], function: FunctionText, starts: list[int]) -> None:
+    def __init__(self, function: FunctionText, starts: list[int]) -> None:
         super().__init__(f"it occurs {len(starts)} times")
-        self.fragment, self.function, self.starts = fragment, function, starts
+        self.function, self.starts = function, starts
 
 
 def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
@@ -63,7 +62,7 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     reading = read(function.tokens)
     matches = find(fragment, reading)
     if len(matches) != wanted.times:
-        raise MiscountError(fragment, function, [match.start for match in matches])
+        raise MiscountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
         fitting = Fitting(_normal(wanted.new), new, fragment[0], match.pairs)
