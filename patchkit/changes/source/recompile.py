@@ -8,6 +8,7 @@ module imports; what is inside another function is compiled with its whole modul
 from __future__ import annotations
 import __future__
 
+import contextlib
 import functools
 import operator
 import re
@@ -21,7 +22,7 @@ from patchkit.errors import TargetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Arrangement = Callable[["Surroundings", str], "str | None"]
+    Arrangement = Callable[[str], "str | None"]
 
 _FUTURE = functools.reduce(
     operator.or_,
@@ -30,19 +31,6 @@ _FUTURE = functools.reduce(
         for name in __future__.all_feature_names
         if name != "nested_scopes"  # its flag says of code that it is nested
     ),
-)
-_COMPARED = (
-    "co_name",
-    "co_code",
-    "co_names",
-    "co_varnames",
-    "co_freevars",
-    "co_cellvars",
-    "co_flags",
-    "co_argcount",
-    "co_posonlyargcount",
-    "co_kwonlyargcount",
-    "co_exceptiontable",
 )
 
 
@@ -76,26 +64,27 @@ class Surroundings:
         names = sorted({*_imported(self.before), *_imported(self.after)})
         return f"import {', '.join(names)}" if names else ""
 
-    def whole(self, text: str) -> str:
-        """Return the module's text with this one in the function's place."""
+    def alone(self, text: str) -> str | None:
+        """Put a function under the `class` lines that it stands in; None where that cannot be."""
+        classes = self.scopes
+        heads = [f"class {name}:" for name in classes] or ["if 1:"] * bool(self.margin)
+        imports = [self.imports] * bool(self.imports)
+        blank = self.code.co_firstlineno - 1 - len(heads) - len(imports)
+        if "<locals>" in classes or len(self.margin) < len(heads) or blank < 0:
+            return None
+        lines = [self.margin[:depth] + head for depth, head in enumerate(heads)]
+        return "\n".join([*imports, *lines, *[""] * blank, text])
+
+    def whole(self, text: str) -> str | None:
+        """Put a function into its module."""
         return self.before + text + self.after
 
-
-def arrange_alone(around: Surroundings, text: str) -> str | None:
-    """Put a function under the `class` lines that it stands in; None where that cannot be."""
-    classes = around.scopes
-    heads = [f"class {name}:" for name in classes] or ["if 1:"] * bool(around.margin)
-    imports = [around.imports] * bool(around.imports)
-    blank = around.code.co_firstlineno - 1 - len(heads) - len(imports)
-    if "<locals>" in classes or len(around.margin) < len(heads) or blank < 0:
-        return None
-    lines = [around.margin[:depth] + head for depth, head in enumerate(heads)]
-    return "\n".join([*imports, *lines, *[""] * blank, text])
-
-
-def arrange_whole(around: Surroundings, text: str) -> str | None:
-    """Put a function into its module."""
-    return around.whole(text)
+    def compile(self, source: str | None, filename: str) -> CodeType | None:
+        """Return the function's code from an arrangement's; None where it has none."""
+        if source is None:
+            return None
+        flags = self.code.co_flags & cast("int", _FUTURE)
+        return _find(compile(source, filename, "exec", flags, dont_inherit=True), self.code)
 
 
 def arrangement(around: Surroundings, text: str) -> Arrangement:
@@ -106,10 +95,10 @@ def arrangement(around: Surroundings, text: str) -> Arrangement:
         TargetError: there is none, so the text is not that of the function.
 
     """
-    for arrange in (arrange_alone, arrange_whole):
-        code = _try(arrange, around, text)
-        if code is not None and same_code(code, around.code):
-            return arrange
+    for arrange in (around.alone, around.whole):
+        with contextlib.suppress(SyntaxError, ValueError):
+            if around.compile(arrange(text), around.code.co_filename) == around.code:
+                return arrange
     raise not_loaded(around.code)
 
 
@@ -136,15 +125,10 @@ def compiled(arrange: Arrangement, around: Surroundings, text: str, filename: st
 
     """
     code = around.code
-
-    def compile_in_place(text: str) -> CodeType | None:
-        source = cast("str", arrange(around, text))
-        return _find(compile(source, filename, "exec", _flags(code), dont_inherit=True), code)
-
     try:
-        new = compile_in_place(text)
+        new = around.compile(arrange(text), filename)
         if new is not None and (lost := sorted({*code.co_freevars} - {*new.co_freevars})):
-            new = compile_in_place(_mentioning(lost, text))
+            new = around.compile(arrange(_mentioning(lost, text)), filename)
     except (SyntaxError, ValueError) as error:
         raise TargetError(f"the edited text does not compile: {error}") from error
     if new is None:
@@ -160,41 +144,6 @@ def _imported(text: str) -> Iterator[str]:
             words = part.partition(";")[0].replace(".", " . ").split()
             if words and words[0].isidentifier():
                 yield words[-1] if "as" in words else words[0]
-
-
-def same_code(one: CodeType, other: CodeType) -> bool:
-    """Whether two codes do the same; file names and lines do not count."""
-    if one == other:
-        return True
-    return all(getattr(one, name, 0) == getattr(other, name, 0) for name in _COMPARED) and (
-        _same_constant(one.co_consts, other.co_consts)
-    )
-
-
-def _same_constant(one: object, other: object) -> bool:
-    if isinstance(one, CodeType) and isinstance(other, CodeType):
-        return same_code(one, other)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_same_constant, one, other))
-    if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    return type(one) is type(other) and repr(one) == repr(other)  # 0.0 equals -0.0
-
-
-def _try(arrange: Arrangement, around: Surroundings, text: str) -> CodeType | None:
-    source = arrange(around, text)
-    if source is None:
-        return None
-    code = around.code
-    try:
-        module = compile(source, code.co_filename, "exec", _flags(code), dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
-    return _find(module, code)
-
-
-def _flags(code: CodeType) -> int:
-    return code.co_flags & cast("int", _FUTURE)
 
 
 def _find(outer: CodeType, code: CodeType) -> CodeType | None:

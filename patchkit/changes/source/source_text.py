@@ -50,7 +50,7 @@ class Source:
 
     def module_text(self, text: str) -> str:
         """Return the module's text with this one in the function's place."""
-        return self._around.whole(text)
+        return f"{self._around.before}{text}{self._around.after}"
 
     def compiled(self, text: str, filename: str) -> CodeType:
         """

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from changes.source.edits import Desk, loaded
-from patchkit.changes.source.recompile import same_code
 
 
 class Shape(NamedTuple):
@@ -19,6 +18,14 @@ class Shape(NamedTuple):
     qualname: str
     depth: int
     text: str
+
+
+def without_columns(code: CodeType) -> CodeType:
+    """What the code does; layout moves columns."""
+    constants = [
+        without_columns(value) if isinstance(value, CodeType) else value for value in code.co_consts
+    ]
+    return code.replace(co_consts=tuple(constants), co_linetable=b"")
 
 
 def _method(head: str, base: str = "(Base)") -> Shape:
@@ -186,7 +193,7 @@ def test_an_edit_is_the_module_written_so_from_the_beginning(case: Case, number:
     function = ready.code.function
     original = function.__code__
     ready.apply()
-    assert same_code(function.__code__, code_of(oracle))
+    assert without_columns(function.__code__) == without_columns(code_of(oracle))
     assert list(function.__code__.co_lines()) == list(code_of(oracle).co_lines())
     assert behaviour(desk, case.shape) == behaviour(oracle, case.shape)
     ready.undo()
