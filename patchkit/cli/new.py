@@ -11,15 +11,18 @@ from patchkit.cli.app import say
 from patchkit.cli.options import format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import DeclarationError
+from patchkit.report.as_json import to_json
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
+from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from patchkit.cli.look import Wanted
-    from patchkit.scaffold.found import Found
+    from patchkit.report.here import NextStep
     from patchkit.scaffold.place import Place
-    from patchkit.scaffold.planning import Plan, Wish
+    from patchkit.scaffold.plan import Plan, Wish
+    from patchkit.scaffold.upstream_target import UpstreamTarget
     from patchkit.upstream.reading.releases import Library
 
 _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")
@@ -42,7 +45,6 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.option("--releases", metavar="SPEC", multiple=True, help="Its range, looked up there.")
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
 @click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
-@click.option("--no-row", is_flag=True, help="Write the body and the test, and print the row.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show it.")
 @offline_option
 @patches_option
@@ -58,7 +60,6 @@ def command(
     releases: tuple[str, ...],
     path: str | None,
     wheel: str | None,
-    no_row: bool,
     dry_run: bool,
     offline: bool,
     packs: tuple[str, ...],
@@ -68,7 +69,7 @@ def command(
     Start a patch: a row, a body and a test, from what the target is upstream.
 
     Upstream packages are not imported, and no file is overwritten. Either all files are written or
-    none.
+    none. A row that cannot be added to the pack's PATCHES is printed, for you to paste.
 
     \b
     Examples:
@@ -79,9 +80,9 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli.facts.new import new_facts  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.cli.look import Wanted  # noqa: PLC0415
-    from patchkit.scaffold.planning import Wish  # noqa: PLC0415
+    from patchkit.cli.look import Wanted  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.cli.next_steps import next_steps  # noqa: PLC0415
+    from patchkit.scaffold.plan import Wish  # noqa: PLC0415
     from patchkit.scaffold.writing import write  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
@@ -89,21 +90,18 @@ def command(
     wanted.check()
     place = _place(pack)
     _refuse_taken(name, packs)
-    wish = Wish(name, kind, [Role(one) for one in roles], body, releases)
+    wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
     with Library(offline=offline, notice=say) as library:  # a plan reads more of the releases
-        founds = _look_up(targets, wanted, library)
-        found = _planned(wish, founds, place, Path(tests), no_row=no_row)
-        if not dry_run:
-            write(found.files)
-        data = new_facts(found, founds, Settings.read(), written=not dry_run)
+        plan = _planned(wish, _look_up(targets, wanted, library), place, Path(tests))
+    if not dry_run:
+        write(plan.files)
+    steps = list(next_steps(plan))
     if form == "json":
-        from patchkit.report.as_json import to_json  # noqa: PLC0415 - only one of them is needed
-
-        click.echo(to_json(data))
+        click.echo(to_json(_data(plan, steps, written=not dry_run)))
         return
-    from patchkit.report.new_page import print_new  # noqa: PLC0415 - only one of them is needed
+    from patchkit.report.new_page import print_new  # noqa: PLC0415 - JSON needs no rich
 
-    print_new(data)
+    print_new(plan, steps, written=not dry_run)
 
 
 def _place(pack: str | None) -> Place:
@@ -113,7 +111,6 @@ def _place(pack: str | None) -> Place:
     if len(named) != 1:
         found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
         raise click.UsageError(f"--pack: found {found}, expected the pack that the row goes into")
-
     return place_of(named[0], Path(), _file)
 
 
@@ -142,32 +139,49 @@ def _has_rows(pack: str) -> bool:
         return True  # of an archive; reading the pack says more
 
 
-def _look_up(targets: tuple[str, ...], wanted: Wanted, library: Library) -> list[Found]:
+def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:
     from patchkit.check.subjects import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.history import parse_target  # noqa: PLC0415
-    from patchkit.scaffold.found import find  # noqa: PLC0415
+    from patchkit.scaffold.upstream_target import look_up  # noqa: PLC0415
 
-    places = list(dict.fromkeys(map(parse_target, targets)))
-    packages = list(dict.fromkeys(one.module.partition(".")[0] for one in places))
+    targets = list(dict.fromkeys(map(parse_target, words)))
+    packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
     with progress("reading releases") as told:
         subjects = look.open_packages(wanted, packages, library)
-        for fault in learn_all(subjects, lambda _: places, told).values():
+        for fault in learn_all(subjects, lambda _: targets, told).values():
             raise fault
-        return [find(one, subjects) for one in places]
+        return [look_up(target, subjects) for target in targets]
 
 
-def _planned(wish: Wish, founds: list[Found], place: Place, tests: Path, *, no_row: bool) -> Plan:
-    from patchkit.scaffold.planning import plan  # noqa: PLC0415 - late, as above
+def _planned(wish: Wish, targets: list[UpstreamTarget], place: Place, tests: Path) -> Plan:
+    from patchkit.scaffold.plan import plan  # noqa: PLC0415 - late, as above
 
     try:
-        found = plan(wish, founds, place, tests)
+        return plan(wish, targets, place, tests)
     except DeclarationError as error:
         if error.field != "roles":
             raise
         fault = f"pack {place.module} is in no folder named 'platform' or 'worker'"
         raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
-    if found.refusal and not no_row:
-        click.echo(found.row)
-        raise click.UsageError(f"{found.refusal}; --no-row writes the rest, and you paste the row")
-    return found.without_row() if no_row else found
+
+
+def _data(plan: Plan, steps: list[NextStep], *, written: bool) -> dict[str, object]:
+    return {
+        "patch": plan.patch.name,
+        "pack": plan.place.module,
+        "row": plan.row,
+        "refusal": str(plan.refusal) if plan.refusal else None,
+        "written": written,
+        "files": [
+            {
+                "what": file.what,
+                "file": shown(file.path),
+                "action": file.action,
+                "text": file.text,
+                "diff": file.diff,
+            }
+            for file in plan.files
+        ],
+        "next": [{"command": step.command, "words": step.words} for step in steps],
+    }

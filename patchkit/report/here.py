@@ -1,4 +1,4 @@
-"""What `show` and `doctor` find here: pages print it, `--format json` writes it."""
+"""What `show`, `doctor` and `new` tell: pages print it, `--format json` writes it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
     from patchkit.versions.version import FoundVersion
+
+
+class NextStep(NamedTuple):
+    """What the author of a new patch does next; `command` is None where it is no command."""
+
+    words: str
+    command: str | None = None
 
 
 class HealthLine(NamedTuple):

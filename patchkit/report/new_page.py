@@ -4,59 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
-from patchkit.report.console import console
+from patchkit.report.console import columns, console
 from patchkit.report.diff_lines import print_lines
+from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
 
-    from patchkit.report.shapes import NewFileShape, NewShape, NewStepShape
+    from patchkit.report.here import NextStep
+    from patchkit.scaffold.plan import Plan
 
 _PLANNED = {"created": "would create", "edited": "would edit"}
 
 
-def print_new(data: NewShape) -> None:
+def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
     """Print the files, what is in them where they are only planned, and the next steps."""
     out = console()
-    out.print(Text(data["patch"], style="name"), Text(data["pack"], style="note"))
+    out.print(Text(plan.patch.name, style="name"), Text(plan.place.module, style="note"))
     out.print()
-    out.print(_files(data))
-    if not data["written"]:
-        for file in data["files"]:
-            _print_text(out, file)
-    if data["refusal"]:
+    table = columns()
+    for file in plan.files:
+        action = file.action if written else _PLANNED[file.action]
+        table.add_row(Text(action, "ok"), Text(shown(file.path)), Text(file.what, "note"))
+    out.print(table)
+    for file in () if written else plan.files:
+        out.print()
+        out.print(Text(shown(file.path), style="heading"))
+        if file.diff:
+            print_lines(file.diff, out)
+        else:
+            out.print(Text(file.text.rstrip("\n")))
+    if plan.refusal:
         out.print()
         out.print(Text("row", style="heading"))
-        out.print(Text(data["row"]))
+        out.print(Text(plan.row))
     out.print()
     out.print(Text("next", style="heading"))
-    for number, step in enumerate(data["next"], start=1):
-        out.print(_step(number, step))
-
-
-def _files(data: NewShape) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for file in data["files"]:
-        action = file["action"] if data["written"] else _PLANNED[file["action"]]
-        table.add_row(Text(action, "ok"), Text(file["file"]), Text(file["what"], "note"))
-    return table
-
-
-def _print_text(out: Console, file: NewFileShape) -> None:
-    out.print()
-    out.print(Text(file["file"], style="heading"))
-    if file["diff"]:
-        print_lines(file["diff"], out)
-    else:
-        out.print(Text(file["text"].rstrip("\n")))
-
-
-def _step(number: int, step: NewStepShape) -> Text:
-    text = Text.assemble((f"{number}. ", "note"), step["words"])
-    if step["command"]:
-        for line in step["command"].split("\n"):
+    for number, step in enumerate(steps, start=1):
+        text = Text.assemble((f"{number}. ", "note"), step.words)
+        for line in (step.command or "").splitlines():
             text.append(f"\n   {line}", style="name")
-    return text
+        out.print(text)

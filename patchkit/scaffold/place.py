@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import ScaffoldError
 
@@ -12,20 +11,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INIT = "__init__.py"
-SRC = "src"
-_TESTS = "tests"
+_SRC = "src"
 
 
-@dataclass(frozen=True)
-class Place:
-    """
-    A pack's place.
-
-    Args:
-        module: its name.
-        folder: of the package.
-
-    """
+class Place(NamedTuple):
+    """A pack's module, and the folder of its package."""
 
     module: str
     folder: Path
@@ -44,7 +34,7 @@ class Place:
     def new_parents(self) -> list[Path]:
         """The `__init__.py` files that the packages around it lack."""
         outer = list(self.folder.parents)[: self.module.count(".")]
-        return [one / INIT for one in reversed(outer) if not (one / INIT).exists()]
+        return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
@@ -63,7 +53,7 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     folder = here / text
     if folder.is_file():
         raise ScaffoldError(f"--pack: found the file {text}, expected a folder or a module's name")
-    if folder.is_dir() or not _is_dotted(text):
+    if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
         return _of_folder(text, folder.resolve())
     file = find(text)
     if file is not None and file.name != INIT:
@@ -73,21 +63,17 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
 
 def _home(here: Path) -> Path:
     """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
-    beside = [one for one in here.glob(f"*/{INIT}") if one.parent.name != _TESTS]
-    return here / SRC if (here / SRC).is_dir() and not beside else here
+    beside = [file for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
+    return here / _SRC if (here / _SRC).is_dir() and not beside else here
 
 
 def _of_folder(text: str, folder: Path) -> Place:
     """Name the module of a folder: outer folders belong to it that are packages, or new."""
     names = [folder.name]
     for outer in folder.parents:
-        if not (outer / INIT).exists() and (outer.exists() or outer.name == SRC):
+        if not (outer / INIT).exists() and (outer.exists() or outer.name == _SRC):
             break
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):
         raise ScaffoldError(f"--pack: found {text!r}, expected a folder that can be imported")
     return Place(".".join(names), folder)
-
-
-def _is_dotted(text: str) -> bool:
-    return all(part.isidentifier() for part in text.split("."))

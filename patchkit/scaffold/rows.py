@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Role
-from patchkit.scaffold.text import INDENT, WIDTH, exploded, from_import, literal
+from patchkit.scaffold.python_text import INDENT, WIDTH, exploded, from_import, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from patchkit.rows.declaration import Change, Patch
 
-_COMMENT = re.compile(rb"#[^\n]*")
-_EXPECTED = "expected one plain tuple, PATCHES = (…), and a plain 'from patchkit import …'"
+    TextChange = tuple[int, int, str]
+
+_PLAIN = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
 
 
 def row_text(patch: Patch, depth: int = 0) -> str:
     """Write a row; its first line is not indented."""
-    return exploded("Patch", _fields(patch, depth + 1), ")", depth)
+    return exploded("Patch", _fields(patch, depth + 1), depth)
 
 
 def new_pack(module: str, patch: Patch) -> bytes:
@@ -55,21 +56,24 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
     old = content.replace(newline, b"\n")
     try:
         tree = ast.parse(old)
-        edits = [*_row_edits(old, _tuple(tree), patch), *_import_edits(old, tree, patch)]
+        rows = _tuple(tree)
         new = old
-        for start, end, text in sorted(edits, reverse=True):
+        changes = [_added_row(old, rows, patch), *_added_words(old, tree, patch)]
+        for start, end, text in sorted(changes, reverse=True):
             new = new[:start] + text.encode() + new[end:]
-        if len(_tuple(ast.parse(new)).elts) != len(_tuple(tree).elts) + 1:
+        if len(_tuple(ast.parse(new)).elts) != len(rows.elts) + 1:
             raise ValueError("found rows that cannot be added to")
-    except (SyntaxError, ValueError) as error:
-        raise ScaffoldError(f"{file}: {error}, {_EXPECTED}") from error
+    except SyntaxError as error:
+        raise ScaffoldError(f"{file}: found rows that cannot be added to, {_PLAIN}") from error
+    except ValueError as error:
+        raise ScaffoldError(f"{file}: {error}, {_PLAIN}") from error
     return new.replace(b"\n", newline)
 
 
 def _words(patch: Patch) -> set[str]:
     """Name what a row needs of patchkit's vocabulary."""
     roles = {"Role"} if patch.roles is not None else set()
-    return {"Patch", *roles, *(one.kind for one in patch.changes)}
+    return {"Patch", *roles, *(change.kind for change in patch.changes)}
 
 
 def _fields(patch: Patch, depth: int) -> Iterator[str]:
@@ -79,83 +83,67 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
     comma = "," if len(patch.requires) == 1 else ""
     yield f"requires=({', '.join(map(literal, patch.requires))}{comma})"
     if patch.roles is not None:
-        yield f"roles={{{', '.join(f'Role.{one.name}' for one in Role if one in patch.roles)}}}"
+        yield f"roles={{{', '.join(f'Role.{role.name}' for role in Role if role in patch.roles)}}}"
     yield _changes(patch, depth)
     yield from (f"{name}={literal(getattr(patch, name))}" for name in ("why", "upstream", "sunset"))
 
 
 def _changes(patch: Patch, depth: int) -> str:
     """A short change that is alone stays on the line: there, formatters do not mind the comma."""
-    if len(patch.changes) > 1:
-        return exploded("changes=", [_change(one, depth + 1) for one in patch.changes], ")", depth)
-    (alone,) = patch.changes
-    text = _change(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
-    return exploded("changes=", [text], ")", depth) if "\n" in text else f"changes=({text},)"
+    if len(patch.changes) == 1:
+        (alone,) = patch.changes
+        text = _change(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
+        return exploded("changes=", [text], depth) if "\n" in text else f"changes=({text},)"
+    return exploded("changes=", [_change(change, depth + 1) for change in patch.changes], depth)
 
 
 def _change(change: Change, depth: int, room: int = 1) -> str:
     """Write it on one line where that leaves some room, else an argument a line."""
     (_, target), *others = (
-        (one.name, getattr(change, one.name))
-        for one in dataclasses.fields(change)
-        if one.default is dataclasses.MISSING or getattr(change, one.name) != one.default
+        (field.name, getattr(change, field.name))
+        for field in dataclasses.fields(change)
+        if field.default is dataclasses.MISSING or getattr(change, field.name) != field.default
     )
     arguments = [literal(target), *(f"{name}={literal(value)}" for name, value in others)]
     plain = f"{change.kind}({', '.join(arguments)})"
     if len(INDENT) * depth + len(plain) + room <= WIDTH:
         return plain
-    return exploded(change.kind, arguments, depth=depth)
+    return exploded(change.kind, arguments, depth)
 
 
 def _tuple(tree: ast.Module) -> ast.Tuple:
-    bound = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == "PATCHES"]
-    for one in tree.body:
-        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
-        if targets == bound and isinstance(value := getattr(one, "value", None), ast.Tuple):
+    bound = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "PATCHES"]
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if targets == bound and isinstance(value := getattr(node, "value", None), ast.Tuple):
             return value
     raise ValueError("found no such PATCHES")
 
 
-def _row_edits(old: bytes, rows: ast.Tuple, patch: Patch) -> Iterator[tuple[int, int, str]]:
+def _added_row(old: bytes, rows: ast.Tuple, patch: Patch) -> TextChange:
     close = _offset(old, rows.end_lineno, rows.end_col_offset) - 1
-    if old[close : close + 1] != b")" or not _begins(old, rows):
-        raise ValueError("found PATCHES without parentheses")
+    if old[close : close + 1] != b")":
+        raise ValueError("found PATCHES without brackets")
     row = f"{INDENT}{row_text(patch, 1)},\n"
-    if rows.elts:
-        last = _offset(old, rows.elts[-1].end_lineno, rows.elts[-1].end_col_offset)
-        rest = _COMMENT.sub(b"", old[last:close]).strip()
-        if rest not in (b"", b","):
-            raise ValueError("found a last row that cannot be added to")
-        if not rest:
-            yield last, last, ","
     start = old.rfind(b"\n", 0, close) + 1
     if old[start:close].strip():
-        yield close, close, f"\n{row}"
-    else:
-        yield start, start, row
+        return close, close, f"\n{row}"
+    return start, start, row
 
 
-def _begins(old: bytes, rows: ast.Tuple) -> bool:
-    start = _offset(old, rows.lineno, rows.col_offset)
-    return old[start : start + 1] == b"(" and (
-        not rows.elts or start < _offset(old, rows.elts[0].lineno, rows.elts[0].col_offset)
-    )
-
-
-def _import_edits(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[tuple[int, int, str]]:
+def _added_words(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[TextChange]:
     """Write the import anew, sorted, where it lacks a word."""
-    ours = (one for one in tree.body if isinstance(one, ast.ImportFrom) and not one.level)
-    found = next((one for one in ours if one.module == "patchkit"), None)
-    if found is None or any(one.asname or one.name == "*" for one in found.names):
+    imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level)
+    ours = next((node for node in imports if node.module == "patchkit"), None)
+    if ours is None or any(name.asname or name.name == "*" for name in ours.names):
         raise ValueError("found no such import")
-    names = {one.name for one in found.names} | _words(patch)
-    if len(names) == len(found.names):
-        return
-    start = _offset(old, found.lineno, found.col_offset)
-    end = _offset(old, found.end_lineno, found.end_col_offset)
-    if b"#" in old[start:end]:
-        raise ValueError("found comments in the import")
-    yield start, end, from_import("patchkit", names)
+    names = {name.name for name in ours.names}
+    start = _offset(old, ours.lineno, ours.col_offset)
+    end = _offset(old, ours.end_lineno, ours.end_col_offset)
+    if not _words(patch) <= names:
+        if b"#" in old[start:end]:
+            raise ValueError("found comments in the import")
+        yield start, end, from_import("patchkit", names | _words(patch))
 
 
 def _offset(text: bytes, line: int | None, column: int | None) -> int:

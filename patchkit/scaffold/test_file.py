@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.rows.declaration import Patch
-    from patchkit.scaffold.found import Found
+    from patchkit.scaffold.upstream_target import UpstreamTarget
 
 _TEST = '''"""What the patch {name} is for."""
 
@@ -36,25 +36,26 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 """
 
 
-def test_text(patch: Patch, pack: str, founds: Sequence[Found]) -> str:
+def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
     """
     Write the test of a patch.
 
     The first test is green once the patch can be applied; the second is red until the author has
-    said what the patch is for.
+    written what the patch is for.
 
     Args:
         patch: the row.
         pack: module of its pack.
-        founds: its targets.
+        targets: upstream.
 
     """
-    modules = [one.target.module for one in founds if not one.target.qualname]
-    lines = [f'import_module("{one}")' for one in modules] or ["pass"]
+    places = [upstream.target for upstream in targets]
+    modules = [place.module for place in places if not place.qualname]
+    lines = [f'import_module("{module}")' for module in modules] or ["pass"]
     return _TEST.format(
         name=patch.name,
         pack=pack,
         imported="\nfrom importlib import import_module\n" if modules else "",
         inside="\n".join(f"        {line}" for line in lines),
-        mark=_MARK if any(one.package == "vllm" for one in founds) else "",
+        mark=_MARK if any(place.module.partition(".")[0] == "vllm" for place in places) else "",
     )

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from patchkit.scaffold.planning import Planned
+    from patchkit.scaffold.plan import PlannedFile
 
 
-def write(files: Iterable[Planned]) -> None:
+def write(files: Iterable[PlannedFile]) -> None:
     """
     Write files in order; where one cannot be written, take the others back.
 
@@ -23,13 +23,16 @@ def write(files: Iterable[Planned]) -> None:
 
     """
     with ExitStack() as undo:
-        for one in files:
+        for file in files:
             try:
-                _make_folders(one.path.parent, undo)
-                (_create if one.old is None else _edit)(one, undo)
+                _make_folders(file.path.parent, undo)
+                if file.old is None:
+                    _create(file.path, file.new, undo)
+                else:
+                    _change(file.path.resolve(), file.old, file.new, undo)
             except OSError as error:
                 reason = error.strerror or error
-                raise ScaffoldError(f"{one.path}: {reason}; nothing was written") from error
+                raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
         undo.pop_all()
 
 
@@ -40,20 +43,17 @@ def _make_folders(folder: Path, undo: ExitStack) -> None:
         undo.callback(folder.rmdir)
 
 
-def _create(one: Planned, undo: ExitStack) -> None:
-    with one.path.open("xb") as file:
-        undo.callback(one.path.unlink)
-        file.write(one.new)
+def _create(path: Path, content: bytes, undo: ExitStack) -> None:
+    with path.open("xb") as file:
+        undo.callback(path.unlink, missing_ok=True)
+        file.write(content)
 
 
-def _edit(one: Planned, undo: ExitStack) -> None:
+def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
     """Put the new content in the place of the old at once, so that no reader sees half of it."""
-    path = one.path.resolve()
-    if path.read_bytes() != one.old:
-        raise ScaffoldError(f"{one.path} was changed meanwhile; nothing was written")
+    if path.read_bytes() != old:
+        raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
     beside = path.with_name(f".{path.name}.patchkit")
-    with beside.open("xb") as file:
-        undo.callback(lambda: beside.unlink(missing_ok=True))
-        file.write(one.new)
+    _create(beside, new, undo)
     beside.chmod(path.stat().st_mode)
     beside.replace(path)

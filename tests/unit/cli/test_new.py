@@ -134,26 +134,9 @@ def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
     assert rows()["p"].startswith(f"({kind}(")
 
 
-def test_a_replaced_function_has_upstreams_parameters() -> None:
-    """Names, kinds and plain defaults are upstream's."""
-    text = body("up.mod:plain", "--kind", "replace")
-    head = text[text.index("def plain(") : text.index('    """Take')]
-    assert [line.strip() for line in head.splitlines()] == [
-        "def plain(",
-        "alpha: Any,",
-        "beta: Any = 2,",
-        "/,",
-        "*rest: Any,",
-        'mode: Any = "fast",',
-        "text: Any = None,",
-        "**more: Any,",
-        ") -> Any:",
-    ]
-
-
-@pytest.mark.parametrize("target", ["up.mod:f", "up.mod:C.m"])
-def test_a_default_that_is_more_than_a_value_is_not_copied(target: str) -> None:
-    """It takes all that upstream's does, and its docstring says how it is called."""
+@pytest.mark.parametrize("target", ["up.mod:f", "up.mod:plain", "up.mod:C.m"])
+def test_a_replaced_function_takes_all_that_upstreams_does(target: str) -> None:
+    """Its docstring says how it is called."""
     text = body(target, "--kind", "replace")
     assert "(*args: Any, **kwargs: Any) -> Any:" in text
     assert "It is called as (" in text
@@ -161,7 +144,9 @@ def test_a_default_that_is_more_than_a_value_is_not_copied(target: str) -> None:
 
 def test_coroutine_functions_stay_so() -> None:
     """The body of an `async def` is one."""
-    assert "async def later() -> Any:" in body("up.mod:later", "--kind", "replace")
+    assert "async def later(*args: Any, **kwargs: Any) -> Any:" in body(
+        "up.mod:later", "--kind", "replace"
+    )
 
 
 def test_a_replaced_class_is_a_subclass() -> None:
@@ -224,15 +209,6 @@ def test_a_target_that_moved_says_where_to(capsys: pytest.CaptureFixture[str]) -
     assert "moved to up.late:gone" in said
 
 
-def test_releases_that_lack_it_are_told_in_spans(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As `check` tells them: the first and the last of a run."""
-    write_wheels(tmp_path / "wheels", {"0.9": {"mod": OLD}, "1.1": {"mod": OLD}})
-    assert new("p", "--target", "up.mod:C", at="up<2") == 0
-    assert "up.mod:C is not in up 0.9 - 1.1\n" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("target", ["up.mod:plainn", "up.modd:plain", "up.mod.plain"])
 def test_a_mistyped_target_says_what_may_be_meant(
     target: str, capsys: pytest.CaptureFixture[str]
@@ -270,11 +246,10 @@ def test_a_refusal_that_reads_more_of_an_index_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_the_range_is_that_of_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
-    """A given range is the row's; one release alone stands for those like it; gaps are told."""
+def test_the_range_is_that_of_the_releases() -> None:
+    """A given range is the row's; one release alone stands for those like it."""
     assert new("one", "--target", "up.mod:C", at="up>=1, <2") == 0
     assert 'requires=("up>=1,<2",)' in Path("my_pack/__init__.py").read_text()
-    assert "narrow the range: up.mod:C is not in up 1.0" in capsys.readouterr().out
     Path("tree/up").mkdir(parents=True)
     Path("tree/up/__init__.py").touch()
     Path("tree/up/mod.py").write_text(OLD)
@@ -392,17 +367,14 @@ def test_a_dry_run_shows_what_an_edit_changes(capsys: pytest.CaptureFixture[str]
 
 
 def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """The row is printed to paste; with --no-row the rest is written."""
+    """The row is printed to paste; the rest is written."""
     Path("my_pack").mkdir()
     text = "from patchkit import Patch\n\nPATCHES = tuple(Patch(**one) for one in ())\n"
     Path("my_pack/__init__.py").write_text(text)
-    assert new("p", "--target", "up.mod:f") == 2
-    told = capsys.readouterr()
-    assert told.out.startswith('Patch(\n    name="p",')
-    assert "--no-row" in told.err
-    assert not Path("tests").exists()
-    assert new("p", "--target", "up.mod:f", "--no-row") == 0
-    assert "paste the row into my_pack/__init__.py" in capsys.readouterr().out
+    assert new("p", "--target", "up.mod:f") == 0
+    out = capsys.readouterr().out
+    assert 'row\nPatch(\n    name="p",' in out
+    assert "paste the row into my_pack/__init__.py: " in out
     assert Path("my_pack/patch_mod.py").exists()
     assert Path("my_pack/__init__.py").read_text() == text
 

@@ -32,7 +32,6 @@ IMPORTS = (
 )
 LAYOUTS = (
     "(\n    {rows},\n)",
-    "(\n    {rows}\n)",
     "({rows},)",
     "(  # first\n    {rows},\n    # the end\n)",
     "(\n    {rows}, # close\n    )",
@@ -45,8 +44,6 @@ def files(draw: st.DrawFn) -> str:
     forms = draw(st.lists(st.sampled_from(sorted(OLD)), max_size=3))
     rows = [OLD[form].format(n=f"old-{at}") for at, form in enumerate(forms)]
     layout = draw(st.sampled_from(LAYOUTS)) if rows else draw(st.sampled_from(["()", "(\n)"]))
-    if len(rows) == 1 and "{rows}," not in layout:
-        layout = layout.replace("{rows}", "{rows},")
     head = draw(st.sampled_from(["", '"""Rows: ü."""\n\n', "# -*- coding: utf-8 -*-\n"]))
     annotation = draw(st.sampled_from(["", ": tuple[object, ...]"]))
     tail = draw(st.sampled_from(["", "\n", "\n\nLATER = 'ü'  # stays\n"]))
@@ -99,6 +96,7 @@ def test_the_import_is_sorted() -> None:
         "from patchkit import Patch\n",
         "from patchkit import Patch\nPATCHES = [1]\n",
         "from patchkit import Patch\nPATCHES = tuple(rows)\n",
+        "from patchkit import Patch\nPATCHES = (\n    f(1),\n    f(2)\n)\n",
         "from patchkit import Patch\nPATCHES = (1,) + OTHERS\n",
         "from patchkit import Patch\nPATCHES = 1, 2\n",
         "from patchkit import Patch\nPATCHES = (f(1)), (f(2))\n",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import ScaffoldError
-from patchkit.scaffold.planning import Planned
+from patchkit.scaffold.plan import PlannedFile
 from patchkit.scaffold.writing import write
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ def test_all_is_written(tmp_path: Path) -> None:
     rows = tmp_path / "__init__.py"
     rows.write_bytes(b"old")
     rows.chmod(0o640)
-    write([Planned("body", tmp_path / "a/b/c.py", b"new"), Planned("row", rows, b"two", b"old")])
+    write(
+        [
+            PlannedFile("body", tmp_path / "a/b/c.py", b"new"),
+            PlannedFile("row", rows, b"two", b"old"),
+        ]
+    )
     assert all_in(tmp_path) == {"a/b/c.py": b"new", "__init__.py": b"two"}
     assert stat.S_IMODE(rows.stat().st_mode) == 0o640
 
@@ -39,9 +44,9 @@ def test_a_fault_leaves_nothing_behind(fault: str, tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError, match=r"there|meanwhile"):
         write(
             [
-                Planned("body", tmp_path / "a/b/c.py", b"new"),
-                Planned("test", tmp_path / test, b"new"),
-                Planned("row", rows, b"two", b"old"),
+                PlannedFile("body", tmp_path / "a/b/c.py", b"new"),
+                PlannedFile("test", tmp_path / test, b"new"),
+                PlannedFile("row", rows, b"two", b"old"),
             ]
         )
     assert all_in(tmp_path) == before

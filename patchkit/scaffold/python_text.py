@@ -1,4 +1,4 @@
-"""Python as formatters leave it: texts as literals, and calls with an argument a line."""
+"""Python as formatters leave it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 WIDTH = 88
 """What is longer is taken apart, with a comma at its end: stable under every formatter."""
@@ -20,18 +20,10 @@ def literal(value: object) -> str:
     return value.__name__ if isinstance(value, type) else repr(value)
 
 
-def call(head: str, arguments: Sequence[str], tail: str = ")", depth: int = 0) -> str:
-    """Write a call or the head of a definition, on one line or an argument a line."""
-    plain = f"{head}({', '.join(arguments)}{tail}"
-    if len(INDENT) * depth + len(plain) <= WIDTH or not arguments:
-        return plain
-    return exploded(head, arguments, tail, depth)
-
-
-def exploded(head: str, arguments: Iterable[str], tail: str = ")", depth: int = 0) -> str:
+def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
     """Write a call with an argument a line."""
-    lines = [f"{head}(", *(f"{INDENT * (depth + 1)}{one}," for one in arguments)]
-    return "\n".join([*lines, f"{INDENT * depth}{tail}"])
+    lines = [f"{head}(", *(f"{INDENT * (depth + 1)}{argument}," for argument in arguments)]
+    return "\n".join([*lines, f"{INDENT * depth})"])
 
 
 def from_import(module: str, names: Iterable[str]) -> str:

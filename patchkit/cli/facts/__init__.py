@@ -1,1 +1,0 @@
-"""What the commands say, as plain data: gathered here, printed by `patchkit.report`."""

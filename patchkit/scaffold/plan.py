@@ -1,0 +1,180 @@
+"""All that a new patch needs, worked out before anything is written."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.errors import ScaffoldError
+from patchkit.registry import row_of
+from patchkit.rows.declaration import Patch
+from patchkit.scaffold.body import body_text
+from patchkit.scaffold.first_change import first_change
+from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
+from patchkit.scaffold.test_file import test_text
+from patchkit.versions.requirements import canonical, parse_requirement, written_bounds
+from patchkit.versions.version import FoundVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from patchkit.rows.declaration import Change, Role
+    from patchkit.scaffold.place import Place
+    from patchkit.scaffold.upstream_target import UpstreamTarget
+
+
+class PlannedFile(NamedTuple):
+    """
+    One file to write.
+
+    Args:
+        what: it is for: `body`, `test`, `row` or `package`.
+        path: where.
+        new: its content.
+        old: what lies there now; None for a new file.
+
+    """
+
+    what: str
+    path: Path
+    new: bytes
+    old: bytes | None = None
+
+    @property
+    def action(self) -> str:
+        """What is done to it."""
+        return "created" if self.old is None else "edited"
+
+    @property
+    def text(self) -> str:
+        """Its content, for people."""
+        return self.new.decode(errors="replace")
+
+    @property
+    def diff(self) -> list[str]:
+        """What an edit changes; nothing for a new file."""
+        if self.old is None:
+            return []
+        old = self.old.decode(errors="replace").splitlines()
+        return list(unified_diff(old, self.text.splitlines(), lineterm="", n=2))[2:]
+
+
+class Plan(NamedTuple):
+    """
+    What a new patch needs.
+
+    Args:
+        patch: the row, as data.
+        place: of its pack.
+        row: as it is written.
+        files: in the order in which they are written; the row comes last.
+        refusal: why the row is for its author to paste; None where it is written.
+
+    """
+
+    patch: Patch
+    place: Place
+    row: str
+    files: Sequence[PlannedFile]
+    refusal: ScaffoldError | None = None
+
+
+class Wish(NamedTuple):
+    """
+    What a command line asks for.
+
+    Args:
+        name: of the patch.
+        kind: of all its changes; None for what serves each target.
+        roles: which processes; none for those of the pack's folder.
+        body: name of its module; None for that of the first target's.
+        bounds: requirements that say more than the release that was looked at.
+
+    """
+
+    name: str
+    kind: str | None = None
+    roles: Collection[Role] = ()
+    body: str | None = None
+    bounds: Sequence[str] = ()
+
+
+def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:
+    """
+    Work out a new patch.
+
+    Args:
+        wish: what is asked for.
+        targets: upstream.
+        place: of its pack.
+        tests: the folder of its test.
+
+    Raises:
+        ScaffoldError: a target is not what the change needs, or something is there already.
+        DeclarationError: the row would be malformed.
+
+    """
+    changes: list[tuple[UpstreamTarget, Change]] = []
+    for upstream in targets:
+        taken = {change.body_name for _, change in changes}
+        changes.append((upstream, first_change(upstream, wish.kind, taken)))
+    body = body_text(changes)
+    patch = Patch(
+        name=wish.name,
+        body=(wish.body or _free_body(wish, targets[0], place)) if body else None,
+        requires=tuple(dict.fromkeys(_requirement(one, wish.bounds) for one in targets)),
+        roles=frozenset(wish.roles) if wish.roles else None,
+        changes=tuple(change for _, change in changes),
+    )
+    row_of(place.module, patch)
+    test = tests / f"test_{_as_name(wish.name)}.py"
+    files = [
+        *(PlannedFile("package", file, b"") for file in place.new_parents),
+        *([PlannedFile("body", place.folder / f"{patch.body}.py", body.encode())] if body else []),
+        PlannedFile("test", test, test_text(patch, place.module, targets).encode()),
+    ]
+    return _with_row(Plan(patch, place, row_text(patch), files))
+
+
+def _with_row(plan: Plan) -> Plan:
+    """Add the pack's file, or why the row cannot be written into it; refuse what is there."""
+    file, patch = plan.place.file, plan.patch
+    old = file.read_bytes() if file.exists() else None
+    if old and is_named(old, patch):
+        raise ScaffoldError(f"{file}: {patch.name!r} is there already, expected a new name")
+    for what, path, *_ in plan.files:
+        if path.exists():
+            way_out = "; --body names another" if what == "body" else ""
+            raise ScaffoldError(f"{path} is there already, expected no such file{way_out}")
+    try:
+        is_empty = not (old and old.strip())
+        new = new_pack(plan.place.module, patch) if is_empty else with_row(file, old or b"", patch)
+    except ScaffoldError as error:
+        return plan._replace(refusal=error)
+    return plan._replace(files=[*plan.files, PlannedFile("row", file, new, old)])
+
+
+def _free_body(wish: Wish, upstream: UpstreamTarget, place: Place) -> str:
+    """Name a body after its target's module; after the patch, where another has that name."""
+    body = f"patch_{upstream.target.module.rpartition('.')[2].strip('_')}"
+    is_free = not (place.folder / f"{body}.py").exists()
+    return body if is_free else f"patch_{_as_name(wish.name)}"
+
+
+def _as_name(patch: str) -> str:
+    return patch.replace("-", "_")
+
+
+def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
+    """Say which releases: those that were asked for, or those like the one that was looked at."""
+    package, newest = upstream.target.module.partition(".")[0], upstream.newest
+    for text in bounds:
+        is_its = canonical(parse_requirement(text).name) == newest.project
+        if is_its and (written := written_bounds(text)):
+            return f"{package}{written}"
+    version = FoundVersion(package, newest.version, newest.name).counts_as
+    first, second, *_ = [*version.partition(".post")[0].split("."), ""]
+    if not second:
+        return f"{package}>={first},<{int(first) + 1}"
+    return f"{package}>={first}.{second},<{first}.{int(second) + 1}"
