@@ -29,6 +29,8 @@ _IMPLICIT = frozenset(
         *("__builtins__", "__dict__", "__cached__", "__annotations__", "__class__"),
     }
 )
+_NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
+"""What no star import brings: without `__all__` nothing private, and none lists these."""
 
 
 class ReleaseLookup:
@@ -83,6 +85,8 @@ class ReleaseLookup:
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
+        if name in _NEVER_EXPORTED:
+            return False
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None

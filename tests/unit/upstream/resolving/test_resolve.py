@@ -141,6 +141,7 @@ def test_says_what_cannot_be_told(source: str, qualname: str, reason: str) -> No
         ("from up.a import x", {"a": "x = 1"}, "up.a:x"),
         ("from .a import x", {"a": "from .b import x", "b": "x = 1"}, "up.b:x"),
         ("from .a import *", {"a": "x = 1"}, "up.a:x"),
+        ("from .a import *", {"a": "from ctypes import *\nx = 1"}, "up.a:x"),
         ("from .a import *", {"a": "__all__ = ['x']\nx = 1"}, "up.a:x"),
         ("from .a import *", {"a": "__all__ = []\n__all__ += ['x']\nx = 1"}, "up.a:x"),
         ("from .a import *\nfrom .b import *", {"a": "x = 1", "b": "x = 2"}, "up.b:x"),
