@@ -39,14 +39,13 @@ def engines(processes: Iterable[ProcessStatus]) -> list[list[ProcessStatus]]:
     was there before it.
     """
     groups: dict[ProcessStatus | None, list[ProcessStatus]] = {}
-    mains: list[ProcessStatus] = []
-    for one in sorted(processes, key=lambda one: one.started):
-        root = _root(one)
-        if not (root.is_reached and "main" in root.roles):
-            root = mains[-1] if mains else None  # type: ignore[assignment]
-        elif root is one:
-            mains.append(one)
-        groups.setdefault(root, []).append(one)
+    latest: ProcessStatus | None = None
+    for process in sorted(processes, key=lambda process: process.started):
+        root = _root(process)
+        is_main = root.is_reached and "main" in root.roles
+        if is_main and root is process:
+            latest = process
+        groups.setdefault(root if is_main else latest, []).append(process)
     return list(groups.values())
 
 
@@ -54,21 +53,20 @@ def disagreements(groups: Iterable[Sequence[ProcessStatus]]) -> list[Disagreemen
     """Find every difference within a role of an engine."""
     found: list[Disagreement] = []
     for group in groups:
-        for role in sorted({role for one in group for role in one.roles}):
-            alike = [
-                one for one in group if role in one.roles and not (one.is_copy or one.is_starting)
-            ]
-            found += _within(role, alike)
+        there = [process for process in group if not (process.is_copy or process.is_starting)]
+        for role in sorted({role for process in there for role in process.roles}):
+            found += _within(role, [process for process in there if role in process.roles])
     return found
 
 
 def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
-    told = [one for one in alike if role in one.disagreements]
-    yield from (Disagreement(role, one.disagreements[role], one) for one in told)
-    reached = [one for one in alike if one.is_reached]
-    for one in alike:
-        if not one.is_reached and reached:
-            yield Disagreement(role, f"{_who(one)} is not reached, others are", one)
+    told = [process for process in alike if role in process.disagreements]
+    for process in told:
+        yield Disagreement(role, process.disagreements[role], process)
+    reached = [process for process in alike if process.is_reached]
+    for process in alike:
+        if not process.is_reached and reached:
+            yield Disagreement(role, f"{_who(process)} is not reached, others are", process)
     if not told:
         yield from _by_digest(role, reached)
         yield from _by_patch(role, reached)
@@ -76,31 +74,30 @@ def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]
 
 def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
     holders: dict[str, list[ProcessStatus]] = {}
-    for one in alike:
-        if role in one.digests:
-            holders.setdefault(one.digests[role], []).append(one)
+    for process in alike:
+        if role in process.digests:
+            holders.setdefault(process.digests[role], []).append(process)
     if len(holders) > 1:
-        texts = [f"{digest} in {_all(ones)}" for digest, ones in holders.items()]
+        texts = [f"{digest} in {_all(processes)}" for digest, processes in holders.items()]
         yield Disagreement(role, f"different digests: {'; '.join(texts)}")
 
 
 def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
-    names = dict.fromkeys(name for one in alike for name in one.patches)
-    for name in names:
-        stand = [(one, one.patches[name]) for one in alike if name in one.patches]
-        if role not in (stand[0][1].roles or (role,)):
+    for name in dict.fromkeys(name for process in alike for name in process.patches):
+        knowing = [process for process in alike if name in process.patches]
+        if role not in (knowing[0].patches[name].roles or (role,)):
             continue
-        having = [one for one, patch in stand if patch.status == "applied"]
-        lacking = [one for one, patch in stand if one.stand(patch)[0] in _OUT]
+        having = [one for one in knowing if one.patches[name].status == "applied"]
+        lacking = [one for one in knowing if one.stand(one.patches[name])[0] in _OUT]
         if having and lacking:
             text = f"{name} is applied in {_all(having)}, not in {_all(lacking)}"
             yield Disagreement(role, text)
 
 
-def _root(one: ProcessStatus) -> ProcessStatus:
-    while one.parent is not None:
-        one = one.parent
-    return one
+def _root(process: ProcessStatus) -> ProcessStatus:
+    while process.parent is not None:
+        process = process.parent
+    return process
 
 
 def _all(processes: Sequence[ProcessStatus]) -> str:
@@ -109,6 +106,6 @@ def _all(processes: Sequence[ProcessStatus]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _who(one: ProcessStatus) -> str:
-    rank = "" if one.rank is None else f"rank {one.rank}, "
-    return f"{rank}pid {one.pid} on {one.host}"
+def _who(process: ProcessStatus) -> str:
+    rank = "" if process.rank is None else f"rank {process.rank}, "
+    return f"{rank}pid {process.pid} on {process.host}"

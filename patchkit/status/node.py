@@ -38,18 +38,17 @@ def look(directory: str | None) -> dict[str, Any]:
 
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
-    found: dict[str, Any] = {"host": os.uname().nodename, "directory": directory, "error": None}
+    host = os.uname().nodename
+    untold = "PATCHKIT_JOURNAL is not set there, and no directory was given"
     journals, unreadable = _read(directory) if directory else ({}, {})
-    if directory is None:
-        found["error"] = "PATCHKIT_JOURNAL is not set there, and no directory was given"
-    processes = _processes(found["host"], journals, directory)
-    now = time.time()
     return {
-        **found,
-        "now": now,
+        "host": host,
+        "directory": directory,
+        "error": untold if directory is None else None,
         "journals": journals,
         "unreadable": unreadable,
-        "processes": processes,
+        "processes": _processes(host, journals, directory),
+        "now": time.time(),
     }
 
 
@@ -69,10 +68,10 @@ def contents(path: Path) -> bytes:
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        if found.st_size > _LARGEST:
+        if facts.st_size > _LARGEST:
             raise OSError(errno.EFBIG, f"it has more than {_LARGEST} bytes")
         return file.read(_LARGEST)
 
@@ -108,11 +107,8 @@ def _processes(
 def _everything() -> dict[int, dict[str, Any]] | None:
     if not (_PROC / "self" / "stat").exists():
         return None
-    found = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit() and (fields := _stat(entry)) is not None:
-            found[int(entry.name)] = fields
-    return found
+    entries = (entry for entry in _PROC.iterdir() if entry.name.isdigit())
+    return {int(entry.name): fields for entry in entries if (fields := _stat(entry)) is not None}
 
 
 def _stat(entry: Path) -> dict[str, Any] | None:
@@ -134,13 +130,15 @@ def _family(
     parents = {everything[pid]["ppid"] for pid in family}
     raylets = {pid for pid in parents if everything.get(pid, {}).get("name") == "raylet"}
     told = {pid for pid in everything if directory and _told(pid, directory)}
-    family |= told | {pid for pid, one in everything.items() if one["ppid"] in raylets}
-    grown = True
-    while grown:
-        more = {pid for pid, one in everything.items() if one["ppid"] in family} - family
+    more = told | _children(everything, raylets)
+    while not more <= family:
         family |= more
-        grown = bool(more)
+        more = _children(everything, family)
     return family - {os.getpid()}
+
+
+def _children(everything: dict[int, dict[str, Any]], parents: set[int]) -> set[int]:
+    return {pid for pid, process in everything.items() if process["ppid"] in parents}
 
 
 def _told(pid: int, directory: str) -> bool:
@@ -165,8 +163,8 @@ def _has_vllm(pid: int, title: str) -> bool:
 
 def _environ(pid: int) -> dict[str, str]:
     pairs = (pair.partition(b"=") for pair in _bytes(pid, "environ").split(b"\0"))
-    found = {name.decode(errors="replace"): text for name, _, text in pairs}
-    return {name: os.fsdecode(found[name]) for name in _TOLD if name in found}
+    values = {name.decode(errors="replace"): text for name, _, text in pairs}
+    return {name: os.fsdecode(values[name]) for name in _TOLD if name in values}
 
 
 def _bytes(pid: int, name: str) -> bytes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from patchkit.status.process_status import ChildStart, ProcessStatus
 
+    Claim = tuple[ProcessStatus, ChildStart]
     ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
 
@@ -21,19 +21,13 @@ def one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
     A process that executed another program has two journals, of which the later counts. One with
     an old pid is another. Patchkit's own commands are not what anybody asks for.
     """
-    ordered = sorted(processes, key=lambda one: (one.host, one.pid, one.started))
-    kept = [
-        one
-        for _, same_pid in groupby(ordered, lambda one: (one.host, one.pid))
-        for one in _latest(list(same_pid))
-    ]
-    return sorted((one for one in kept if not _is_own(one)), key=lambda one: one.started)
-
-
-def _latest(same_pid: Sequence[ProcessStatus]) -> Iterator[ProcessStatus]:
-    for one, following in zip(same_pid, [*same_pid[1:], None], strict=True):
-        if following is None or one.began is None or one.began != following.began:
-            yield one
+    latest: dict[object, ProcessStatus] = {}
+    for process in sorted(processes, key=lambda process: process.started):
+        # Two of which nobody knows when they began are two.
+        life = (process.began, process.started if process.began is None else 0)
+        latest[process.host, process.pid, life] = process
+    kept = (process for process in latest.values() if not _is_own(process))
+    return sorted(kept, key=lambda process: process.started)
 
 
 def _is_own(process: ProcessStatus) -> bool:
@@ -46,13 +40,13 @@ def _is_own(process: ProcessStatus) -> bool:
 
 def by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
     """Index processes; those with one pid are in the order in which they started."""
-    found: dict[tuple[str, int], list[ProcessStatus]] = {}
-    for one in processes:
-        found.setdefault((one.host, one.pid), []).append(one)
-    return found
+    index: dict[tuple[str, int], list[ProcessStatus]] = {}
+    for process in processes:
+        index.setdefault((process.host, process.pid), []).append(process)
+    return index
 
 
-def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, ChildStart]]:
+def link(processes: Sequence[ProcessStatus]) -> list[Claim]:
     """
     Give every process its parent.
 
@@ -61,66 +55,55 @@ def link(processes: Sequence[ProcessStatus]) -> list[tuple[ProcessStatus, ChildS
 
     """
     known = by_pid(processes)
-    missing = []
-    told: dict[ProcessStatus, tuple[ProcessStatus, ChildStart]] = {}
+    missing: list[Claim] = []
+    claims: dict[ProcessStatus, Claim] = {}
     for parent in processes:
         for child in parent.children:
-            found = _nearest(known.get((parent.host, child.pid), ()), child)
-            if found is parent:
-                continue  # no process is its own child, whatever its journal says
-            if found is None:
+            process = _nearest(known.get((parent.host, child.pid), ()), child)
+            if process is None:
                 missing.append((parent, child))
-            else:
-                missing += _claim(told, found, (parent, child))
-    for one in processes:
-        _give_parent(one, told.get(one), known)
+            elif process is not parent:  # no process is its own child, whatever its journal says
+                missing += _claim(claims, process, (parent, child))
+    for process in processes:
+        _give_parent(process, claims.get(process), known)
     return missing
 
 
 def _nearest(candidates: Sequence[ProcessStatus], child: ChildStart) -> ProcessStatus | None:
-    return min(candidates, key=lambda one: abs(one.started - child.time), default=None)
+    return min(candidates, key=lambda process: abs(process.started - child.time), default=None)
 
 
-def _claim(
-    told: dict[ProcessStatus, tuple[ProcessStatus, ChildStart]],
-    found: ProcessStatus,
-    claim: tuple[ProcessStatus, ChildStart],
-) -> list[tuple[ProcessStatus, ChildStart]]:
+def _claim(claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim) -> list[Claim]:
     """Of two children with one pid, the nearer in time is the process; the other is missing."""
-    before = told.get(found)
-    if before is None:
-        told[found] = claim
-        return []
-    first, second = sorted((before, claim), key=lambda one: abs(found.started - one[1].time))
-    told[found] = first
-    return [second]
+    rivals = [claims[process], claim] if process in claims else [claim]
+    claims[process], *missing = sorted(rivals, key=lambda one: abs(process.started - one[1].time))
+    return missing
 
 
-def _give_parent(
-    one: ProcessStatus, claim: tuple[ProcessStatus, ChildStart] | None, known: ByPid
-) -> None:
+def _give_parent(process: ProcessStatus, claim: Claim | None, known: ByPid) -> None:
     if claim is not None:
-        one.name = claim[1].name
-        if one.rank is None and "worker" in one.roles:
-            one.rank = rank_of_name(one.name)
+        process.name = claim[1].name
+        if process.rank is None and "worker" in process.roles:
+            process.rank = rank_of_name(process.name)
     candidates = [claim[0]] if claim else []
-    asked_host, _, asked_pid = (one.asked_by or "").rpartition(":")
+    asked_host, _, asked_pid = (process.asked_by or "").rpartition(":")
     if asked_pid.isdecimal() and len(asked_pid) < 10:
-        candidates += _before(one, known.get((asked_host, int(asked_pid)), ()))
-    candidates += _before(one, known.get((one.host, one.ppid), ()))
-    one.parent = next((parent for parent in candidates if not _descends(parent, one)), None)
+        candidates += _before(process, known.get((asked_host, int(asked_pid)), ()))
+    candidates += _before(process, known.get((process.host, process.ppid), ()))
+    parents = (parent for parent in candidates if not _descends(parent, process))
+    process.parent = next(parents, None)
 
 
-def _before(one: ProcessStatus, parents: Sequence[ProcessStatus]) -> list[ProcessStatus]:
-    """Find the latest that was there when `one` began."""
-    return [parent for parent in parents if parent.started <= one.started][-1:]
+def _before(process: ProcessStatus, parents: Sequence[ProcessStatus]) -> list[ProcessStatus]:
+    """Find the latest that was there when a process began."""
+    return [parent for parent in parents if parent.started <= process.started][-1:]
 
 
-def _descends(one: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
-    while one is not None:
-        if one is ancestor:
+def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
+    while process is not None:
+        if process is ancestor:
             return True
-        one = one.parent
+        process = process.parent
     return False
 
 

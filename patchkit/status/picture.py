@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from patchkit.status.process_status import ChildStart
 
     Look = Mapping[str, Any]
+    Running = dict[str, dict[int, dict[str, Any]]]
 
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
 
+_ROLES = ("main", "engine-core", "worker")
 _TITLES = (
     ("EngineCore", "engine-core"),
     ("VLLM::DPEngineCore", "engine-core"),
@@ -73,10 +75,10 @@ class Picture:
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Index the processes by their parents; those without one are under None."""
-        found: dict[ProcessStatus | None, list[ProcessStatus]] = {}
-        for one in self.processes:
-            found.setdefault(one.parent, []).append(one)
-        return found
+        children: dict[ProcessStatus | None, list[ProcessStatus]] = {}
+        for process in self.processes:
+            children.setdefault(process.parent, []).append(process)
+        return children
 
 
 def draw(looks: Sequence[Look]) -> Picture:
@@ -87,10 +89,13 @@ def draw(looks: Sequence[Look]) -> Picture:
         looks: what `node.look` has returned on each.
 
     """
-    processes = one_each(_parsed(looks))
+    # Nodes that share a directory show the same files.
+    journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
+    parsed = (parse_journal(name, data) for name, data in journals.items())
+    processes = one_each(filter(None, parsed))
     running = _running(looks)
-    for one in processes:
-        one.alive = _is_alive(one, running)
+    for process in processes:
+        process.alive = _is_alive(process, running)
     now = max((look.get("now", 0) for look in looks), default=time.time())
     processes += _missing(link(processes), running, now)
     processes += _strangers(processes, running)
@@ -106,78 +111,59 @@ def draw(looks: Sequence[Look]) -> Picture:
     return picture
 
 
-def _parsed(looks: Iterable[Look]) -> list[ProcessStatus]:
-    # Nodes that share a directory show the same files.
-    journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
-    parsed = (parse_journal(name, data) for name, data in journals.items())
-    return [one for one in parsed if one is not None]
-
-
-def _running(looks: Iterable[Look]) -> dict[str, dict[int, dict[str, Any]]]:
+def _running(looks: Iterable[Look]) -> Running:
     """Index what runs by host and pid; a host is missing where that is not known."""
-    found: dict[str, dict[int, dict[str, Any]]] = {}
+    running: Running = {}
     for look in looks:
         if look.get("processes") is not None:
-            found.setdefault(look["host"], {}).update(look["processes"])
-    return found
+            running.setdefault(look["host"], {}).update(look["processes"])
+    return running
 
 
-def _is_alive(one: ProcessStatus, running: Mapping[str, Mapping[int, Any]]) -> bool | None:
-    if one.host not in running:
+def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
+    if process.host not in running:
         return None
-    there = running[one.host].get(one.pid)
-    return there is not None and one.began in {None, there["began"]}
+    seen = running[process.host].get(process.pid)
+    return seen is not None and process.began in {None, seen["began"]}
 
 
 def _missing(
-    missing: Iterable[tuple[ProcessStatus, ChildStart]],
-    running: Mapping[str, Mapping[int, Any]],
-    now: float,
-) -> list[ProcessStatus]:
+    missing: Iterable[tuple[ProcessStatus, ChildStart]], running: Running, now: float
+) -> Iterator[ProcessStatus]:
     """Make processes of the children that left no journal; those that begin just now may yet."""
-    found = []
     for parent, child in missing:
         here = running.get(parent.host)
         alive = None if here is None else child.pid in here
-        is_young = now - child.time < _PATIENCE
-        found.append(_unreached(parent, child, alive, is_starting=bool(alive and is_young)))
-    return found
+        is_starting = bool(alive) and now - child.time < _PATIENCE
+        yield ProcessStatus(
+            host=parent.host,
+            pid=child.pid,
+            ppid=parent.pid,
+            started=child.time,
+            roles=[child.role] if child.role else [],
+            rank=rank_of_name(child.name),
+            is_reached=False,
+            is_starting=is_starting,
+            name=child.name,
+            reason=f"was started and {'has no journal yet' if is_starting else 'left no journal'}",
+            alive=alive,
+            parent=parent,
+        )
 
 
-def _unreached(
-    parent: ProcessStatus, child: ChildStart, alive: bool | None, *, is_starting: bool
-) -> ProcessStatus:
-    return ProcessStatus(
-        host=parent.host,
-        pid=child.pid,
-        ppid=parent.pid,
-        started=child.time,
-        roles=[child.role] if child.role else [],
-        rank=rank_of_name(child.name),
-        is_reached=False,
-        is_starting=is_starting,
-        name=child.name,
-        reason=f"was started {'and has no journal yet' if is_starting else 'and left no journal'}",
-        alive=alive,
-        parent=parent,
-    )
-
-
-def _strangers(
-    processes: Sequence[ProcessStatus], running: Mapping[str, Mapping[int, Mapping[str, Any]]]
-) -> list[ProcessStatus]:
+def _strangers(processes: Iterable[ProcessStatus], running: Running) -> list[ProcessStatus]:
     """Find the processes that have vLLM in them, and no journal."""
-    known = by_pid(one for one in processes if one.alive)
-    found = [
+    known = by_pid(process for process in processes if process.alive)
+    strangers = [
         _stranger(host, pid, seen)
         for host, there in running.items()
         for pid, seen in there.items()
         if seen["vllm"] and (host, pid) not in known
     ]
-    known.update(by_pid(found))
-    for one in found:
-        one.parent = known.get((one.host, one.ppid), [None])[-1]
-    return found
+    known.update(by_pid(strangers))
+    for process in strangers:
+        process.parent = known.get((process.host, process.ppid), [None])[-1]
+    return strangers
 
 
 def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
@@ -200,73 +186,68 @@ def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
 
 def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
     """Put each process after its parent, and ranks in order."""
-    under = Picture(processes).children()
+    children = Picture(processes).children()
     ordered: list[ProcessStatus] = []
-    waiting = _siblings(under.get(None, []))
+    waiting = _siblings(children.get(None, []))
     while waiting:
         ordered.append(waiting.pop(0))
-        waiting[:0] = _siblings(under.get(ordered[-1], []))
+        waiting[:0] = _siblings(children.get(ordered[-1], []))
     return ordered
 
 
 def _siblings(processes: list[ProcessStatus]) -> list[ProcessStatus]:
-    return sorted(
-        processes,
-        key=lambda one: (one.is_copy, -1 if one.rank is None else one.rank, one.started, one.pid),
-    )
+    def place(process: ProcessStatus) -> tuple[bool, int, float, int]:
+        rank = -1 if process.rank is None else process.rank
+        return process.is_copy, rank, process.started, process.pid
+
+    return sorted(processes, key=place)
 
 
 def _agreement(
     processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
 ) -> dict[str, bool]:
-    roles = {role for one in processes for role in one.roles}
+    roles = {role for process in processes for role in process.roles}
     broken = {difference.role for difference in differences}
-    order = ("main", "engine-core", "worker")
-    known = [role for role in order if role in roles]
-    return {role: role not in broken for role in (*known, *sorted(roles - {*order}))}
+    known = [role for role in _ROLES if role in roles]
+    return {role: role not in broken for role in (*known, *sorted(roles - {*_ROLES}))}
 
 
 def _findings(
     processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> list[Finding]:
-    found = []
-    for one in processes:
-        if not one.is_reached and not one.is_starting:
-            found.append(Finding("not-reached", one.reason, one))
-        found += [
-            Finding("failed", f"{patch.name}: {patch.reason}", one)
-            for patch in one.patches.values()
-            if patch.status == "failed" and not patch.inherited
-        ]
-        found += [
-            Finding("overwritten", f"{patch.name}: {stranger.target} by {stranger.by}", one)
-            for patch in one.patches.values()
-            for stranger in patch.strangers
-            if patch.status == "applied" and not stranger.wraps
-        ]
-        found += [Finding("unreviewed", text, one) for text in dict.fromkeys(_unreviewed(one))]
-    return found + [
-        Finding("disagreement", f"{difference.role}: {difference.message}", difference.process)
-        for difference in differences
-    ]
+) -> Iterator[Finding]:
+    for process in processes:
+        if not process.is_reached and not process.is_starting:
+            yield Finding("not-reached", process.reason, process)
+        patches = process.patches.values()
+        for patch in patches:
+            if patch.status == "failed" and not patch.inherited:
+                yield Finding("failed", f"{patch.name}: {patch.reason}", process)
+        for patch in patches:
+            for stranger in patch.strangers if patch.status == "applied" else ():
+                if not stranger.wraps:
+                    message = f"{patch.name}: {stranger.target} by {stranger.by}"
+                    yield Finding("overwritten", message, process)
+        for message in dict.fromkeys(_unreviewed(process)):
+            yield Finding("unreviewed", message, process)
+    for difference in differences:
+        message = f"{difference.role}: {difference.message}"
+        yield Finding("disagreement", message, difference.process)
 
 
-def _unreviewed(one: ProcessStatus) -> Iterator[str]:
+def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Say which required patches drift leaves out, and which locks cannot be read."""
-    for patch in one.patches.values():
-        if patch.is_finding and not (patch.inherited or one.is_copy):
+    for patch in process.patches.values():
+        if patch.is_finding and not (patch.inherited or process.is_copy):
             is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason
             yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
 
 
-def _obstacles(looks: Iterable[Look]) -> list[Finding]:
-    found = []
+def _obstacles(looks: Iterable[Look]) -> Iterator[Finding]:
     for look in looks:
         if look.get("error"):
-            found.append(Finding("no-answer", f"node {look['host']}: {look['error']}"))
+            yield Finding("no-answer", f"node {look['host']}: {look['error']}")
         for name, reason in look.get("unreadable", {}).items():
-            found.append(Finding("unreadable", f"node {look['host']}: {name}: {reason}"))
-    return found
+            yield Finding("unreadable", f"node {look['host']}: {name}: {reason}")
 
 
 def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
@@ -275,8 +256,7 @@ def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
         for look in looks
         if look.get("processes") is None and not look.get("error")
     ]
-    cut = [str(one.pid) for one in picture.processes if one.is_cut]
-    if cut:
+    if cut := [str(process.pid) for process in picture.processes if process.is_cut]:
         notes.append(
             f"journals that reached their limit, and lack what came later: {', '.join(cut)}"
         )

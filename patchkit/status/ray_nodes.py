@@ -53,10 +53,10 @@ class RayNodes:
             directory: of the journals on each; where PATCHKIT_JOURNAL says there, if None.
 
         """
-        nodes = [one for one in self._ray.nodes() if one["Alive"]]
-        asked = {self._ask(one["NodeID"], directory): one for one in nodes}
+        nodes = [there for there in self._ray.nodes() if there["Alive"]]
+        asked = {self._ask(there["NodeID"], directory): there for there in nodes}
         self._ray.wait(list(asked), num_returns=len(asked), timeout=self._patience)
-        return [self._answer(reference, one) for reference, one in asked.items()]
+        return [self._answer(reference, there) for reference, there in asked.items()]
 
     def _connect(self, address: str) -> None:
         _refuse_silence(address)
@@ -86,14 +86,12 @@ class RayNodes:
     def _answer(self, reference: Any, there: Mapping[str, Any]) -> dict[str, Any]:
         host = f"{there.get('NodeName') or there['NodeID'][:8]} ({there['NodeManagerAddress']})"
         try:
-            found: dict[str, Any] = self._ray.get(reference, timeout=0)
+            return dict(self._ray.get(reference, timeout=0))
         except self._ray.exceptions.GetTimeoutError:
             self._ray.cancel(reference, force=True)
             error = f"no answer within {self._patience:g} s"
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other nodes answer
             error = _first_line(raised)
-        else:
-            return found
         return {"host": host, "journals": {}, "processes": None, "error": error}
 
 
@@ -101,9 +99,9 @@ def _import_ray() -> Any:
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        found = f"--ray needs Ray in this Python, and it cannot be imported: {error}"
         raise RayError(
-            f"{found}. Run patchkit where Ray is, on any node of the cluster."
+            f"--ray needs Ray in this Python, and it cannot be imported: {error}. "
+            "Run patchkit where Ray is, on any node of the cluster."
         ) from error
 
 

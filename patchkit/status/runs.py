@@ -44,19 +44,19 @@ def _is_own(home: Path, *, make: bool = True) -> bool:
     try:
         if make:
             home.mkdir(mode=0o700, exist_ok=True)
-        found = home.lstat()
+        facts = home.lstat()
     except OSError:
         return False
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.getuid()
-        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        stat.S_ISDIR(facts.st_mode)
+        and facts.st_uid == os.getuid()
+        and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     )
 
 
 def _runs(home: Path) -> Iterator[Path]:
     """List the folders of runs, the newest first, which their names tell."""
-    yield from sorted((one for one in home.iterdir() if one.is_dir()), reverse=True)
+    yield from sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
 
 
 def _is_running(run: Path) -> bool:
