@@ -46,7 +46,7 @@ class Settings(Record):
         on_drift: `warn`, `stop` or `skip`.
         lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
         verify: seconds between two looks at what is applied; 0 for none.
-        versions: distribution name as written -> version text, of `PATCHKIT_VERSIONS`.
+        versions: distribution -> version text, of `PATCHKIT_VERSIONS`.
         vllm_version: `VLLM_VERSION`, or None.
         journal: directory of `PATCHKIT_JOURNAL`, or None.
         log: name of the level that patchkit says on stderr.
@@ -129,15 +129,13 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
 
 
 def _pairs(env: Mapping[str, str], name: str) -> tuple[tuple[str, str], ...]:
-    pairs = [part.partition("=") for part in _names(env, name)]
-    for dist, equals, version in pairs:
-        if not (dist.strip() and equals and version.strip()):
-            found = dist + equals + version
-            raise SettingsError(f"{name}: found {found!r}, expected dist=version,…")
     versions: dict[str, str] = {}
-    for dist, _, version in pairs:
-        one, text = re.sub(r"[-_.]+", "-", dist.strip()).lower(), version.strip()
-        if versions.setdefault(one, text) != text:
-            found = f"{one}={versions[one]} and {one}={text}"
+    for pair in _names(env, name):
+        written, _, version = (part.strip() for part in pair.partition("="))
+        if not (written and version):
+            raise SettingsError(f"{name}: found {pair!r}, expected dist=version,…")
+        dist = re.sub(r"[-_.]+", "-", written).lower()
+        if versions.setdefault(dist, version) != version:
+            found = f"{dist}={versions[dist]} and {dist}={version}"
             raise SettingsError(f"{name}: found {found}, expected one version of each")
-    return tuple((dist.strip(), version.strip()) for dist, _, version in pairs)
+    return tuple(versions.items())

@@ -243,26 +243,17 @@ def _refuse_foreign(here: Bootstrap) -> None:
 
 def _write_all(texts: Mapping[Path, str]) -> None:
     """Write every text beside its place, and only then put all of them there."""
-    fresh = {file: _temporary(file) for file in texts}
+    # Neither `site` nor an import takes such a file for one of ours.
+    fresh = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
     try:
         for file, text in texts.items():
-            _write(fresh[file], text)
+            fresh[file].write_bytes(text.encode())
         for file in texts:
             fresh[file].replace(file)
     finally:
         for temporary in fresh.values():
             with suppress(OSError):
                 temporary.unlink()
-
-
-def _temporary(file: Path) -> Path:
-    """Name a file that neither `site` nor an import takes for one of ours."""
-    return file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp")
-
-
-def _write(file: Path, text: str) -> None:
-    with file.open("xb") as stream:
-        stream.write(text.encode())
 
 
 def _leftovers(folder: Path) -> Iterator[Path]:

@@ -66,15 +66,7 @@ class ProvidedLoader:
 
 
 def spec_provided(name: str, serve: Serve, *, package: bool) -> ModuleSpec:
-    """
-    Make the spec of a module that a body serves.
-
-    Args:
-        name: the module's full name.
-        serve: fills the module when it is executed; says whether anybody did.
-        package: further modules are provided beneath it.
-
-    """
+    """Make the spec of a module that a body serves, with a ProvidedLoader."""
     loader: Any = ProvidedLoader(name, serve, package=package)
     return ModuleSpec(name, loader, is_package=package)
 

@@ -35,7 +35,6 @@ class _Here(Record, frozen=False):
         is_armed: it is there for the process, not only for those who borrow it.
         borrowers: how many do.
         packs: how many of them have named each pack, those that are named no more with 0.
-        hears_of_forks: it is told of them.
         guard: held while these are read and written together, and never longer.
         turn: of a borrower that comes or goes; rows are read meanwhile, but no body is loaded.
 
@@ -45,7 +44,6 @@ class _Here(Record, frozen=False):
     is_armed: bool = False
     borrowers: int = 0
     packs: Counter[str] = field(default_factory=Counter)
-    hears_of_forks: bool = False
     guard: threading.Lock = field(default_factory=threading.Lock)
     turn: threading.RLock = field(default_factory=threading.RLock)
 
@@ -148,11 +146,6 @@ def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
         else:
             is_first = not (_here.is_armed or _here.borrowers)
             _here.borrowers += 1
-        hears, _here.hears_of_forks = _here.hears_of_forks, True
-    if not hears:
-        os.register_at_fork(
-            before=_before_fork, after_in_parent=_after_fork_here, after_in_child=_after_fork
-        )
     return session, is_first
 
 
@@ -192,3 +185,8 @@ def _after_fork() -> None:
     if _here.session is not None:
         _here.session.after_fork()
         _here.session.verifier.after_fork(in_child=True)
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_fork_here, after_in_child=_after_fork
+)

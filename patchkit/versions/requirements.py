@@ -49,11 +49,7 @@ _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 def satisfies(version: str, specifier: str) -> bool:
     """
-    Whether what the version counts as lies within the bounds.
-
-    Args:
-        version: as found.
-        specifier: bounds, such as `>=0.11,<0.13`; none at all hold for every version.
+    Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
 
     Raises:
         VersionError: the version does not say which release it is.
@@ -129,15 +125,7 @@ def _holds(found: FoundVersion, clause: Specifier) -> bool:
 
 def holds_between(text: str, first: str, last: str) -> bool | None:
     """
-    Whether a requirement holds for every release from one to another.
-
-    Args:
-        text: the requirement.
-        first: version of the one.
-        last: of the other, no older.
-
-    Returns:
-        True and False for all of them; None where it may hold for some.
+    Whether a requirement holds for every release from one to another; None where it may for some.
 
     Raises:
         RequirementError: text is none.

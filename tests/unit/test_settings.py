@@ -40,7 +40,7 @@ def test_every_variable_arrives() -> None:
         only=("three",),
         on_failure="warn",
         on_drift="skip",
-        versions=(("ray", "2.35.0"), ("torch_npu", "2.5.1")),
+        versions=(("ray", "2.35.0"), ("torch-npu", "2.5.1")),
         vllm_version="0.11.0",
         journal="/some/where",
         log="debug",

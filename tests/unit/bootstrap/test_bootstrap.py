@@ -147,13 +147,13 @@ def test_a_disk_that_fills_up_leaves_all_as_it_was(
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     calls = iter(range(1, 4))
 
-    def write(file: Path, text: str) -> None:
-        real(file, text[:10])
+    def write(file: Path, data: bytes) -> None:
+        real(file, data[:10])
         if next(calls) == failing:
             raise OSError(28, "No space left on device")
 
-    real = bootstrap._write
-    monkeypatch.setattr(bootstrap, "_write", write)
+    real = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", write)
     with pytest.raises(BootstrapError, match="No space left"):
         install(tmp_path, "/newer")
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
