@@ -10,7 +10,7 @@ from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.releases import find_releases
-from patchkit.upstream.reading.sdist import SUFFIXES, open_sdist
+from patchkit.upstream.reading.sdist import SUFFIX, open_sdist
 from patchkit.upstream.reading.tree import open_tree
 from patchkit.upstream.reading.wheel import open_wheel
 from patchkit.versions.requirements import canonical, parse_requirement
@@ -113,7 +113,7 @@ def archive(file: Path, versions: Versions) -> list[Subject]:
     """
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
-    source = open_sdist(file) if file.name.endswith(SUFFIXES) else open_wheel(file)
+    source = open_sdist(file) if file.name.endswith(SUFFIX) else open_wheel(file)
     option = f"--wheel {shlex.quote(str(file))}"
     return [_local(source, file.name.partition("-")[0], versions, option)]
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import IndexPage
 from patchkit.upstream.reading.replies import StatusError
-from patchkit.upstream.reading.sdist import SUFFIXES
+from patchkit.upstream.reading.sdist import SUFFIX
 from patchkit.upstream.reading.url import without_secrets
 from patchkit.versions.requirements import canonical
 
@@ -265,7 +265,6 @@ def version_of(project: str, filename: str) -> str | None:
         parts = filename.removesuffix(".whl").split("-")
         is_right = len(parts) in (5, 6) and canonical(parts[0]) == canonical(project)
         return parts[1] if is_right else None
-    for suffix in filter(filename.endswith, SUFFIXES):
-        name, _, version = filename.removesuffix(suffix).rpartition("-")
-        return version if canonical(name) == canonical(project) else None
-    return None
+    name, _, version = filename.removesuffix(SUFFIX).rpartition("-")
+    is_right = filename.endswith(SUFFIX) and canonical(name) == canonical(project)
+    return version if is_right else None

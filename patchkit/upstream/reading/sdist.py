@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import gzip
 import io
-import lzma
-import re
 import tarfile
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import (
@@ -34,9 +31,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.archive import Listing
     from patchkit.upstream.reading.source import ReleaseSource
 
-SUFFIXES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-_UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ\x00": lzma}
-_NAME = re.compile(r"(.+)-([^-]+?)(?:\.tar\.(?:gz|bz2|xz)|\.tgz)")
+SUFFIX = ".tar.gz"
 
 
 class SdistReader:
@@ -71,19 +66,11 @@ class SdistReader:
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
     """Every Python file, by its path in the directory that holds everything."""
     try:
-        with _unpacked(file) as stream, tarfile.open(fileobj=_Bounded(stream)) as archive:
+        with gzip.open(file) as stream, tarfile.open(fileobj=_Bounded(stream)) as archive:
             yield from _members(archive)
-    except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-        raise UpstreamError(f"it is no tar archive, or is cut off ({error})") from error
-
-
-def _unpacked(file: Path) -> BinaryIO:
-    with file.open("rb") as stream:
-        start = stream.read(6)
-    kinds = [kind for magic, kind in _UNPACKERS.items() if start.startswith(magic)]
-    if not kinds:
-        raise UpstreamError("it is no archive that is compressed with gzip, bzip2 or xz")
-    return cast("BinaryIO", kinds[0].open(file))
+    except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
+        reason = f"it is no tar archive compressed with gzip, or is cut off ({error})"
+        raise UpstreamError(reason) from error
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
@@ -112,7 +99,7 @@ class _Bounded(io.RawIOBase):
     `tarfile` believes the sizes that headers state, and would read a header of any size.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: gzip.GzipFile) -> None:
         self._stream = stream
 
     def seekable(self) -> bool:
@@ -143,11 +130,10 @@ def open_sdist(file: Path) -> ReleaseSource:
         UpstreamError: its name is none of a source distribution.
 
     """
-    match = _NAME.fullmatch(file.name)
-    if not match:
+    name, _, version = file.name.removesuffix(SUFFIX).rpartition("-")
+    if not file.name.endswith(SUFFIX) or not name:
         raise UpstreamError(
             f"found {str(file)!r}, expected a source distribution such as vllm-0.32.0.tar.gz"
         )
     reader = SdistReader(lambda: contextlib.nullcontext(file))
-    shelf = Cache(None).shelf("")
-    return Archived(f"sdist {file.name}", match[2], str(file), reader, shelf)
+    return Archived(f"sdist {file.name}", version, str(file), reader, Cache(None).shelf(""))
