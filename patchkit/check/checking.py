@@ -6,19 +6,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.derived import of_bases
 from patchkit.check.edits import Edits
-from patchkit.check.findings import Finding, Report, State
+from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.grid import Grid
 from patchkit.check.importers import importers
 from patchkit.check.judge import Judge
-from patchkit.check.moves import Moves
 from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
 from patchkit.check.subjects import learn_all
-from patchkit.check.unreadable import cause_of
-from patchkit.check.unreviewed import Commands, of_reviews
+from patchkit.check.trails import Moves
+from patchkit.check.unreviewed import Commands, of_bases, of_reviews
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide, Replace, Wrap
 

@@ -1,21 +1,27 @@
-"""A target's source in two releases."""
+"""What upstream changed in targets: between two releases, and from release to release."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.check.grid import Grid
+from patchkit.check.ranges import allows
 from patchkit.errors import UpstreamError
+from patchkit.versions.version import parse_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from patchkit.check.subjects import Subject
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """
     A target in one release.
 
@@ -33,8 +39,7 @@ class Side:
     text: str
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """
     A target in two releases.
 
@@ -96,3 +101,102 @@ def _moved(target: Target, subject: Subject, other: Subject) -> Target | None:
 def _head(side: Side) -> str:
     where = f"{side.facts.path}:{side.facts.lines[0]}" if side.facts.lines else side.facts.state
     return f"{side.release}  {side.place}  {where}"
+
+
+class Difference(NamedTuple):
+    """
+    What upstream changed in a target of a patch.
+
+    Args:
+        patch: its name.
+        releases: those that show it, the oldest first.
+        text: a unified diff, to the oldest of them.
+
+    """
+
+    patch: str
+    releases: tuple[str, ...]
+    text: str
+
+
+def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) -> list[Difference]:
+    """
+    Compare each release with the last reviewed one before it, or with the one before it.
+
+    A release that cannot be read shows nothing.
+
+    Args:
+        rows: whose targets.
+        subjects: the releases, by distribution, the oldest first.
+        lock: what has been reviewed.
+
+    """
+    grid = Grid(rows, subjects)
+    found: dict[tuple[str, Target, str], Difference] = {}
+    for row in rows:
+        last: dict[Target, Subject] = {}
+        for subject in subjects:
+            with contextlib.suppress(UpstreamError):
+                for place, text in _of_release(row, subject, grid, last, lock):
+                    key = (row.name, place, text.split("\n", 2)[-1])  # the head names releases
+                    old = found.get(key, Difference(row.name, (), text))
+                    found[key] = old._replace(releases=(*old.releases, subject.name))
+    return list(found.values())
+
+
+def _of_release(
+    row: Row, subject: Subject, grid: Grid, last: dict[Target, Subject], lock: Lock
+) -> Iterator[tuple[Target, str]]:
+    for place in dict.fromkeys(one.place for one in grid.due(row, subject) if one.is_reviewed):
+        mark = subject.facts(place).fingerprint
+        old = last.get(place)
+        if old and old.project == subject.project and old.facts(place).fingerprint != mark:
+            if text := compare(place, old, subject).diff:
+                yield place, text
+            old.rest()
+            subject.rest()
+        known = lock.fingerprints(row.name, str(place))
+        if mark and (not known or mark in known):
+            last[place] = subject
+
+
+def ends(
+    row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str | None
+) -> tuple[Subject, Subject]:
+    """
+    Choose the releases to compare.
+
+    Args:
+        row: whose targets are compared.
+        subjects: all releases of one distribution, the oldest first.
+        lock: what has been reviewed.
+        old: the version asked for; else the last reviewed, else the oldest in the row's range.
+        new: the version asked for; else the newest in the row's range, or of all where the range
+            has nothing newer than `old`.
+
+    Raises:
+        UpstreamError: there is no such release, or no newer one.
+
+    """
+    inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
+    if not inside:
+        raise UpstreamError(f"no release of {subjects[0].project} is in the range of {row.name}")
+    first = _named(subjects, old) if old else _reviewed(row, subjects, lock) or inside[0]
+    last = _named(subjects, new) if new else inside[-1]
+    return first, last if new or last is not first else subjects[-1]
+
+
+def _named(subjects: Sequence[Subject], version: str) -> Subject:
+    wanted = parse_version(version)
+    for one in subjects:
+        if wanted is not None and parse_version(one.version) == wanted:
+            return one
+    project, last = subjects[0].project, subjects[-1].version
+    raise UpstreamError(f"found no release {project} {version}, expected one such as {last}")
+
+
+def _reviewed(row: Row, subjects: Sequence[Subject], lock: Lock) -> Subject | None:
+    """Return the newest release in which any of the row's targets was reviewed."""
+    spans = [one for several in lock.entries.get(row.name, {}).values() for one in several]
+    versions = {one.last for one in spans if one.project == subjects[0].project}
+    return next((one for one in reversed(subjects) if one.version in versions), None)

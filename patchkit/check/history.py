@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from patchkit.check.findings import cause_of
 from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Trails
-from patchkit.check.unreadable import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

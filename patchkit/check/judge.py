@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.bases import bases_of
+from patchkit.check.bases import bases_of, is_beside
 from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
-from patchkit.check.storage import is_beside
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.storage import HOOKS

@@ -1,4 +1,4 @@
-"""Sources of targets that nobody has reviewed, one finding for all releases that share one."""
+"""Sources of targets that nobody has reviewed, and bases that changed under a class."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from patchkit.check import codes
 from patchkit.check.findings import Finding
 from patchkit.check.ranges import packages_of
+from patchkit.errors import UpstreamError
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from patchkit.check.grid import Grid
+    from patchkit.check.spans import Place
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
     from patchkit.rows.row import Row
     from patchkit.rows.target import Target
-
-    Place = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -103,3 +103,36 @@ def _sources(row: Row, grid: Grid) -> dict[tuple[Target, str], list[Subject]]:
             if mark := subject.facts(place).fingerprint:
                 found.setdefault((place, mark), []).append(subject)
     return found
+
+
+def of_bases(row: Row, grid: Grid, place: Place) -> Iterator[Finding]:
+    """
+    Find classes that stay the same from one release to the next while a base of theirs changes.
+
+    Args:
+        row: whose targets.
+        grid: the releases that are looked at, the oldest first.
+        place: file and line of the row.
+
+    """
+    last: dict[tuple[str, Target], Subject] = {}
+    for subject in grid.subjects:
+        for target in dict.fromkeys(one.place for one in grid.due(row, subject)):
+            before = last.get((subject.project, target))
+            last[subject.project, target] = subject
+            names = _changed(target, before, subject) if before else []
+            if before and names:
+                message = f"{', '.join(names)}, from which it derives, differs from {before.name}"
+                fix = f"patchkit history {names[0]} --releases '{subject.project}'"
+                where = (row.name, str(target), subject.name, *place)
+                yield Finding(codes.BASE_CHANGED, message, fix, *where)
+
+
+def _changed(target: Target, before: Subject, after: Subject) -> list[str]:
+    try:
+        old, new = before.facts(target), after.facts(target)
+    except UpstreamError:
+        return []
+    if old.fingerprint != new.fingerprint:
+        return []  # that is said, and both are looked at
+    return [name for name, mark in new.bases if (name, mark) not in old.bases]

@@ -23,7 +23,7 @@ from patchkit.rows.project import Project
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from patchkit.check.differences import Difference
+    from patchkit.check.comparison import Difference
     from patchkit.check.findings import Finding, Report
     from patchkit.rows.row import Row
 
@@ -79,7 +79,7 @@ def command(
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.differences import differences  # noqa: PLC0415
+    from patchkit.check.comparison import differences  # noqa: PLC0415
     from patchkit.check.unreviewed import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415

@@ -49,8 +49,7 @@ def command(
       patchkit diff my-patch --here                 to what runs here
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.choosing import ends  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.comparison import compare  # noqa: PLC0415
+    from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415

@@ -58,8 +58,8 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.findings import told_causes  # noqa: PLC0415
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.review.lock_format import read_lock, write_lock  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415

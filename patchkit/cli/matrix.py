@@ -45,9 +45,9 @@ def command(
       patchkit matrix --releases 'vllm>=0.20'
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.check.findings import told_causes  # noqa: PLC0415
     from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.check.unreadable import told as told_causes  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from patchkit.report.words import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchkit.check.differences import Difference
+    from patchkit.check.comparison import Difference
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Grid, Group
 

@@ -8,7 +8,7 @@ import pytest
 from report.reports import HOSTILE, finding, large, sample, screen, shown
 from rich.cells import cell_len
 
-from patchkit.check.differences import Difference
+from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report, State
 from patchkit.report.check_github import as_github
 from patchkit.report.check_html import as_html
