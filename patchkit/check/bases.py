@@ -60,12 +60,12 @@ def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
         return False
     outer, _, name = place.qualname.rpartition(".")
     owner = facts.qualname.rpartition(".")[0]
-    if facts.kind == str(Kind.OUTSIDE):
+    if facts.kind == Kind.OUTSIDE:
         if name == "__new__" or name in vars(ABC):
             return False
         is_objects = facts.module == "builtins" and owner in ("object", "type")
         return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
-    if facts.kind == str(Kind.PROPERTY):  # it takes what is put on the class
+    if facts.kind == Kind.PROPERTY:  # it takes what is put on the class
         return False
     lookup = resolver.lookup
     classes = [one for one in resolver.resolve(Target(place.module, outer)).variants if one.classes]

@@ -25,22 +25,21 @@ if TYPE_CHECKING:
     from patchkit.upstream.facts import Facts
 
 _FUNCTIONS = frozenset(
-    map(
-        str,
-        [
-            *(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED),
-            *(Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD),
-            *(Kind.PROPERTY, Kind.CACHED_PROPERTY),
-        ],
-    )
+    [
+        *(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED),
+        *(Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD),
+        *(Kind.PROPERTY, Kind.CACHED_PROPERTY),
+    ]
 )
-_BOUND = frozenset(map(str, [Kind.METHOD, Kind.ASYNC_METHOD, Kind.CLASSMETHOD]))
-_CLASS = str(Kind.CLASS)
+_BOUND = frozenset([Kind.METHOD, Kind.ASYNC_METHOD, Kind.CLASSMETHOD])
 _UNWRAPPABLE = frozenset(
-    map(str, [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE])
+    [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE]
 )
-_VALUES = frozenset(map(str, [Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT]))
-_UNEDITABLE = _UNWRAPPABLE | {str(Kind.GENERATED), str(Kind.OUTSIDE)}
+_VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
+_UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
+_NARROW = "narrow the row's range, or follow the target to its new place"
+_DERIVE = "Replace the class by one that derives from it"
+_HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
 
 
 def needed(change: Change) -> list[Target]:
@@ -93,8 +92,7 @@ class Judge:
     def _present(self, change: Change) -> Iterator[Fault]:
         facts = self._facts(change.place)
         if facts.state == "absent":
-            fix = "narrow the row's range, or follow the target to its new place"
-            yield Fault(codes.TARGET_MISSING, facts.reason or "it is not there", fix)
+            yield Fault(codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
         elif isinstance(change, Edit):
@@ -137,7 +135,7 @@ class Judge:
 
     def _add_field(self, change: AddField, facts: Facts) -> Iterator[Fault]:
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
-        if facts.kind != _CLASS and facts.is_sure:
+        if facts.kind != Kind.CLASS and facts.is_sure:
             yield _kind(facts, "a class")
         elif self._facts(field).is_present:
             yield _already(f"{field} is upstream already, {where(self._facts(field))}")
@@ -147,9 +145,9 @@ class Judge:
     def _elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
         is_value = isinstance(change, Replace) and facts.kind in _VALUES
         may_be = is_value or change.place.steps[-1] in HOOKS
-        is_told = facts.is_sure or facts.kind == str(Kind.FIELD)
+        is_told = facts.is_sure or facts.kind == Kind.FIELD
         ours = self._body(change.by) if may_be and is_told else None
-        if ours is None or ours.kind == str(Kind.PROPERTY):
+        if ours is None or ours.kind == Kind.PROPERTY:
             return ""
         return facts.storage
 
@@ -159,30 +157,27 @@ class Judge:
             return
         ours = self._body(change.by)
         fault = takes_wrapped(ours.signature) if ours and ours.signature else None
-        if fault:
-            message = f"{change.by}{ours.signature if ours else ''} has to take (wrapped, instance,"
-            yield Fault(
-                codes.SIGNATURE_CHANGED, f"{message} args, kwargs): {fault}", REWRITE, change.by
-            )
+        if ours and fault:
+            expected = f"has to take (wrapped, instance, args, kwargs): {fault}"
+            message = f"{change.by}{ours.signature} {expected}"
+            yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
         ours = self._body(change.by)
         if ours is None or not ours.is_present or change.unrelated:
             return
-        if facts.is_sure and facts.kind == _CLASS:
+        if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
-            return
-        if facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == str(Kind.CONSTANT):
+        elif facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == Kind.CONSTANT:
             yield _kind(facts, f"what {change.by} can stand for, which is a constant")
-            return
-        if facts.shape and ours.shape == facts.shape:
+        elif facts.shape and ours.shape == facts.shape:
             message = f"upstream's source is that of {change.by} by now, {where(facts)}"
             yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
-            return
-        yield from _calls(change, facts, ours)
+        else:
+            yield from _calls(change, facts, ours)
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-        if ours.is_sure and ours.kind in _FUNCTIONS | {str(Kind.CONSTANT)}:
+        if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
             return
         if self._row.patch.body is None:
@@ -214,34 +209,26 @@ class Judge:
         return not above.is_whole or (facts.module, facts.qualname) in above.inside
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
+        home = f"{facts.module}:{facts.qualname}"
+        text = self._subject.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
             yield _kind(facts, "a function with source of its own, as Edit needs")
-            return
-        if facts.owner:
+        elif facts.owner:
             message = f"it is only inherited from {facts.owner}, expected its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
-            return
-        if facts.is_sure and facts.module != change.place.module:
-            home = f"{facts.module}:{facts.qualname}"
+        elif facts.is_sure and facts.module != change.place.module:
             message = f"it is only imported from {home}, expected its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {home} in the row")
-            return
-        text = self._subject.text(facts)
-        if not text or facts.lines is None:
+        elif not text:
             yield undecidable("its source cannot be read")
-            return
-        yield from self._edits.faults(self._row, change, facts, text)
+        else:
+            yield from self._edits.faults(self._row, change, facts, text)
 
     def _body(self, name: str) -> Facts | None:
         return self._pack.facts(self._row, name) if self._row.patch.body is not None else None
 
     def _facts(self, target: Target) -> Facts:
         return self._subject.facts(target)
-
-
-_NARROW = "narrow the row's range, or follow the target to its new place"
-_DERIVE = "Replace the class by one that derives from it"
-_HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
 
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.rows.row import Row
-    from patchkit.upstream.resolving.resolve import Resolution
 
 _BODY = re.compile(r"patch_\w+")
 
@@ -50,10 +49,6 @@ class PackSource:
         """The `patch_<module>` files in it, by name."""
         files = (file for folder in self._folders for file in folder.glob("patch_*.py"))
         return sorted(file.stem for file in files if _BODY.fullmatch(file.stem))
-
-    def resolution(self, row: Row, name: str) -> Resolution:
-        """Resolve an object of a body."""
-        return self.resolver.resolve(Target(row.body, name))
 
     def facts(self, row: Row, name: str) -> Facts:
         """Say what an object of a body is."""

@@ -66,9 +66,6 @@ class Subject:
         self._facts: dict[Target, Facts] = {}
         self._is_recalled = False
 
-    def __repr__(self) -> str:
-        return f"<Subject {self.name}>"
-
     @functools.cached_property
     def source(self) -> ReleaseSource:
         """

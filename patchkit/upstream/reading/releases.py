@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.cache import ArchiveShelf
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.web import Web
     from patchkit.versions.version import ReleaseVersion
 
 
@@ -52,15 +53,36 @@ class Library:
         offline: bool = False,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
-        from patchkit.upstream.reading.web import Web  # noqa: PLC0415 - urllib3 takes its time
-
-        settings = settings or PipSettings.read()
+        self._settings = settings
+        self._offline = offline
         self._notices: set[str] = set()
         self._notice = notice
         self._lock = threading.Lock()
         self.cache = cache or Cache(default_directory(), self.notice)
-        self.web = Web(settings, offline=offline)
-        self.index = Index(settings, self.web, self.cache, self.notice)
+
+    @functools.cached_property
+    def settings(self) -> PipSettings:
+        """
+        Where pip would look.
+
+        Raises:
+            SettingsError: pip's configuration cannot be read.
+            UpstreamError: no index is set, and there is no pip to say which is the usual one.
+
+        """
+        return self._settings or PipSettings.read()
+
+    @functools.cached_property
+    def web(self) -> Web:
+        """What the index and its files are fetched with."""
+        from patchkit.upstream.reading.web import Web  # noqa: PLC0415 - urllib3 takes its time
+
+        return Web(self.settings, offline=self._offline)
+
+    @functools.cached_property
+    def index(self) -> Index:
+        """What lists a project's files."""
+        return Index(self.settings, self.web, self.cache, self.notice)
 
     def __enter__(self) -> Library:
         return self
@@ -70,7 +92,8 @@ class Library:
 
     def close(self) -> None:
         """Close connections and the cache."""
-        self.web.close()
+        if "web" in vars(self):
+            self.web.close()
         self.cache.close()
 
     def notice(self, text: str) -> None:
@@ -99,9 +122,6 @@ class Release:
         self.version = version
         self.link = link
         self._library = library
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: {self.link.filename}>"
 
     @property
     def name(self) -> str:
