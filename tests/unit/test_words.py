@@ -1,0 +1,63 @@
+"""The glossary, the architecture and the walks of CONTRIBUTING name what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from packages import REPOSITORY
+
+import patchkit
+from patchkit import Role
+from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PACKAGE = REPOSITORY / "patchkit"
+GLOSSARY = (REPOSITORY / "docs" / "glossary.md").read_text()
+ARCHITECTURE = (REPOSITORY / "docs" / "architecture.md").read_text()
+CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
+ENTRIES = re.findall(r"^\| (.*?) \|", GLOSSARY, re.MULTILINE)
+WORDS = {word.strip("*`") for entry in ENTRIES for word in re.split(r", ", entry)}
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+KINDS = set(patchkit.__all__) - {"Patch", "Role", "applied"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_kind_role_and_status_is_in_the_glossary() -> None:
+    """With the words that users type and read."""
+    assert KINDS <= WORDS
+    assert all(f"`{word}`" in GLOSSARY for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role))
+
+
+@pytest.mark.parametrize("word", ["session", "plan", "group", "site", "layer", "copy", "row"])
+def test_words_of_the_core_are_its_class_names(word: str) -> None:
+    """What the glossary explains is what the code calls so, once."""
+    homes = [
+        path
+        for path in modules()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name == word.title()
+    ]
+    assert word in WORDS
+    assert len(homes) == 1
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_is_in_the_architecture(room: str) -> None:
+    """By its name."""
+    assert re.search(rf"\b{room}\b", ARCHITECTURE)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set(re.findall(r"`((?:patchkit|tests|tools)/[^`]*)`", CONTRIBUTING)))
+)
+def test_paths_of_the_walks_are_there(path: str) -> None:
+    """A walk that leads nowhere is worse than none."""
+    assert (REPOSITORY / path).exists() or "<" in path
