@@ -8,41 +8,17 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import sys
 from functools import lru_cache
 from typing import Any
 
 _STANDARD = frozenset(
-    [
-        "abc",
-        "ast",
-        "argparse",
-        "asyncio",
-        "builtins",
-        "collections",
-        "collections.abc",
-        "concurrent.futures",
-        "contextlib",
-        "ctypes",
-        "dataclasses",
-        "enum",
-        "functools",
-        "http.server",
-        "io",
-        "json",
-        "json.encoder",
-        "logging",
-        "logging.handlers",
-        "multiprocessing",
-        "multiprocessing.process",
-        "queue",
-        "socketserver",
-        "string",
-        "threading",
-        "types",
-        "typing",
-        "unittest",
-    ]
+    {
+        *("abc", "argparse", "ast", "asyncio", "builtins", "collections", "collections.abc"),
+        *("concurrent.futures", "contextlib", "ctypes", "dataclasses", "enum", "functools"),
+        *("http.server", "io", "json", "json.encoder", "logging", "logging.handlers"),
+        *("multiprocessing", "multiprocessing.process", "queue", "socketserver", "string"),
+        *("threading", "types", "typing", "unittest"),
+    }
 )
 """Modules that may be imported to be asked: importing them does nothing else."""
 
@@ -87,14 +63,7 @@ _TABLES = {
 
 
 def has_member(dotted: str, name: str) -> bool | None:
-    """
-    Tell whether a class outside the release has an attribute; None where that is not known.
-
-    Args:
-        dotted: the class.
-        name: the attribute.
-
-    """
+    """Tell whether a class outside the release has an attribute; None where that is not known."""
     dotted = dotted.replace("typing_extensions.", "typing.")
     table = _TABLES.get(dotted)
     if table is not None:
@@ -113,9 +82,7 @@ def has_member(dotted: str, name: str) -> bool | None:
 def standard_class(dotted: str) -> type | None:
     """Return a class of the standard library; None where it is none that may be asked."""
     module, _, name = dotted.replace("typing_extensions.", "typing.").rpartition(".")
-    if module not in _STANDARD or module.split(".")[0] not in sys.stdlib_module_names | {
-        "builtins"
-    }:
+    if module not in _STANDARD:
         return None
     found: Any = getattr(importlib.import_module(module), name, None)
     return found if isinstance(found, type) else None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from patchkit.upstream.resolving import definitions, expressions, lazy, literals
 from patchkit.upstream.resolving.at_import import called_at_import
 from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Form
-from patchkit.upstream.resolving.conditions import Platform, dotted
-from patchkit.upstream.resolving.flags import Flags
+from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.outside import is_builtin
 from patchkit.upstream.resolving.scope import Scope
@@ -46,7 +46,7 @@ class ReleaseLookup:
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
         self.platform = platform
-        self.decide = Flags(modules, platform).decide
+        self.decide = Conditions(modules, platform).decide
         self.circles = 0
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
         self._asked: set[tuple[object, ...]] = set()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving import inheritance, items
 from patchkit.upstream.resolving.ancestry import mro
-from patchkit.upstream.resolving.conditions import Platform
+from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.operators import made_in
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
@@ -217,8 +217,8 @@ class Resolver:
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
         if not isinstance(step, Item):
             return self.lookup.member(value, step)
-        found = items.held(self.lookup, value, step)
-        return (found.item,) if is_last else found.values
+        item, values = items.held(self.lookup, value, step)
+        return (item,) if is_last else values
 
 
 def _distinct(values: Values) -> Values:

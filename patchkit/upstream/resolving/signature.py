@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from inspect import Parameter as Inspected
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ast
-    import inspect
 
 POSITIONAL_ONLY = "positional-only"
 POSITIONAL = "positional"
 VAR_POSITIONAL = "*args"
 KEYWORD_ONLY = "keyword-only"
 VAR_KEYWORD = "**kwargs"
-
-_KINDS = {
-    Inspected.POSITIONAL_ONLY: POSITIONAL_ONLY,
-    Inspected.POSITIONAL_OR_KEYWORD: POSITIONAL,
-    Inspected.VAR_POSITIONAL: VAR_POSITIONAL,
-    Inspected.KEYWORD_ONLY: KEYWORD_ONLY,
-    Inspected.VAR_KEYWORD: VAR_KEYWORD,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +93,6 @@ def of_arguments(arguments: ast.arguments) -> Signature:
     if arguments.kwarg:
         found.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
     return Signature(tuple(found))
-
-
-def of_inspected(signature: inspect.Signature) -> Signature:
-    """Read what `inspect.signature` says."""
-    return Signature(
-        tuple(
-            Parameter(one.name, _KINDS[one.kind], one.default is not Inspected.empty)
-            for one in signature.parameters.values()
-        )
-    )
 
 
 def _text(one: Parameter) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.upstream.resolving.conditions import Platform
+from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.module_tree import Modules
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from upstream.memory import Memory
