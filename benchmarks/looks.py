@@ -32,11 +32,13 @@ def run(rounds: int = 20) -> Result:
     """Apply 165 changes of 60 rows, and look at them."""
     with folder() as home:
         session = _session(home)
-        sites = [site for state in session.states.values() for _, site in state.groups[0].sites]
+        sites = [
+            site for state in session.states.values() for _, site in state.groups[0].made.sites
+        ]
         if len(sites) != _CHANGES:
             raise RuntimeError(f"{len(sites)} of {_CHANGES} changes were applied")
         cases = {
-            _LOOK: lambda: cpu_of(lambda: _times(session._look)),
+            _LOOK: lambda: cpu_of(lambda: _times(session.lookout.look)),
             _READ: lambda: cpu_of(lambda: _times(lambda: _read_all(sites))),
         }
         samples = in_turns(cases, rounds)

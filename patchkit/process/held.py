@@ -6,55 +6,84 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
-from patchkit.errors import ApplyError, PatchkitError
-from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
-from patchkit.record import Record
+from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
+from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
+from patchkit.process.plan import AFTER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from patchkit.process.applier import Applier
-    from patchkit.process.ledger import Ledger
-    from patchkit.process.plan import Group, State
-    from patchkit.rows.declaration import Role
-    from patchkit.rows.selection import Selection
-
-    Outcome = tuple[str, str, BaseException | None]
+    from patchkit.process.patch_state import GroupState, Outcome, PatchState, PatchStates
+    from patchkit.process.relevance import Relevance
 
 _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
 
 
-class Holds(Record, frozen=False, eq=False):
+class Holds:
     """
     Who holds what.
 
     Args:
-        selection: which rows are for here.
-        applier: takes back what is let go.
-        ledger: told of it.
-        roles: those of the process, which decide what stays applied.
-        apply_late: applies groups whose modules are there.
+        states: of all patches.
+        relevance: which patches are for here.
+        applier: applies what is held, and takes back what is let go.
 
     """
 
-    selection: Selection
-    applier: Applier
-    ledger: Ledger
-    roles: Collection[Role]
-    apply_late: Callable[[Iterable[Group]], None]
-
-    def __post_init__(self) -> None:
+    def __init__(self, states: PatchStates, relevance: Relevance, applier: Applier) -> None:
+        self._states = states
+        self._relevance = relevance
+        self._applier = applier
         self._former: dict[str, Outcome] = {}
 
-    def hold(self, states: Sequence[State]) -> None:
+    def hold(self, names: Collection[str]) -> tuple[str, ...]:
         """
-        Apply patches, and import what they change; those that come before an import wait for it.
+        Apply patches whatever the roles of this process, and import what they change.
+
+        What comes before an import waits for it.
+
+        Args:
+            names: of the patches; none means all that are for here.
+
+        Returns:
+            The names, to be let go later, once for each time that they are held.
 
         Raises:
-            ApplyError: one is not for here, or fails; all are as they were.
+            UnknownPatchError: a name that no row has.
+            ApplyError: a patch is not for here, or fails; all are as they were.
 
         """
+        states = list(self._states.patches.values())
+        if names:
+            chosen = self._named(names)
+            states = [state for state in states if state in chosen]
+        else:
+            states = [state for state in states if not self._reason_to_skip(state)]
+        self._hold(states)
+        return tuple(state.name for state in states)
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """
+        Take back what was held, unless others hold it, or a role of this process has it anyway.
+
+        Raises:
+            UndoError: something could not be taken back; the rest was.
+
+        """
+        if errors := self._let_go(self._named(names)):
+            raise UndoError("; ".join(str(error) for error in errors))
+
+    def _named(self, names: Iterable[str]) -> list[PatchState]:
+        names, patches = list(names), self._states.patches
+        for name in names:
+            if name not in patches:
+                known = ", ".join(patches) or "none"
+                raise UnknownPatchError(f"found {name!r}, expected a patch's name: {known}")
+        return [patches[name] for name in names]
+
+    def _hold(self, states: Sequence[PatchState]) -> None:
         with self._turn(states):
             for state in states:
                 self._refuse_unfit(state)
@@ -62,12 +91,12 @@ class Holds(Record, frozen=False, eq=False):
             try:
                 self._make(states)
             except BaseException:
-                self.let_go(states)
+                self._let_go(states)
                 raise
 
-    def let_go(self, states: Sequence[State]) -> list[Exception]:
+    def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
-        turns = self.applier.turns
+        turns = self._applier.turns
         with turns.within(*states, patience=_PATIENCE):
             free = [(state, self._uncount(state)) for state in reversed(states)]
             ended = [(state, former) for state, former in free if former]
@@ -75,111 +104,110 @@ class Holds(Record, frozen=False, eq=False):
             with turns.within(*(group for state, _ in ended for group in state.groups)):
                 return self._end([one for one in ended if self._is_over(*one)])
 
-    def _end(self, over: Sequence[tuple[State, Outcome]]) -> list[Exception]:
-        errors = self.applier.take_back(*(state for state, _ in over))
-        for state, (status, reason, error) in over:
-            state.error = error
-            if (state.status, state.reason) != (status, reason):
-                self.ledger.set(state, status, reason)
+    def _end(self, over: Sequence[tuple[PatchState, Outcome]]) -> list[Exception]:
+        errors = self._applier.take_back(*(state for state, _ in over))
+        for state, former in over:
+            self._states.restore(state, former)
         return errors
 
     @contextlib.contextmanager
-    def _turn(self, states: Sequence[State]) -> Iterator[None]:
+    def _turn(self, states: Sequence[PatchState]) -> Iterator[None]:
         """Hold or let go as one step: nobody counts on what another thread takes back."""
-        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+        with self._applier.turns.within(*states, patience=_PATIENCE) as has_it:
             if not has_it:
-                names = ", ".join(state.row.name for state in states)
+                names = ", ".join(state.name for state in states)
                 raise ApplyError(
                     f"{names}: for {_PATIENCE:.0f} s another thread has been applying one of them "
                     "for a block of its own, expected it to end; look at what their bodies wait for"
                 )
             yield
 
-    def reason_to_skip(self, state: State) -> str | None:
+    def _reason_to_skip(self, state: PatchState) -> str | None:
         """Say why a row cannot be held here, or None."""
-        return self.selection.reason_to_skip(state.row)
+        return self._relevance.selection.reason_to_skip(state.row)
 
     # -- who holds ------------------------------------------------------------------------------
 
-    def _count(self, states: Iterable[State]) -> None:
+    def _count(self, states: Iterable[PatchState]) -> None:
         for state in states:
-            state.forced += 1
-            if state.forced == 1:
-                self._former[state.row.name] = (state.status, state.reason, state.error)
-                if state.status == SKIPPED:
-                    state.status = ARMED
-                state.settled = state.status == APPLIED  # what it depends on may be set by now
+            state.holders += 1
+            if state.holders == 1:
+                self._former[state.name] = (state.status, state.reason, state.error)
+                self._states.reopen(state)
 
-    def _uncount(self, state: State) -> Outcome | None:
-        state.forced -= 1
-        return None if state.forced else self._former.pop(state.row.name)
+    def _uncount(self, state: PatchState) -> Outcome | None:
+        state.holders -= 1
+        return None if state.holders else self._former.pop(state.name)
 
     # -- apply ----------------------------------------------------------------------------------
 
-    def _refuse_unfit(self, state: State) -> None:
+    def _refuse_unfit(self, state: PatchState) -> None:
         if state.status == APPLIED:
             return
         if state.status == FAILED:
             raise _failed(state) from state.error
-        if (reason := self.reason_to_skip(state)) is not None:
-            raise ApplyError(f"patch {state.row.name} is not for here: {reason}")
+        if (reason := self._reason_to_skip(state)) is not None:
+            raise ApplyError(f"patch {state.name} is not for here: {reason}")
 
-    def _make(self, states: Sequence[State]) -> None:
+    def _make(self, states: Sequence[PatchState]) -> None:
         try:
             for state in states:
-                self.applier.settle(state)
+                self._relevance.settle(state)
             for group in self._due(states):
                 _import(group)
-            self.apply_late(group for state in states for group in state.groups)
+            self._applier.apply_late(group for state in states for group in state.groups)
             for group in self._waiting(states):
                 with contextlib.suppress(ImportError, AttributeError):  # it waits, as is said below
-                    importlib.import_module(group.row.body)  # another thread is at it
-            self.apply_late(self._waiting(states))
+                    importlib.import_module(group.patch.body)  # another thread is at it
+            self._applier.apply_late(self._waiting(states))
         except PatchkitError:
             _refuse_undone(states)  # says more
             raise
         _refuse_undone(states)
         if left := self._waiting(states):
-            raise ApplyError(
-                f"patch {left[0].row.name} waits for the end of the import of {left[0].module} or"
-                f" {left[0].row.body}, within which it was asked for; ask after it"
-            )
+            raise _unfinished(left[0])
 
-    def _due(self, states: Iterable[State]) -> list[Group]:
+    def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
         """The groups that apply to a module once that is imported."""
-        groups = (group for state in states for group in state.groups if not group.before)
-        return [
-            one for one in groups if any(self.selection.applies(c, one.row) for _, c in one.changes)
-        ]
+        groups = [group for state in states for group in state.groups]
+        after = [group for group in groups if group.plan.moment == AFTER]
+        return [group for group in after if self._relevance.changes_here(group)]
 
-    def _waiting(self, states: Iterable[State]) -> list[Group]:
+    def _waiting(self, states: Iterable[PatchState]) -> list[GroupState]:
         return self._due(state for state in states if state.status == ARMED)
 
-    def _is_over(self, state: State, former: Outcome) -> bool:
+    def _is_over(self, state: PatchState, former: Outcome) -> bool:
         """Whether the session would not have the row as it is, if nobody had held it."""
-        return not (state.is_for(self.roles) and former[0] in {APPLIED, ARMED})
+        return not (state.is_for(self._states.roles) and former[0] in {APPLIED, ARMED})
 
 
-def _import(group: Group) -> None:
+def _import(group: GroupState) -> None:
     """Import a target's module; where another thread is at it, that is waited for."""
     try:
-        importlib.import_module(group.module)
+        importlib.import_module(group.plan.module)
     except PatchkitError:
         raise
     except Exception as error:
         raise ApplyError(
-            f"patch {group.row.name}: its target's module {group.module} cannot be imported:"
+            f"patch {group.patch.name}: its target's module {group.plan.module} cannot be imported:"
             f" {type(error).__name__}: {error}"
         ) from error
 
 
-def _refuse_undone(states: Iterable[State]) -> None:
+def _refuse_undone(states: Iterable[PatchState]) -> None:
     for state in states:
         if state.status == FAILED:
             raise _failed(state) from state.error
         if state.status == SKIPPED:
-            raise ApplyError(f"patch {state.row.name} is not for here: {state.reason}")
+            raise ApplyError(f"patch {state.name} is not for here: {state.reason}")
 
 
-def _failed(state: State) -> ApplyError:
-    return ApplyError(f"patch {state.row.name} ({state.row.body}) failed: {state.reason}")
+def _unfinished(group: GroupState) -> ApplyError:
+    return ApplyError(
+        f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
+        f"{group.patch.body} is still importing; request it after that import finishes"
+    )
+
+
+def _failed(state: PatchState) -> ApplyError:
+    return ApplyError(f"patch {state.name} ({state.body}) failed: {state.reason}")

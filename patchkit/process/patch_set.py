@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import AgreementError
 from patchkit.process.pack_files import body_bytes, data_bytes, hash_of, modules_digest
-from patchkit.process.plan import FAILED, SKIPPED
 from patchkit.record import Record
 from patchkit.rows.canonical import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from patchkit.process.plan import State
+    from patchkit.process.patch_state import PatchState
+    from patchkit.process.relevance import Relevance
     from patchkit.rows.declaration import Change, Role
     from patchkit.rows.row import Row
-    from patchkit.rows.selection import Selection
 
     PatchSet = Mapping[str, "Mark"]
 
@@ -55,21 +54,21 @@ class Mark(Record):
     is_open: bool = False
 
 
-def patch_set(states: Iterable[State], selection: Selection, role: Role) -> dict[str, Mark]:
+def patch_set(states: Iterable[PatchState], relevance: Relevance, role: Role) -> dict[str, Mark]:
     """
     Name the patches that are for a role here, each with what it is.
 
     Args:
-        states: of all rows, in the order in which they apply.
-        selection: says which rows are for here.
+        states: of all patches, in the order in which they apply.
+        relevance: says which are for here.
         role: need not be one of this process's.
 
     """
     mine = [state for state in states if role in state.row.roles]
-    chosen = [state for state in mine if _is_selected(state, selection)]
+    chosen = [state for state in mine if relevance.is_selected(state)]
     packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
     return {
-        state.row.name: Mark(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
+        state.name: Mark(at, fingerprint(state.row), packs[state.row.pack], _is_open(state))
         for at, state in enumerate(chosen)
     }
 
@@ -188,11 +187,5 @@ def _show(patches: PatchSet) -> str:
     return ", ".join(_in_order(patches)) or "nothing"
 
 
-def _is_selected(state: State, selection: Selection) -> bool:
-    if state.settled or state.status in {SKIPPED, FAILED}:
-        return state.status not in {SKIPPED, FAILED}
-    return selection.reason_to_skip(state.row) is None
-
-
-def _is_open(state: State) -> bool:
-    return state.row.patch.when is not None and not any(group.done for group in state.groups)
+def _is_open(state: PatchState) -> bool:
+    return state.row.patch.when is not None and not any(group.applied_to for group in state.groups)

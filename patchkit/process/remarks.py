@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit.copies import Outcome, subclasses_left, untraced
-from patchkit.process.plan import APPLIED
+from patchkit.process.patch_state import APPLIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.changes.sites import Site
-    from patchkit.process.plan import Group, State
+    from patchkit.process.patch_state import GroupState, PatchState
 
 
-def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
     """
     Tell the copies of what a group has changed, and how patches lie on it.
 
@@ -30,9 +30,9 @@ def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
         two only where there is something to tell.
 
     """
-    sites = [site for _, site in group.sites]
+    sites = [site for _, site in group.made.sites]
     told: dict[str, Any] = {
-        "module": group.module,
+        "module": group.plan.module,
         "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
         "out_of_reach": [
             *(copy.words for copy in outcome.left if copy.site in sites),
@@ -44,37 +44,39 @@ def remarks(group: Group, outcome: Outcome, *, late: bool) -> dict[str, Any]:
     return told | {name: found for name, found in some.items() if found}
 
 
-def layers_of(group: Group) -> dict[str, list[str]]:
+def layers_of(group: GroupState) -> dict[str, list[str]]:
     """
     Name for each target of a group the patches that lie on it, the innermost first.
 
     Of what is no attribute (code that is edited, a field, a module) only this group's is known.
     """
-    found: dict[str, list[str]] = {target: [] for target in group.targets}
-    for target, site in group.sites:
+    found: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    for target, site in group.made.sites:
         order = found.setdefault(target, [])
         order += [patch for patch in site.patches if patch not in order]
-    return {target: order or [group.row.name] for target, order in found.items()}
+    return {target: order or [group.patch.name] for target, order in found.items()}
 
 
-def told_of(state: State) -> list[dict[str, Any]]:
+def told_of(state: PatchState) -> list[dict[str, Any]]:
     """List what was told of each group of a row, as it is now; one at least, without facts."""
     made = state.groups if state.status == APPLIED else ()
     told = [
-        group.told | {"layers": layers_of(group)} for group in made if group.done and group.told
+        group.facts | {"layers": layers_of(group)}
+        for group in made
+        if group.applied_to and group.facts
     ]
     return told or [{}]
 
 
-def _hidden(group: Group) -> Iterator[tuple[str, dict[str, str]]]:
-    for target, site in group.sites:
+def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:
+    for target, site in group.made.sites:
         *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
         if hidden := {patch: top for patch in below if patch != top}:
             yield target, hidden
 
 
-def _untraced(group: Group) -> Iterator[tuple[str, str]]:
-    for target, site in group.sites:
+def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
+    for target, site in group.made.sites:
         if site.rebind and _is_changed(site) and (reason := untraced(site)) is not None:
             yield target, reason
 

@@ -1,149 +1,122 @@
-"""
-One group of changes made as a whole: everything is resolved first, then changed, and undone on
-the first error.
-"""
+"""Makes one group of changes, all or none: resolves all first, and undoes what it made on error."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import sys
 from typing import TYPE_CHECKING, cast
 
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.fields.rebuilding import rebuild_after
 from patchkit.changes.order import in_waves
-from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.routes import route_of
 from patchkit.copies.scope import scope_of
 from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.sites import Sites
+    from patchkit.changes.routes import Route
+    from patchkit.changes.sites import Site, Sites
     from patchkit.changes.source.edit import PreparedEdit
-    from patchkit.process.plan import Group
-    from patchkit.rows.declaration import Change, Patch
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change
+
+    Placed = tuple[int, Change]
 
 
-def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
+class Transaction:
     """
-    Import a row's body.
+    What was made of one group, all or nothing, and what takes it back.
 
     Args:
-        row: the row.
-        afresh: execute it again, because the module that it builds on was executed again.
+        patch: name of the patch.
+        rank: place of its row among all rows.
+
+    Attributes:
+        undos: what takes the changes back, in the order in which they were made.
+        calls: those of the undos that belong to one execution of the module, and run before the
+            next.
+        sites: changed attributes, each with the target that led to it.
+        routes: the ways to the targets, as they were.
+        targets: all that is changed, also where that is no attribute.
 
     """
-    loaded = sys.modules.get(row.body)
-    if afresh and loaded is not None and row.patch.body is not None:
-        return importlib.reload(loaded)
-    return importlib.import_module(row.body)
 
+    def __init__(self, patch: str = "", rank: int = 0) -> None:
+        self.patch = patch
+        self._rank = rank
+        self.undos: list[Callable[[], None]] = []
+        self.calls: list[Callable[[], None]] = []
+        self.sites: list[tuple[str, Site]] = []
+        self.routes: list[Route] = []
+        self.targets: list[str] = []
 
-@contextlib.contextmanager
-def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
-    """
-    Let bodies write `import a.b` and use `a.b` while it is being imported.
+    def apply(
+        self, changes: Iterable[Placed], module: ModuleType | None, body: ModuleType, sites: Sites
+    ) -> None:
+        """
+        Make the changes, or none of them.
 
-    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
-    """
-    parent, _, child = name.rpartition(".")
-    outer = namespace(sys.modules.get(parent))
-    former = outer.get(child, MISSING)
-    if former is module or not isinstance(outer, dict):
-        yield
-        return
-    outer[child] = module
-    try:
-        yield
-    except BaseException:
-        outer.pop(child, None)  # an undo may have done it
-        if former is not MISSING:
-            outer[child] = former
-        raise
+        Args:
+            changes: those that are for the versions here, with their places in the row.
+            module: the group's module; None before it executes.
+            body: the loaded body.
+            sites: every changed attribute of this process.
 
+        """
+        try:
+            for wave in in_waves(changes):
+                self._apply_wave(wave, module, body, sites)
+        except BaseException:
+            unwind(self.undos)
+            raise
 
-def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
-    """
-    Ask the `when` of a patch or a change.
+    def take_back(self) -> list[Exception]:
+        """Undo all that was made; return what went wrong on the way."""
+        errors = unwind(self.undos)
+        for noted in (self.calls, self.sites, self.routes, self.targets):
+            noted.clear()
+        return errors
 
-    Raises:
-        TargetError: `when` is not there, or its answer is neither True nor a reason.
+    def _apply_wave(
+        self, wave: Iterable[Placed], module: ModuleType | None, body: ModuleType, sites: Sites
+    ) -> None:
+        """Resolve all changes of a wave, then make them."""
+        prepared = []
+        for place, change in wave:
+            context = Context(module, body, sites, self.patch, (self._rank, place))
+            prepared.append((change, prepare(change, context)))
+        for change, ready in prepared:
+            _refuse_to_discard(change, ready)
+        rebuild = rebuild_after([ready for _, ready in prepared], sites)
+        if rebuild is not None:
+            self.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
+        for change, ready in prepared:
+            self._make(change, ready)
+        if rebuild is not None:
+            rebuild.apply()
+        for change, ready in prepared:
+            self._note_route(change, ready, module)
 
-    """
-    if asked.when is None:
-        return None
-    ask = getattr(body, asked.when, None)
-    if not callable(ask):
-        raise TargetError(f"when: body {body.__name__} has no function {asked.when!r}")
-    answer = ask()
-    if answer is True:
-        return None
-    if isinstance(answer, str) and answer:
-        return answer
-    raise TargetError(
-        f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
-        "reason to skip"
-    )
+    def _make(self, change: Change, ready: Prepared) -> None:
+        self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
+        if change.kind == "AfterImport":
+            self.calls.append(ready.undo)
+        ready.apply()
+        self.targets.append(str(change.place))
+        scope = scope_of(change.place.module, change.rebind)
+        for site in ready.sites:
+            site.rebind |= scope
+            self.sites.append((str(change.place), site))
 
-
-def apply_group(
-    group: Group,
-    changes: Iterable[tuple[int, Change]],
-    module: ModuleType | None,
-    body: ModuleType,
-    sites: Sites,
-) -> None:
-    """
-    Make the changes of one group, or none of them.
-
-    Args:
-        group: receives the undos and the changed sites.
-        changes: those of the group's that are for the versions here, with their places in the
-            row.
-        module: the group's module; None before it executes.
-        body: the loaded body.
-        sites: every changed attribute of this process.
-
-    """
-    try:
-        for wave in in_waves(changes):
-            _apply_wave(group, wave, module, body, sites)
-    except BaseException:
-        unwind(group.undos)
-        raise
-
-
-def _apply_wave(
-    group: Group,
-    wave: Iterable[tuple[int, Change]],
-    module: ModuleType | None,
-    body: ModuleType,
-    sites: Sites,
-) -> None:
-    """Resolve all changes of a wave, then make them."""
-    prepared = [
-        (change, prepare(change, Context(module, body, sites, group.row.name, (group.rank, place))))
-        for place, change in wave
-    ]
-    for change, ready in prepared:
-        _refuse_to_discard(change, ready)
-    rebuild = rebuild_after([ready for _, ready in prepared], sites)
-    if rebuild is not None:
-        group.undos.append(rebuild.undo)  # first, so that it runs once the changes are taken back
-    for change, ready in prepared:
-        _make(group, change, ready)
-    if rebuild is not None:
-        rebuild.apply()
-    for change, ready in prepared:
-        _note_route(group, change, ready, module)
+    def _note_route(self, change: Change, ready: Prepared, module: ModuleType | None) -> None:
+        """Note the way to a target, so that it can be walked again."""
+        if module is not None and change.place.qualname:
+            edited = cast("PreparedEdit", ready).code.function if change.kind == "Edit" else None
+            words, steps = str(change.place), change.place.steps
+            self.routes.append(route_of(words, module, steps, ready.sites, edited))
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:
@@ -157,26 +130,6 @@ def _refuse_to_discard(change: Change, ready: Prepared) -> None:
                     f"Replace({change.place!s}): it would discard {', '.join(names)} of another "
                     f"copy of patchkit, {home(other)}; expected one copy for both packs"
                 )
-
-
-def _make(group: Group, change: Change, ready: Prepared) -> None:
-    group.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
-    if change.kind == "AfterImport":
-        group.calls.append(ready.undo)
-    ready.apply()
-    group.targets.append(str(change.place))
-    scope = scope_of(change.place.module, change.rebind)
-    for site in ready.sites:
-        site.rebind |= scope
-        group.sites.append((str(change.place), site))
-
-
-def _note_route(group: Group, change: Change, ready: Prepared, module: ModuleType | None) -> None:
-    """Note the way to a target, so that it can be walked again."""
-    if module is not None and change.place.qualname:
-        edited = cast("PreparedEdit", ready).code.function if change.kind == "Edit" else None
-        words, steps = str(change.place), change.place.steps
-        group.routes.append(route_of(words, module, steps, ready.sites, edited))
 
 
 def unwind(undos: list[Callable[[], None]]) -> list[Exception]:

@@ -76,7 +76,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     if is_first:
         watch_entries(session)
         watch_children(session)
-        session.take_charge()
+        session.lookout.take_charge()
         session.arm(initial_roles(os.environ) if roles is None else roles)
     return session
 
@@ -172,19 +172,19 @@ def arrive_in_actor(role: str) -> None:
 
 def _before_fork() -> None:
     if _here.session is not None:
-        _here.session.verifier.before_fork()
+        _here.session.lookout.verifier.before_fork()
 
 
 def _after_fork_here() -> None:
     if _here.session is not None:
-        _here.session.verifier.after_fork(in_child=False)
+        _here.session.lookout.verifier.after_fork(in_child=False)
 
 
 def _after_fork() -> None:
     _here.guard, _here.turn = threading.Lock(), threading.RLock()
     if _here.session is not None:
         _here.session.after_fork()
-        _here.session.verifier.after_fork(in_child=True)
+        _here.session.lookout.verifier.after_fork(in_child=True)
 
 
 os.register_at_fork(

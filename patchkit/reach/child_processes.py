@@ -50,7 +50,7 @@ def watch_children(session: Session) -> None:
         return data
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        return _begin(session, process) or session.exit_code(wrapped(*args, **kwargs))
+        return _begin(session, process) or session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
         for place, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
@@ -82,6 +82,6 @@ def _begin(session: Session, process: Any) -> int:
         from traceback import print_exc  # noqa: PLC0415 - no start pays for it
 
         print_exc()
-        session.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
+        session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
         return 1
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UndoError
-from patchkit.process.plan import APPLIED, ARMED, SKIPPED
+from patchkit.process.patch_state import APPLIED, ARMED, SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ def undo(session: Session, names: Iterable[str] | None = None) -> None:
     chosen = [session.states[name] for name in reversed([*(names or session.states)])]
     states = [state for state in chosen if state.status in {APPLIED, ARMED}]
     for state in states:
-        session._ledger.set(state, SKIPPED, "undone")
+        session._states.set(state, SKIPPED, "undone")
     if errors := session._applier.take_back(*states):
         raise UndoError("; ".join(map(str, errors)))
 
@@ -32,9 +32,9 @@ def apply(session: Session, names: Iterable[str]) -> None:
     states = [session.states[name] for name in names]
     for state in states:
         if state.status == SKIPPED:
+            session._states.set(state, ARMED)
             state.settled = False
-            session._ledger.set(state, ARMED)
-    session._settle_provided(states)
+    session._settle_serving(frozenset())
     session._apply_late(group for state in states for group in state.groups)
 
 

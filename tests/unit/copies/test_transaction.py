@@ -9,7 +9,7 @@ from packages import World, row
 
 from patchkit.copies import repointing
 from patchkit.errors import ApplyError
-from patchkit.process.plan import FAILED
+from patchkit.process.patch_state import FAILED
 
 world = packages.world
 

@@ -11,7 +11,7 @@ from undoing import undo
 from patchkit import Role
 from patchkit.errors import ApplyError
 from patchkit.process.ending import EXIT_CODE
-from patchkit.process.plan import APPLIED, SKIPPED
+from patchkit.process.patch_state import APPLIED, SKIPPED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

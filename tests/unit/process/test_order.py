@@ -14,7 +14,7 @@ from undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.plan import FAILED
+from patchkit.process.patch_state import FAILED
 
 world = packages.world
 

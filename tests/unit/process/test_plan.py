@@ -1,59 +1,63 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from samples import row
 
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
-from patchkit.process.plan import ARMED, Plan
-from patchkit.registry import Registry
+from patchkit.process.patch_state import ARMED
+from patchkit.process.plan import groups_of
+from patchkit.process.schedule import Schedule
+
+if TYPE_CHECKING:
+    from patchkit.rows.row import Row
 
 
-def plan_of(*rows: object) -> Plan:
-    return Plan(Registry(rows))  # type: ignore[arg-type]
+def schedule_of(*rows: Row) -> Schedule:
+    return Schedule(rows)
 
 
 def test_changes_of_one_module_are_one_group() -> None:
     """They become due together, in declared order; another module's are a group of their own."""
     one, two = Replace("m:a", by="a"), Wrap("m:b", by="b")
     other = AfterImport("n", call="c")
-    plan = plan_of(row(changes=(one, other, two)))
-    groups = {group.module: group.changes for group in plan.groups()}
-    assert groups == {"m": [(0, one), (2, two)], "n": [(1, other)]}
+    groups = {one.module: one.changes for one in groups_of(row(changes=(one, other, two)), 0)}
+    assert groups == {"m": ((0, one), (2, two)), "n": ((1, other),)}
 
 
 def test_before_and_after_are_apart() -> None:
     """What runs before a module executes is no part of what is applied after."""
     before, after = BeforeImport("m", call="a"), Replace("m:a", by="a")
-    plan = plan_of(row(changes=(after, before)))
-    assert [group.changes for group in plan.due("m", before=True)] == [[(1, before)]]
-    assert [group.changes for group in plan.due("m", before=False)] == [[(0, after)]]
+    schedule = schedule_of(row(changes=(after, before)))
+    assert [group.plan.changes for group in schedule.before("m")] == [((1, before),)]
+    assert [group.plan.changes for group in schedule.after("m")] == [((0, after),)]
 
 
-def test_rows_of_one_module_come_in_the_registrys_order() -> None:
-    """`after` decides, not the order of declaration."""
+def test_rows_of_one_module_come_in_their_order() -> None:
+    """The registry's, in which `after` decides."""
     change = (Replace("m:a", by="a"),)
-    first, second = row("first", changes=change), row("second", changes=change, after=("first",))
-    plan = plan_of(second, first)
-    assert [group.row.name for group in plan.due("m", before=False)] == ["first", "second"]
-    assert [group.row.name for group in plan.groups()] == ["first", "second"]
+    schedule = schedule_of(row("first", changes=change), row("second", changes=change))
+    assert [group.patch.name for group in schedule.after("m")] == ["first", "second"]
+    assert [group.patch.name for group in schedule.groups()] == ["first", "second"]
 
 
 def test_targets_and_bodies_are_watched() -> None:
     """A body matters too: somebody else may be importing it when its target is imported."""
-    plan = plan_of(row(changes=(Replace("m:a", by="a"),)))
-    assert plan.modules == {"m", "pack.patch_a"}
-    assert plan.of_body("pack.patch_a") == list(plan.groups())
-    assert plan.of_body("m") == []
+    schedule = schedule_of(row(changes=(Replace("m:a", by="a"),)))
+    assert schedule.modules == {"m", "pack.patch_a"}
+    assert schedule.of_body("pack.patch_a") == list(schedule.groups())
+    assert schedule.of_body("m") == []
 
 
 def test_a_module_that_no_row_names_has_nothing_due() -> None:
     """Nothing is the answer, not an error."""
-    assert plan_of().due("m", before=False) == []
+    assert schedule_of().after("m") == []
 
 
 def test_rows_start_armed() -> None:
     """Each has a state of its own, by name."""
-    plan = plan_of(row("one"), row("two"))
-    assert {name: state.status for name, state in plan.states.items()} == {
+    schedule = schedule_of(row("one"), row("two"))
+    assert {name: state.status for name, state in schedule.patches.items()} == {
         "one": ARMED,
         "two": ARMED,
     }
@@ -61,30 +65,30 @@ def test_rows_start_armed() -> None:
 
 def test_packs_keep_originals() -> None:
     """Bodies of every pack, and patchkit itself, are left out of the pass over copies."""
-    assert set(plan_of(row("one", pack="a"), row("two", pack="b.c")).keepers) == {
-        "patchkit",
-        "a",
-        "b.c",
-    }
+    keepers = schedule_of(row("one", pack="a"), row("two", pack="b.c")).keepers
+    assert set(keepers) == {"patchkit", "a", "b.c"}
 
 
 def test_what_serves_a_module_is_apart() -> None:
     """It is due only where nobody else has the module; one beneath makes a package of it."""
-    plan = plan_of(row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub"))))
-    assert [group.changes for group in plan.providing("m")] == [[(0, Provide("m"))]]
-    assert [group.provides for group in plan.due("m", before=True)] == [False]
-    assert [plan.provides_beneath(name) for name in ("m", "m.sub", "m.s")] == [True, False, False]
+    row_of_all = row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub")))
+    schedule = schedule_of(row_of_all)
+    assert [group.plan.changes for group in schedule.serving("m")] == [((0, Provide("m")),)]
+    assert [group.serves for group in schedule.before("m")] == [False]
+    beneath = [schedule.serves_beneath(name) for name in ("m", "m.sub", "m.s")]
+    assert beneath == [True, False, False]
 
 
 def test_rows_come_and_go() -> None:
     """One that is taken in later applies after the others, and leaves nothing when it goes."""
     change = (Replace("m:a", by="a"), Provide("n.sub"))
-    plan = plan_of(row("one", changes=change))
-    plan.add(row("two", pack="other", changes=change))
-    groups = plan.due("m", before=False)
-    assert [(group.row.name, group.rank) for group in groups] == [("one", 0), ("two", 1)]
-    plan.remove("two")
-    assert [group.row.name for group in plan.due("m", before=False)] == ["one"]
-    assert plan.of_body("other.patch_a") == []
-    plan.remove("one")
-    assert (plan.states, list(plan.groups()), plan.provides_beneath("n")) == ({}, [], False)
+    schedule = schedule_of(row("one", changes=change))
+    schedule.add(row("two", pack="other", changes=change))
+    groups = schedule.after("m")
+    assert [(group.patch.name, group.plan.rank) for group in groups] == [("one", 0), ("two", 1)]
+    schedule.remove("two")
+    assert [group.patch.name for group in schedule.after("m")] == ["one"]
+    assert schedule.of_body("other.patch_a") == []
+    schedule.remove("one")
+    assert (schedule.patches, list(schedule.groups())) == ({}, [])
+    assert not schedule.serves_beneath("n")

@@ -12,7 +12,7 @@ from undoing import apply, undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, ARMED, SKIPPED
+from patchkit.process.patch_state import APPLIED, ARMED, SKIPPED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session
@@ -364,9 +364,9 @@ def test_what_no_import_told_of_is_applied_when_it_looks_again(world: World) -> 
     session.stand_down()
     module = load("up.mod")
     assert module.function() == "old"
-    session.look_again()
+    session.lookout.look_again()
     assert module.function() == ("new", "old")
-    session.look_again()
+    session.lookout.look_again()
     assert module.function() == ("new", "old")
 
 
@@ -376,4 +376,4 @@ def test_looking_again_finds_what_was_overwritten(world: World) -> None:
     session.arm(MAIN)
     load("up.mod").function = len
     with pytest.raises(ApplyError, match="overwritten"):
-        session.look_again()
+        session.lookout.look_again()

@@ -12,7 +12,7 @@ from packages import World, row
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
+from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

@@ -12,7 +12,7 @@ from packages import World, row
 
 from patchkit import Role
 from patchkit.errors import UndoError, UnknownPatchError
-from patchkit.process.plan import ARMED
+from patchkit.process.patch_state import ARMED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

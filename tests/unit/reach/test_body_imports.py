@@ -13,7 +13,7 @@ from packages import World, row
 from undoing import undo
 
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, ARMED
+from patchkit.process.patch_state import APPLIED, ARMED
 
 world = packages.world
 
@@ -84,7 +84,7 @@ def test_an_importer_that_fails(world: World) -> None:
     assert load("up.base").function() == []
     load("flag").bad = False
     load("up.top")
-    session.look_again()
+    session.lookout.look_again()
     assert load("up.top").function() == ["by"]
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import packages
 import pytest
@@ -8,9 +10,11 @@ from one_patch import BODY, MAIN, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 from reviews import review
 
-from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, FAILED, SKIPPED
+from patchkit.process.patch_state import APPLIED, FAILED, SKIPPED
+
+if TYPE_CHECKING:
+    from patchkit.process.session import Session
 
 world = packages.world
 
@@ -130,10 +134,17 @@ def test_skipped_patches_are_not_in_the_agreed_set(world: World) -> None:
     """What the main process says of a worker's patches is what the worker finds."""
     a_world(world, WRAP, roles="{Role.WORKER}")
     review(world, TARGET)
-    assert "p" in world.session()._patch_set(Role.WORKER)
+    assert "p" in stamped(world.session())
     world.module("up.mod", DRIFTED)
-    assert "p" not in world.session(on_drift="skip")._patch_set(Role.WORKER)
-    assert "p" in world.session(on_drift="warn")._patch_set(Role.WORKER)
+    assert "p" not in stamped(world.session(on_drift="skip"))
+    assert "p" in stamped(world.session(on_drift="warn"))
+
+
+def stamped(session: Session) -> Any:
+    """The patches for a worker, as the main process writes them into a configuration."""
+    config = SimpleNamespace(additional_config={})
+    session.stamp(config)
+    return config.additional_config["patchkit"]["worker"]
 
 
 def test_a_broken_lock_is_no_review(world: World, capsys: pytest.CaptureFixture[str]) -> None:

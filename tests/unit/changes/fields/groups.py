@@ -9,8 +9,7 @@ from packages import module_of
 from samples import row
 
 from patchkit.changes.sites import Sites
-from patchkit.process.plan import Group
-from patchkit.process.transaction import apply_group, unwind
+from patchkit.process.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,12 +37,12 @@ class Upstream:
 
     def apply(self, *changes: Change) -> Callable[[], None]:
         """Make one group of changes; returns what takes it back and raises what went wrong."""
-        group = Group(row(), "upstream", before=False, rank=self._groups)
+        made = Transaction(row().name, self._groups)
         self._groups += 1
-        apply_group(group, list(enumerate(changes)), self.module, self.body, self.sites)
+        made.apply(list(enumerate(changes)), self.module, self.body, self.sites)
 
         def undo() -> None:
-            for error in unwind(group.undos):
+            for error in made.take_back():
                 raise error
 
         return undo

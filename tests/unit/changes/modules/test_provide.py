@@ -15,7 +15,7 @@ from undoing import undo
 
 from changes.modules.providing import PROVIDE, a_world, armed
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, ARMED
+from patchkit.process.patch_state import APPLIED, ARMED
 
 world = packages.world
 

@@ -12,7 +12,7 @@ from packages import World, row
 from changes.modules.providing import BODY, PROVIDE, a_world, armed
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.plan import APPLIED, FAILED, SKIPPED
+from patchkit.process.patch_state import APPLIED, FAILED, SKIPPED
 
 world = packages.world
 

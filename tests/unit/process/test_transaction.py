@@ -11,8 +11,8 @@ from samples import row
 from patchkit import AfterImport, Replace, Wrap
 from patchkit.changes.sites import Sites
 from patchkit.errors import TargetError
-from patchkit.process.plan import Group
-from patchkit.process.transaction import apply_group, load_body, reason_to_skip, unwind
+from patchkit.process.body import load_body, reason_to_skip
+from patchkit.process.transaction import Transaction, unwind
 
 world = packages.world
 
@@ -29,28 +29,28 @@ def interrupted(): raise KeyboardInterrupt
 """
 
 
-def applied(*changes: Any) -> tuple[Any, Group]:
+def applied(*changes: Any) -> tuple[Any, Transaction]:
     """An upstream module with a group of changes made to it."""
-    module = module_of(UPSTREAM)
-    group = Group(row(), "upstream", before=False, changes=list(enumerate(changes)))
-    make(module, group)
-    return module, group
+    module, made = module_of(UPSTREAM), Transaction("a-patch")
+    make(made, module, *changes)
+    return module, made
 
 
-def make(module: Any, group: Group) -> None:
-    apply_group(group, group.changes, module, module_of(BODY, "body"), Sites())
+def make(made: Transaction, module: Any, *changes: Any) -> None:
+    made.apply(list(enumerate(changes)), module, module_of(BODY, "body"), Sites())
 
 
 def test_all_changes_are_made() -> None:
     """Every change of the group, with its undo; the sites know where copies are repointed."""
-    module, group = applied(
+    module, made = applied(
         Replace("upstream:one", by="new"), Wrap("upstream:two", by="by", rebind=False)
     )
     assert (module.one(), module.two()) == ("new", ("by", 2))
-    assert len(group.undos) == 2
-    scopes = {target: site.rebind for target, site in group.sites}
+    assert len(made.undos) == 2
+    scopes = {target: site.rebind for target, site in made.sites}
     assert scopes == {"upstream:one": {"upstream", "__main__"}, "upstream:two": set()}
-    assert unwind(group.undos) == []
+    assert made.take_back() == []
+    assert made.sites == []
     assert (module.one(), module.two()) == (1, 2)
 
 
@@ -58,13 +58,12 @@ def test_a_target_that_is_not_there_changes_nothing() -> None:
     """Everything is looked up before the first change is made."""
     module, before = module_of(UPSTREAM), dict(vars(module_of(UPSTREAM)))
     calls: Any = [Replace("upstream:one", by="new"), Replace("upstream:missing", by="new")]
-    group = Group(row(), "upstream", before=False, changes=list(enumerate(calls)))
-    one = module.one
+    made, one = Transaction(), module.one
     with pytest.raises(TargetError):
-        make(module, group)
+        make(made, module, *calls)
     assert module.one is one
     assert vars(module).keys() == before.keys()
-    assert group.undos == []
+    assert made.undos == []
 
 
 @pytest.mark.parametrize(
@@ -81,18 +80,18 @@ def test_an_error_on_the_way_takes_back_what_was_made(
         Wrap("upstream:two", by="by"),
         AfterImport("upstream", call=call),
     ]
-    group = Group(row(), "upstream", before=False, changes=list(enumerate(changes)))
+    made = Transaction()
     with pytest.raises(error):
-        make(module, group)
+        make(made, module, *changes)
     assert (module.one, module.two) == (one, two)
-    assert group.undos == []
+    assert made.undos == []
 
 
 def test_two_changes_of_one_target() -> None:
     """Replaced and wrapped by the same patch, it is both."""
-    module, group = applied(Wrap("upstream:one", by="by"), Replace("upstream:one", by="new"))
+    module, made = applied(Wrap("upstream:one", by="by"), Replace("upstream:one", by="new"))
     assert module.one() == ("by", "new")
-    unwind(group.undos)
+    made.take_back()
     assert module.one() == 1
 
 

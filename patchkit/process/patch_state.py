@@ -1,0 +1,228 @@
+"""How it stands with every patch here; who changes a status tells the journal and stderr of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from patchkit.errors import ApplyError, SettingsError, VersionError
+from patchkit.process.ending import EXIT_CODE, Ending
+from patchkit.process.log import say
+from patchkit.process.plan import SERVING
+from patchkit.process.transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from patchkit.process.journal import Journal
+    from patchkit.process.plan import ChangeGroup
+    from patchkit.rows.declaration import Role
+    from patchkit.rows.row import Row
+    from patchkit.settings import Settings
+
+    Outcome = tuple[str, str, BaseException | None]
+
+ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
+
+_NOTHING = Transaction()
+
+
+class GroupState:
+    """
+    How far a group of changes has come in this process.
+
+    Args:
+        plan: what is to be done, and when.
+        patch: whose changes they are.
+
+    Attributes:
+        applied_to: which execution of the module they were applied to; None while they are not.
+        made: what was made then.
+        facts: what the journal says of it, beside that it was applied.
+        thread: ident of the thread that is applying them now.
+        loads: whether that thread is importing the body, or waits for who does.
+
+    """
+
+    def __init__(self, plan: ChangeGroup, patch: PatchState) -> None:
+        self.plan, self.patch = plan, patch
+        self.applied_to: tuple[int, int] | None = None
+        self.made = _NOTHING
+        self.facts: dict[str, Any] = {}
+        self.thread: int | None = None
+        self.loads = False
+
+    @property
+    def serves(self) -> bool:
+        """Whether it serves the module itself, where nobody else does."""
+        return self.plan.moment == SERVING
+
+    def take_back(self) -> list[Exception]:
+        """Undo what was made; return what went wrong on the way."""
+        errors = self.made.take_back()
+        self.applied_to = None
+        return errors
+
+
+class PatchState:
+    """
+    How it stands with one patch in this process.
+
+    Args:
+        row: its row.
+
+    Attributes:
+        groups: its changes, by the imports that make them due.
+        status: armed, applied, skipped or failed; written by `PatchStates` alone.
+        reason: of skipped and failed, in words; of armed, where it was more than that.
+        error: of failed.
+        settled: whether it has been asked if the patch is for here.
+        holders: how many blocks ask for it, whatever the roles of this process.
+        thread: ident of the thread that makes it held, or lets it go.
+
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.row, self.name, self.body = row, row.name, row.body
+        self.groups: list[GroupState] = []
+        self.status, self.reason = ARMED, ""
+        self.error: BaseException | None = None
+        self.settled = False
+        self.holders = 0
+        self.thread: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is applied or may yet be."""
+        return self.status in {ARMED, APPLIED}
+
+    def is_for(self, roles: Collection[Role]) -> bool:
+        """Whether a block holds it, or a process with these roles is to have it."""
+        return self.holders > 0 or not self.row.roles.isdisjoint(roles)
+
+
+class PatchStates:
+    """
+    The one who changes statuses, and the failure policy.
+
+    Args:
+        patches: by name.
+        settings: `on_failure` and how much to say.
+        journal: told of every change of status.
+
+    Attributes:
+        roles: those that the process has entered.
+
+    """
+
+    def __init__(
+        self, patches: dict[str, PatchState], settings: Settings, journal: Journal
+    ) -> None:
+        self.patches = patches
+        self.settings = settings
+        self.journal = journal
+        self.roles: set[Role] = set()
+        self.ending = Ending(self.reason_to_end)
+
+    def set(self, state: PatchState, status: str, reason: str = "", **facts: Any) -> None:
+        """Give a patch another status, and tell."""
+        state.status, state.reason = status, reason
+        self.tell(state, **facts)
+
+    def tell(self, state: PatchState, **facts: Any) -> None:
+        """Write a patch's status to the journal."""
+        name, status, reason = state.name, state.status, state.reason
+        self.journal.write("patch", name=name, status=status, reason=reason, **facts)
+        self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
+
+    def restore(self, state: PatchState, outcome: Outcome) -> None:
+        """Give a patch the status, the reason and the error that it once had."""
+        status, reason, state.error = outcome
+        if (state.status, state.reason) != (status, reason):
+            self.set(state, status, reason)
+
+    def reopen(self, state: PatchState) -> None:
+        """Have a patch asked again whether it is for here: what that depends on may be set now."""
+        if state.status == SKIPPED:
+            state.status = ARMED
+        state.settled = state.status == APPLIED
+
+    def say(self, level: str, text: str) -> None:
+        """Write to stderr what is loud enough."""
+        say(level, text, self.settings.log)
+
+    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
+        """Report what could not be taken back."""
+        for error in errors:
+            self.say("error", f"undo: {error}")
+
+    def fail(self, state: PatchState, error: Exception, **facts: Any) -> None:
+        """
+        Note a failure.
+
+        Args:
+            state: the row's.
+            error: why. The failure of a required patch that is told already, perhaps another's
+                while this one's body was imported, is no reason: it stops this one as well.
+            facts: further ones, for the journal.
+
+        Raises:
+            ApplyError: the patch is required, and failures stop the process.
+
+        """
+        if isinstance(error, ApplyError) and error.patch is not None:
+            if state.is_open:
+                text = f"waits for required patch {error.patch}, which failed meanwhile"
+                self.set(state, ARMED, text, **facts)
+            raise error
+        state.error = error
+        self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
+        if self.ending.is_ours and self._ends_badly(state):
+            self.ending.prepare()
+            text = f"if the program goes on all the same, it ends with exit code {EXIT_CODE}"
+            self.say("error", f"{_failure(state)}; {text}")
+        self.stop_if_failed([state])
+        self.say("warning", f"patch {state.name} failed: {state.reason}")
+
+    def stop_if_failed(
+        self, states: Iterable[PatchState], roles: Iterable[Role] | None = None
+    ) -> None:
+        """
+        Stop where a required patch has failed before; somebody may have swallowed the error then.
+
+        Args:
+            states: the rows to look at.
+            roles: only rows of these roles, unless None.
+
+        Raises:
+            ApplyError: with the first failure as its cause.
+
+        """
+        wanted = None if roles is None else frozenset(roles)
+        for state in states:
+            here = wanted is None or bool(wanted & state.row.roles)
+            if here and state.status == FAILED and self._must_stop(state):
+                raise ApplyError(_stop_text(state), state.name) from state.error
+
+    def reason_to_end(self) -> str | None:
+        """Say which required patch of a role that was entered has failed; None where none has."""
+        bad = (state for state in list(self.patches.values()) if state.status == FAILED)
+        return next((_failure(state) for state in bad if self._ends_badly(state)), None)
+
+    def _ends_badly(self, state: PatchState) -> bool:
+        """Whether a failure counts whoever swallows it; what a block holds is told to the block."""
+        return self._must_stop(state) and not state.holders and state.is_for(self.roles)
+
+    def _must_stop(self, state: PatchState) -> bool:
+        return state.row.patch.required and self.settings.on_failure == "stop"
+
+
+def _failure(state: PatchState) -> str:
+    reason = state.reason.removesuffix(".")
+    return f"required patch {state.name} ({state.body}) failed: {reason}"
+
+
+def _stop_text(state: PatchState) -> str:
+    ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
+    if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
+        ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
+    return f"{_failure(state)}. The process stops, as it would run half patched. {ways}."

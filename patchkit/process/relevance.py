@@ -1,0 +1,162 @@
+"""Which patches are for this process: by role and block, then by settings, versions and review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.errors import ApplyError, DriftError
+from patchkit.process.patch_state import APPLIED, SKIPPED
+from patchkit.review.drift import UNREADABLE
+from patchkit.rows.declaration import Role
+
+if TYPE_CHECKING:
+    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
+    from patchkit.rows.declaration import Change
+    from patchkit.rows.selection import Selection
+
+
+class Relevance:
+    """
+    Says of each patch whether it is for this process, and why it is not.
+
+    Args:
+        states: of all patches.
+        selection: what the environment and the versions here say of a row.
+
+    Attributes:
+        awaits_role: the process learns its role later, when upstream's modules may be there.
+
+    """
+
+    def __init__(self, states: PatchStates, selection: Selection) -> None:
+        self.selection = selection
+        self.awaits_role = False
+        self._states = states
+        self._unreviewed: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    # -- the question -----------------------------------------------------------------------------
+
+    def is_wanted(self, group: GroupState) -> bool:
+        """
+        Whether a role of this process, or a block, has the group's patch.
+
+        A module for every role is there before the role is known: a Ray worker process learns that
+        from its actor's class, and what defines the class may import the module.
+        """
+        roles = self._states.roles
+        if group.patch.is_for(roles):
+            return True
+        is_early = self.awaits_role and not roles and group.serves
+        return is_early and group.patch.row.roles.issuperset(Role)
+
+    def is_open(self, group: GroupState) -> bool:
+        """Whether the process still is to have a group: another thread may have taken it back."""
+        return group.patch.is_open and self.is_wanted(group)
+
+    def is_selected(self, state: PatchState) -> bool:
+        """Whether nothing speaks against a patch here; asks no more than it has to."""
+        if state.settled or not state.is_open:
+            return state.is_open
+        return self.selection.reason_to_skip(state.row) is None
+
+    def changes_here(self, group: GroupState) -> list[tuple[int, Change]]:
+        """The changes of a group that are for the versions here."""
+        row = group.patch.row
+        return [placed for placed in group.plan.changes if self.selection.applies(placed[1], row)]
+
+    # -- the answer, once and for all -------------------------------------------------------------
+
+    def settle(self, state: PatchState) -> None:
+        """
+        Ask whether a patch is for here, before it is due.
+
+        Raises:
+            ApplyError: nobody can tell, and the patch is required.
+
+        """
+        try:
+            self.is_for_here(state)
+        except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
+            self._states.fail(state, error)
+
+    def is_for_here(self, state: PatchState) -> bool:
+        """
+        Whether a patch is for here; skips it where it is not.
+
+        Raises:
+            PatchkitError: nobody can tell, or something speaks against a patch that is.
+
+        """
+        if not state.settled:
+            self._states.settings.check_names(self._states.patches)
+            reason = self.selection.reason_to_skip(state.row)
+            if reason is not None:
+                self._states.set(state, SKIPPED, reason)
+                self._tell_if_unreviewed(state, reason)
+            else:
+                self._refuse_conflict(state)
+                self._review(state)
+            state.settled = True  # last, as another thread may be asking
+        return state.is_open
+
+    def _refuse_conflict(self, state: PatchState) -> None:
+        for other in list(self._states.patches.values()):
+            named = other.name in state.row.patch.conflicts
+            named = named or state.name in other.row.patch.conflicts
+            if named and self._is_beside(other, state):
+                raise ApplyError(
+                    f"it conflicts with {other.name}, which is selected too; leave one out "
+                    "with PATCHKIT_DISABLE"
+                )
+
+    def _is_beside(self, other: PatchState, state: PatchState) -> bool:
+        """Whether a patch is there too; beside one that a block holds, whatever is for here."""
+        if state.holders:
+            return other.holders > 0 or other.status == APPLIED
+        return self.selection.reason_to_skip(other.row) is None
+
+    # -- review -----------------------------------------------------------------------------------
+
+    def tell_again(self) -> None:
+        """Write to the journal what a forked child has inherited, beside the status of patches."""
+        for name, words in self._unreviewed.items():
+            self._note_unreviewed(self._states.patches[name], words)
+
+    def _review(self, state: PatchState) -> None:
+        """Compare what the patch changes with what was reviewed, and do as the policy says."""
+        if not (words := self.selection.unreviewed(state.row)):
+            return
+        if self._states.settings.on_drift == "stop":
+            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
+        self._tell_unreviewed(state, words)
+
+    def _tell_if_unreviewed(self, state: PatchState, reason: str) -> None:
+        """Tell of a patch that drift leaves out, though the process is not whole without it."""
+        on_drift = self._states.settings.on_drift
+        by_drift = on_drift == "skip" and reason == self.selection.unreviewed(state.row)
+        if by_drift and (state.row.patch.required or reason.startswith(UNREADABLE)):
+            self._tell_unreviewed(state, reason)
+
+    def _tell_unreviewed(self, state: PatchState, words: str) -> None:
+        if state.name not in self._unreviewed:
+            self._unreviewed[state.name] = words
+            self._note_unreviewed(state, words)
+            self._warn(state, words)
+
+    def _note_unreviewed(self, state: PatchState, words: str) -> None:
+        finding = state.status == SKIPPED or words.startswith(UNREADABLE)
+        journal = self._states.journal
+        journal.write("unreviewed", name=state.name, reason=words, finding=finding)
+
+    def _warn(self, state: PatchState, words: str) -> None:
+        skipped, pack = state.status == SKIPPED, state.row.pack
+        if not words.startswith(UNREADABLE):
+            is_named = pack in self._states.settings.packs
+            rest = f"{state.name} --here" + (f" --patches {pack}" if is_named else "")
+            hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
+            effect = "required, and left out: " if skipped else ""
+            self._states.say("warning", f"{state.name}: {effect}{words}; {hint}")
+        elif words not in self._told:  # once for all patches that it would speak of
+            self._told.add(words)
+            self._states.say("warning", words + ("; its patches are left out" if skipped else ""))
