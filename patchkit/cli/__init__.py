@@ -9,13 +9,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """
-    Run the command line and return its exit code: 0 fine, 1 findings, 2 wrong use or broken input.
-
-    Args:
-        argv: the words after `patchkit`; those of this process unless given.
-
-    """
+    """Run the command line; return 0: fine, 1: findings, 2: wrong use or broken input."""
     from patchkit.cli.app import run  # noqa: PLC0415 - who imports the package needs no click
 
     return run(argv)

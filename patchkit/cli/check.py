@@ -80,6 +80,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.comparison import differences  # noqa: PLC0415
+    from patchkit.check.ranges import packages_of  # noqa: PLC0415
     from patchkit.check.unreviewed import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
@@ -92,7 +93,7 @@ def command(
     commands = Commands(look.packs_to_name(packs), lock, releases)
     reviewed = look.locks_of(lock).of_all(rows)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = look.open_releases(wanted, rows, library) if rows else []
+        subjects = look.open_packages(wanted, packages_of(rows), library) if rows else []
         known = look.all_versions(subjects, library)
         found = Check(rows, subjects, reviewed, known, commands).run(told)
         _refuse_what_no_row_is_about(found, rows)

@@ -18,15 +18,7 @@ WAY_IN = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
 def child_environment(
     environ: Mapping[str, str], packs: Iterable[str], journal: str
 ) -> dict[str, str]:
-    """
-    Make the environment that arms every Python process of a command.
-
-    Args:
-        environ: to start from.
-        packs: every pack module named by hand.
-        journal: the directory for the processes' journals; made absolute, as they may go elsewhere.
-
-    """
+    """Make the environment that arms every Python process of a command, wherever it goes."""
     folders = environ.get("PYTHONPATH", "").split(os.pathsep)
     others = [folder for folder in folders if folder != WAY_IN]
     path = WAY_IN if others in ([], [""]) else os.pathsep.join([WAY_IN, *others])

@@ -37,15 +37,7 @@ _HEAVY = ("vllm", "torch", "ray")
 def health(
     selection: Selection, environ: Mapping[str, str], extra: Collection[str] = ()
 ) -> list[HealthLine]:
-    """
-    Look at everything that decides on patches here.
-
-    Args:
-        selection: what decides on rows.
-        environ: the environment.
-        extra: packs of `--patches`.
-
-    """
+    """Look at everything that decides on patches here; `extra` are packs of `--patches`."""
     rows: list[Row] = []
     packs = list(_packs(selection.settings, extra, rows))
     registry, order = _registry(rows)

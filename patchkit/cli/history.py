@@ -71,13 +71,7 @@ def _data(step: Step) -> dict[str, object]:
 
 
 def parse_target(text: str) -> Target:
-    """
-    Read a target of the command line.
-
-    Raises:
-        UsageError: it is none.
-
-    """
+    """Read a target of the command line."""
     try:
         return Target.parse(text)
     except ValueError as error:

@@ -18,15 +18,7 @@ _WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 def last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
-    """
-    Say what became of the patches in the processes that a run has started.
-
-    Args:
-        picture: of all processes.
-        started: when the run was, as `time.time` tells it.
-        how: the command that shows more.
-
-    """
+    """Say what became of the patches in the processes started since; `how` shows more."""
     processes = [one for one in picture.processes if (one.started or started) >= started]
     told = [
         finding.message

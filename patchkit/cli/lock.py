@@ -59,6 +59,7 @@ def command(
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.findings import told_causes  # noqa: PLC0415
+    from patchkit.check.ranges import packages_of  # noqa: PLC0415
     from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.review.lock_format import read_lock, write_lock  # noqa: PLC0415
@@ -70,7 +71,7 @@ def command(
     found: dict[Path, tuple[Lock, Lock]] = {}
     faults: dict[str, UpstreamError] = {}
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = look.open_releases(wanted, rows, library)
+        subjects = look.open_packages(wanted, packages_of(rows), library)
         for file, some in files.items():
             old = read_lock(file)
             new, unread = accept(old, some, subjects, told)

@@ -11,7 +11,6 @@ import click
 from patchkit.check.codes import CODES
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
-from patchkit.check.ranges import packages_of
 from patchkit.cli.app import say
 from patchkit.cli.options import choose
 from patchkit.errors import SettingsError, UpstreamError
@@ -34,16 +33,7 @@ if TYPE_CHECKING:
 
 
 class Wanted(NamedTuple):
-    """
-    Which releases a command line asks for; what is installed where it says nothing.
-
-    Args:
-        releases: requirements, for an index.
-        path: a source tree.
-        wheel: a file.
-        here: what is installed, whatever the project's settings say.
-
-    """
+    """Which releases a command line asks for; what is installed where it says nothing."""
 
     releases: tuple[str, ...] = ()
     path: str | None = None
@@ -51,25 +41,13 @@ class Wanted(NamedTuple):
     here: bool = False
 
     def check(self) -> None:
-        """
-        Refuse what contradicts itself.
-
-        Raises:
-            UsageError: more than one of them is given.
-
-        """
+        """Refuse more than one of them."""
         if sum(map(bool, self)) > 1:
             named = "--releases, --path, --wheel and --here"
             raise click.UsageError(f"{named}: expected one of them at most")
 
     def or_of_project(self) -> Wanted:
-        """
-        Return this, or where it says nothing the releases of the project's settings.
-
-        Raises:
-            UsageError: it contradicts itself.
-
-        """
+        """Return this, or where it says nothing the releases of the project's settings."""
         self.check()
         return self if any(self) else self._replace(releases=Project.read().releases)
 
@@ -77,16 +55,7 @@ class Wanted(NamedTuple):
 def rows_of(
     packs: Collection[str], names: Collection[str]
 ) -> tuple[Sequence[Row], Sequence[Finding]]:
-    """
-    Read the rows of a command line, and what is wrong with packs.
-
-    Returns:
-        The rows that are named; else those of the packs that are named; else all.
-
-    Raises:
-        UsageError: no row has such a name, or there is nothing to look at.
-
-    """
+    """Read the rows that are named, else those of the named packs, else all; and their faults."""
     rows, findings = read_packs(Settings.read(), packs)
     chosen = [row for row in choose(rows, names) if names or not packs or row.pack in packs]
     if not chosen and not findings:
@@ -100,20 +69,9 @@ def packs_to_name(packs: Collection[str]) -> Collection[str]:
     return () if packs == Project.read().packs else packs
 
 
-def open_releases(wanted: Wanted, rows: Sequence[Row], library: Library) -> list[Subject]:
-    """
-    Open the releases that a command line asks for, and say which packages are not installed.
-
-    Raises:
-        PatchkitError: there are none, or one of them does not say which it is.
-
-    """
-    return open_packages(wanted, packages_of(rows), library)
-
-
 def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> list[Subject]:
     """
-    Open the releases of import packages, as `open_releases` does those that rows change.
+    Open the releases of import packages, and say which of them are not installed.
 
     Raises:
         PatchkitError: there are none, or one of them does not say which it is.
@@ -146,13 +104,7 @@ def all_versions(subjects: Iterable[Subject], library: Library) -> Mapping[str, 
 
 
 def locks_of(file: str | None) -> Locks:
-    """
-    Open the lock that is named, else the one here and the packs'.
-
-    Raises:
-        UsageError: one is named and not there.
-
-    """
+    """Open the lock that is named, else the one here and the packs'."""
     named = lock_named(file)
     if named and not Path(named).exists():
         expected = "expected a lock, which 'patchkit lock' writes"
@@ -176,13 +128,8 @@ def ours(rows: Sequence[Row], names: Collection[str], packs: Collection[str]) ->
     """
     Choose the rows that whoever works in this directory looks after: those that are named.
 
-    Where none is, those whose pack no installer has put where it is, which its authors keep;
-    patchkit's own only below this directory. Where that leaves none, all of them, but of patchkit's
-    own only those of packs that are named.
-
-    Raises:
-        UsageError: that leaves none, either.
-
+    Where none is, those whose pack no installer has put where it is; patchkit's own only below this
+    directory. Where that leaves none, all of them, but of patchkit's own only those of named packs.
     """
     own = [row for row in rows if names or _is_ours(row.pack)]
     found = own or [row for row in rows if row.pack not in OWN_PACKS or row.pack in packs]
@@ -201,13 +148,10 @@ def _is_ours(pack: str) -> bool:
 
 def locks_to_write(file: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
     """
-    Choose where reviews are recorded.
+    Choose where reviews are recorded: in the file that is named, else in each pack's own.
 
-    Returns:
-        The file that is named, for all rows; else for the rows of each pack the lock that it has,
-        or one in its folder, so that processes read it. An installer's folder is left alone, and
-        what is reviewed of such packs is recorded here.
-
+    A pack without a lock gets one in its folder, so that processes read it. An installer's folder
+    is left alone: what is reviewed of such packs is recorded here.
     """
     named = lock_named(file)
     found: dict[Path, list[Row]] = {}
@@ -230,17 +174,11 @@ def unread(file: Path, rows: Iterable[Row]) -> str:
 
 
 def accepted_codes() -> tuple[Collection[str], Collection[str]]:
-    """
-    Return what the project ignores, and what it accepts.
-
-    Raises:
-        SettingsError: a code is none.
-
-    """
+    """Return what the project ignores, and what it accepts."""
     project = Project.read()
-    for code in (one.partition(" ")[0] for one in (*project.ignore, *project.accept)):
+    for entry in (*project.ignore, *project.accept):
+        code = entry.partition(" ")[0]
         if code not in CODES:
-            raise SettingsError(
-                f"{project.file}: no finding has the code {code}{near(code, CODES)}"
-            )
+            hint = near(code, CODES)
+            raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
     return project.ignore, project.accept

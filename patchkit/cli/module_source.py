@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
 def find_module(name: str) -> ModuleSpec | None:
     """
-    Find a module without importing its parents, which `importlib.util.find_spec` would do.
+    Find a module without importing its parents, as `importlib.util.find_spec` would.
 
-    Each part is looked up as if it were on top of its parent's folders: a namespace package's
-    path would ask `sys.modules` for the parent otherwise.
+    Each part is looked up as if it were on top: a namespace package's path would import the parent.
     """
     top, *parts = name.split(".")
     spec = _find_top(top)

@@ -79,13 +79,7 @@ def complete_names(
 
 
 def choose(rows: Registry, names: Collection[str]) -> list[Row]:
-    """
-    Return the rows that a command line names; all where it names none.
-
-    Raises:
-        UsageError: no row has such a name; it says which are like it.
-
-    """
+    """Return the rows that a command line names; all where it names none."""
     for name in names:
         if name not in rows:
             raise click.UsageError(_unknown(name, rows))
@@ -104,17 +98,7 @@ def selection_of(settings: Settings) -> Selection:
 
 
 def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:
-    """
-    Read the rows of this process and what decides on them.
-
-    Args:
-        packs: modules of `--patches`.
-        vllm: the version of `--vllm`, to believe as `VLLM_VERSION` is.
-
-    Raises:
-        PatchkitError: a variable, a row or `vllm` is not what it should be.
-
-    """
+    """Read the rows of this process and what decides on them, believing the version of `vllm`."""
     settings = Settings.read()
     versions = Versions.of(settings)
     if vllm is not None:

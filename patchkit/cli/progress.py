@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Progress | None]:
-    """
-    Show a bar while the work goes on; nothing where stderr is no terminal.
-
-    Args:
-        what: is done, such as `reading releases`.
-
-    """
+    """Show a bar while the work goes on; nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
-    """
-    Say how a row stands here.
-
-    Raises:
-        LockError: what was reviewed cannot be read.
-
-    """
+    """Say how a row stands here."""
     versions, here, lock = selection.versions, Here(), locks.of(row)
     requirements = [
         RequirementHere(text, versions.find(distribution(text)), _unmet(versions, text))

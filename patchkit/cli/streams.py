@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import TracebackType
 
-_PLAIN = str.maketrans("├└│─…✓✗·→", "|`|-~+X.>")
+_PLAIN = str.maketrans("├└│─…✓✗¿·→", "|`|-~+X%.>")
 _HANDLER = "patchkit.plain"
 
 

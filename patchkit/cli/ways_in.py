@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import site
 import sys
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +19,12 @@ if TYPE_CHECKING:
 
     from patchkit.bootstrap.install import Bootstrap
 
+_line = partial(HealthLine, "ways in")
 _GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 
 
 def ways_in(environ: Mapping[str, str], folders: Iterable[str] | None = None) -> list[HealthLine]:
-    """
-    Say which ways in are active, and what stands against them.
-
-    Args:
-        environ: of the processes in question.
-        folders: where `.pth` files count; those of this Python unless given.
-
-    """
+    """Say which ways in are active; `.pth` files count in `folders`, else in this Python's."""
     bootstrap = find_bootstrap(_site_folders() if folders is None else folders)
     return [
         *_switch(environ, bootstrap),
@@ -101,7 +96,3 @@ def _plugin_names() -> set[str]:
 def _site_folders() -> list[str]:
     user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     return [folder for folder in (*site.getsitepackages(), *user) if folder in sys.path]
-
-
-def _line(mark: str, subject: str, message: str) -> HealthLine:
-    return HealthLine("ways in", mark, subject, message)

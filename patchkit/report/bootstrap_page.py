@@ -25,16 +25,7 @@ _FIXES = {
 def print_bootstrap(
     folder: Path, bootstrap: Bootstrap, switch: str | None, location: str | None
 ) -> None:
-    """
-    Print the state, what the bootstrap waits for, and its files.
-
-    Args:
-        folder: this Python's site-packages.
-        bootstrap: as it is there.
-        switch: what PATCHKIT is set to.
-        location: where a process that it arms finds patchkit.
-
-    """
+    """Print the state, what PATCHKIT makes of it, where it finds patchkit, and its files."""
     is_on = (switch or "").strip() == "1"
     effect = "processes of this environment are armed" if is_on else "it waits for PATCHKIT=1"
     found = Text("found", "ok") if location else Text("not found", "bad")

@@ -21,33 +21,6 @@ if TYPE_CHECKING:
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
 """With more columns there is a mark in each, and no word."""
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>patchkit check: {tally}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>patchkit check: {tally}</h1>
-<p class="quiet">{looked}</p>
-{made}
-</header>
-<main>
-{body}
-</main>
-<dialog aria-labelledby="dialog-title">
-<header><h2 id="dialog-title"></h2><button type="button" autofocus>Close</button></header>
-<div class="found"></div>
-</dialog>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def as_html(
@@ -56,18 +29,9 @@ def as_html(
     made: Sequence[str] = (),
     meanings: Mapping[str, str] | None = None,
 ) -> str:
-    """
-    Write the page.
-
-    Args:
-        report: what to show.
-        diffs: what upstream changed.
-        made: how and when: a line each.
-        meanings: of codes, to which their findings lead.
-
-    """
+    """Write the page: what upstream changed, how it was made, and what codes mean included."""
     style, script = _file("check_html.css"), _file("check_html.js")
-    return _PAGE.format(
+    return _file("check_html.html").format(
         policy=_policy(style, script),
         tally=_text(view.tally(report)),
         looked=_text(view.looked_at(report)),

@@ -12,7 +12,7 @@ from patchkit.report import check_view as view
 from patchkit.report.words import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -22,31 +22,22 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _SEVERITIES = {"error": "bad", "warning": "warn", "info": "note", "": "ok"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
-_ASCII = dict(zip(view.WORDS, "+?%~X.", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
 _GAP, _LABEL = 2, 9
 
 
 def print_check(report: Report, console: Console) -> None:
-    """
-    Print the grids and the findings.
-
-    Args:
-        report: what to print.
-        console: where to.
-
-    """
+    """Print the grids and the findings."""
     room = console.width if console.width < _ENDLESS else _WIDEST
-    marks = _MARKS if console.encoding.lower().startswith("utf") else _ASCII
     used: set[str] = set()
     for grid in view.grids(report):
         console.print(Text(printable(str(grid)), style="heading"))
-        for table in _tables(grid, room, marks, used):
+        for table in _tables(grid, room, used):
             console.print(table)
             console.print()
     if used:
-        console.print(_legend(used, marks))
+        console.print(_legend(used))
         console.print()
     for patch, found in view.groups(report).items():
         _print_findings(patch, found, report, console)
@@ -57,7 +48,7 @@ def print_check(report: Report, console: Console) -> None:
 # -- grid -------------------------------------------------------------------------------------
 
 
-def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> Iterator[Table]:
+def _tables(grid: Grid, room: int, used: set[str]) -> Iterator[Table]:
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
         return
@@ -66,7 +57,7 @@ def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> 
         yield _table(wide)
         return
     used.update(str(state) for row in grid.rows.values() for state in row if state)
-    level = _under_versions(grid, room, marks)
+    level = _under_versions(grid, room)
     if _width(level) <= room:
         yield _table(level)
         return
@@ -75,7 +66,7 @@ def _tables(grid: Grid, room: int, marks: Mapping[str, str], used: set[str]) -> 
     step = 2 if len(grid.runs) * 2 <= left else 1
     size = max(left // step, 1)
     for start in range(0, len(grid.runs), size):
-        yield _in_marks(grid, names, slice(start, start + size), step, marks)
+        yield _in_marks(grid, names, slice(start, start + size), step)
 
 
 def _in_words(grid: Grid) -> list[list[Text]]:
@@ -87,12 +78,12 @@ def _in_words(grid: Grid) -> list[list[Text]]:
     return [heads, *rows]
 
 
-def _under_versions(grid: Grid, room: int, marks: Mapping[str, str]) -> list[list[Text]]:
+def _under_versions(grid: Grid, room: int) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are marks, below the first versions of columns."""
     heads = [Text(printable(run.first), style="note") for run in grid.runs]
     left = room - sum(head.cell_len + _GAP for head in heads)
     rows = [
-        [Text(_cropped(name, max(left, 16)), "name"), *(Text(*_mark(one, marks, 1)) for one in row)]
+        [Text(_cropped(name, max(left, 16)), "name"), *(Text(*_mark(state, 1)) for state in row)]
         for name, row in grid.rows.items()
     ]
     return [[Text(""), *heads], *rows]
@@ -127,9 +118,7 @@ def _table(rows: Sequence[Sequence[Text]]) -> Table:
     return table
 
 
-def _in_marks(
-    grid: Grid, names: Sequence[str], part: slice, step: int, marks: Mapping[str, str]
-) -> Table:
+def _in_marks(grid: Grid, names: Sequence[str], part: slice, step: int) -> Table:
     """Lay out columns of one character, with their first versions upright above them."""
     table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(no_wrap=True, style="name")
@@ -139,15 +128,15 @@ def _in_marks(
         letters = (head.rjust(height)[line].ljust(step) for head in heads)
         table.add_row("", Text("".join(letters), style="note"))
     for name, row in zip(names, grid.rows.values(), strict=True):
-        cells = [_mark(state, marks, step) for state in row[part]]
+        cells = [_mark(state, step) for state in row[part]]
         table.add_row(Text(name), Text.assemble(*cells))
     return table
 
 
-def _mark(state: State | None, marks: Mapping[str, str], step: int) -> tuple[str, str]:
+def _mark(state: State | None, step: int) -> tuple[str, str]:
     if state is None:
         return " " * step, ""
-    return marks[state].ljust(step), _STYLES.get(state, "note")
+    return _MARKS[state].ljust(step), _STYLES.get(state, "note")
 
 
 def _cropped(name: str, room: int) -> str:
@@ -157,9 +146,9 @@ def _cropped(name: str, room: int) -> str:
     return set_cell_size(name, room - 1).rstrip() + "…"
 
 
-def _legend(used: set[str], marks: Mapping[str, str]) -> Text:
+def _legend(used: set[str]) -> Text:
     parts = [
-        Text.assemble((marks[state], _STYLES.get(state, "note")), " ", words)
+        Text.assemble((_MARKS[state], _STYLES.get(state, "note")), " ", words)
         for state, words in view.WORDS.items()
         if state in used
     ]

@@ -32,13 +32,7 @@ WORDS = {
 
 
 class Run(NamedTuple):
-    """
-    Releases in a row in which each patch is in one state.
-
-    Args:
-        releases: their names, the oldest first.
-
-    """
+    """Releases in a row, the oldest first, in which each patch is in one state."""
 
     releases: tuple[str, ...]
 
@@ -57,15 +51,7 @@ class Run(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """
-    The patches in the releases of one project.
-
-    Args:
-        project: its name.
-        runs: the columns.
-        rows: for each patch its state in each column; None where it has nothing to do with it.
-
-    """
+    """The state of each patch in each run of releases; None where they have nothing in common."""
 
     project: str
     runs: tuple[Run, ...]
@@ -79,14 +65,7 @@ class Grid(NamedTuple):
 
 
 class Group(NamedTuple):
-    """
-    Findings that say the same.
-
-    Args:
-        finding: the newest release's.
-        releases: those that it is about, the oldest first; none where it holds for all.
-
-    """
+    """The newest of findings that say the same, and their releases; none where it is all."""
 
     finding: Finding
     releases: tuple[str, ...]

@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool) -> None:
-    """
-    Print what upstream changed; a unified diff where nobody looks at it.
-
-    Args:
-        title: the patch, and the releases.
-        several: each of its targets in both.
-        side_by_side: in two columns, where the terminal has room.
-
-    """
+    """Print what upstream changed; a unified diff where nobody looks at it."""
     out = console()
     out.print(Text(title, style="heading"))
     for one in several:

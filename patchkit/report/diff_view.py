@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, unified_diff
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -27,39 +27,15 @@ _NUMBER = 5
 
 
 def print_diff(title: str, old: str, new: str, console: Console, *, side_by_side: bool) -> None:
-    """
-    Print how a text became another.
-
-    Where the console is no terminal, it is a plain unified diff, which other programs read.
-
-    Args:
-        title: what it is about.
-        old: the text as it was.
-        new: the text as it is.
-        console: where to.
-        side_by_side: in two columns, if the terminal is wide enough for two.
-
-    """
+    """Print on a terminal how a text became another, in two columns if that is wide enough."""
     before, after = old.splitlines(), new.splitlines()
-    if not console.is_terminal:
-        _plain(title, before, after, console)
-        return
     console.print(Text(printable(title), style="heading"))
-    if before == after:
-        console.print(Text("no difference", style="note"))
-        return
     lay_out = _beside if side_by_side and console.width >= _TWO_COLUMNS else _below
     hunks = SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_CONTEXT)
     left, right = _colored(before), _colored(after)
     for hunk in hunks:
         console.print(_position(hunk))
         console.print(lay_out(hunk, left, right))
-
-
-def _plain(title: str, old: Sequence[str], new: Sequence[str], console: Console) -> None:
-    lines = unified_diff(old, new, f"{title} (old)", f"{title} (new)", lineterm="", n=_CONTEXT)
-    for line in lines:
-        console.out(line, highlight=False)
 
 
 def _colored(lines: Sequence[str]) -> list[Text]:

@@ -34,13 +34,8 @@ class TargetHere(NamedTuple):
     """
     What stands at a target here.
 
-    Args:
-        state: `present`, `absent`, `no-module` or `undecided`.
-        file: of its definition, after re-exports and inheritance.
-        line: in that file.
-        detail: what it is, or why it is not there.
-        defined: `module:qualname` of the definition.
-
+    `state` is `present`, `absent`, `no-module` or `undecided`. `file` and `line` are those of its
+    definition, after re-exports and inheritance, which `defined` names.
     """
 
     state: str
@@ -52,13 +47,9 @@ class TargetHere(NamedTuple):
 
 class ReviewHere(NamedTuple):
     """
-    How a target here compares with what was reviewed.
+    How a target here compares with the `spans` that were reviewed.
 
-    Args:
-        state: `reviewed`, `drift`, `unreviewed`, `unknown`, `absent` or `no-lock`.
-        detail: what is the matter.
-        spans: the releases that were reviewed.
-
+    `state` is `reviewed`, `drift`, `unreviewed`, `unknown`, `absent` or `no-lock`.
     """
 
     state: str
@@ -76,15 +67,9 @@ class RequirementHere(NamedTuple):
 
 class ChangeHere(NamedTuple):
     """
-    A change of a row.
+    A change of a row, and why it does not apply here; None where it does.
 
-    Args:
-        change: as declared.
-        fields: those that only its kind has, as JSON knows them or as Python would write them.
-        reason: why it does not apply here; None where it does.
-        target: what stands there.
-        review: None where the change depends on no source.
-
+    `fields` are those that only its kind has, as JSON knows them or as Python would write them.
     """
 
     change: Change
@@ -95,17 +80,7 @@ class ChangeHere(NamedTuple):
 
 
 class RowHere(NamedTuple):
-    """
-    A row in full.
-
-    Args:
-        row: as declared.
-        reason: why it does not apply here; None where it does.
-        requirements: of the row.
-        changes: of the row.
-        lock: the file that says what was reviewed for it.
-
-    """
+    """A row in full, why it does not apply here, and the lock that covers it."""
 
     row: Row
     reason: str | None

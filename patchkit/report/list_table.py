@@ -26,15 +26,7 @@ def print_list(
     *,
     everything: bool,
 ) -> None:
-    """
-    Print the versions here and the patches.
-
-    Args:
-        versions: of every distribution that a row requires.
-        rows: each with the reason why it does not apply here.
-        everything: also those that do not apply, with the reason.
-
-    """
+    """Print the versions here, and the patches with the reason why they do not apply here."""
     out = console()
     shown = [(row, reason) for row, reason in rows if everything or reason is None]
     if versions:

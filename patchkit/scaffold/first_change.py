@@ -45,9 +45,6 @@ def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[s
         kind: a word of `--kind`; what serves the target where it is None.
         taken: names that the body has already.
 
-    Raises:
-        ScaffoldError: the target is not there, or is there already, or is of another kind.
-
     """
     target = upstream.target
     if kind not in _NEW:

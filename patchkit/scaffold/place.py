@@ -46,9 +46,6 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
         here: where relative folders start, and packages that are not there yet.
         find: returns the file of a module that can be imported.
 
-    Raises:
-        ScaffoldError: it is neither, or a module that is no package.
-
     """
     folder = here / text
     if folder.is_file():

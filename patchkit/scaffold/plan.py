@@ -25,16 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlannedFile(NamedTuple):
-    """
-    One file to write.
-
-    Args:
-        what: it is for: `body`, `test`, `row` or `package`.
-        path: where.
-        new: its content.
-        old: what lies there now; None for a new file.
-
-    """
+    """One file to write, as a `body`, `test`, `row` or `package`; `old` is None for a new one."""
 
     what: str
     path: Path
@@ -61,17 +52,7 @@ class PlannedFile(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """
-    What a new patch needs.
-
-    Args:
-        patch: the row, as data.
-        place: of its pack.
-        row: as it is written.
-        files: in the order in which they are written; the row comes last.
-        refusal: why the row is for its author to paste; None where it is written.
-
-    """
+    """What a new patch needs; `refusal` says why the row is for its author to paste."""
 
     patch: Patch
     place: Place
@@ -101,20 +82,7 @@ class Wish(NamedTuple):
 
 
 def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:
-    """
-    Work out a new patch.
-
-    Args:
-        wish: what is asked for.
-        targets: upstream.
-        place: of its pack.
-        tests: the folder of its test.
-
-    Raises:
-        ScaffoldError: a target is not what the change needs, or something is there already.
-        DeclarationError: the row would be malformed.
-
-    """
+    """Work out a new patch: its targets, the place of its pack, and the folder of its test."""
     changes: list[tuple[UpstreamTarget, Change]] = []
     for upstream in targets:
         taken = {change.body_name for _, change in changes}

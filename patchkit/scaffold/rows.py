@@ -43,13 +43,8 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
     """
     Put a row before the closing bracket of a pack's tuple, and its words into the import.
 
-    Args:
-        file: for messages.
-        content: what lies there.
-        patch: the row.
-
     Raises:
-        ScaffoldError: it is written in another way: the row is its author's to paste.
+        ScaffoldError: they are written in another way: the row is its author's to paste.
 
     """
     newline = b"\r\n" if b"\r\n" in content else b"\n"

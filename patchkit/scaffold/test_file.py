@@ -37,18 +37,7 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 
 
 def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
-    """
-    Write the test of a patch.
-
-    The first test is green once the patch can be applied; the second is red until the author has
-    written what the patch is for.
-
-    Args:
-        patch: the row.
-        pack: module of its pack.
-        targets: upstream.
-
-    """
+    """Write the test of a patch, which is red until its author has written what it is for."""
     places = [upstream.target for upstream in targets]
     modules = [place.module for place in places if not place.qualname]
     lines = [f'import_module("{module}")' for module in modules] or ["pass"]

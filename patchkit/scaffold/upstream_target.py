@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UpstreamTarget:
-    """
-    A target in the newest of the releases that were looked at.
-
-    Args:
-        target: as it was asked for.
-        releases: those of its package, the oldest first.
-
-    """
+    """A target, and the releases of its package that were looked at, the oldest first."""
 
     target: Target
     releases: tuple[Subject, ...]
@@ -71,17 +64,7 @@ class UpstreamTarget:
 
 
 def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
-    """
-    Look a target up.
-
-    Args:
-        target: what to look for.
-        subjects: the releases, the oldest of each distribution first.
-
-    Raises:
-        ScaffoldError: none of them is of its package.
-
-    """
+    """Choose the releases of a target's package, the oldest of each distribution first."""
     package = target.module.partition(".")[0]
     releases = tuple(subject for subject in subjects if subject.covers([package]))
     if not releases:

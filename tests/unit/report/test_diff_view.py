@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import difflib
 import re
 
 import pytest
@@ -14,16 +13,6 @@ NEW = "def f(a):\n    b = a + 1\n    return b\n"
 
 def plain(text: str) -> str:
     return re.sub(r"\x1b\[[\d;]*m", "", text)
-
-
-def test_a_pipe_gets_a_unified_diff() -> None:
-    """Without a terminal there is no color and no wrapping, side by side or not."""
-    console = screen(20)
-    print_diff("m:f", OLD, NEW, console, side_by_side=True)
-    wanted = difflib.unified_diff(
-        OLD.splitlines(), NEW.splitlines(), "m:f (old)", "m:f (new)", lineterm=""
-    )
-    assert shown(console).splitlines() == list(wanted)
 
 
 @pytest.mark.parametrize(("width", "together"), [(140, True), (80, False)])
@@ -51,12 +40,3 @@ def test_blank_lines_at_the_ends_keep_their_numbers(side_by_side: bool) -> None:
     console = screen(140, terminal=True)
     print_diff("m:f", f"\n\n{OLD}\n\n", f"\n\n{NEW}\n\n", console, side_by_side=side_by_side)
     assert re.search(r"4 +(\S* *)-? +b = a", plain(shown(console)))
-
-
-def test_texts_that_are_the_same_have_no_difference() -> None:
-    """Where nothing changed, a terminal says so and a pipe gets nothing."""
-    terminal, pipe = screen(80, terminal=True), screen(80)
-    for console in (terminal, pipe):
-        print_diff("m:f", OLD, OLD, console, side_by_side=False)
-    assert "no difference" in shown(terminal)
-    assert shown(pipe) == ""
