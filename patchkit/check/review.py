@@ -42,8 +42,6 @@ def accept(
     grid = Grid(rows, subjects)
     faults = learn_all(subjects, grid.targets, progress)
     sound = grid.without(faults)
-    is_old = lock.is_old and not set(lock.entries) <= {row.name for row in rows}
-    lock = Lock(lock.entries, is_old=is_old)
     for row in rows:
         old = lock.entries.get(row.name, {})
         targets = {str(one.place) for one in row.patch.changes if one.is_reviewed}

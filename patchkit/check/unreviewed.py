@@ -84,7 +84,6 @@ def of_reviews(
         code, newest = codes.DRIFT if known else codes.UNREVIEWED, several[-1]
         if known:
             message = f"upstream's source is {mark}, which is none of those that were reviewed"
-            message += lock.doubt
             steps = [commands.diff(row, newest), commands.accept(row, newest)]
             fix = "see what changed; if the patch still holds, accept it:"
         else:

@@ -72,15 +72,12 @@ class Look:
             None where no target tells, or one tells that this is none of them, or one of several.
 
         """
-        found = [
-            [span for span in spans if span.project == project]
-            for target in targets
-            if (spans := self._spans_here(target)) is not None
-        ]
-        if not found or any(len(spans) != 1 for spans in found):
+        here = [spans for target in targets if (spans := self._spans_here(target)) is not None]
+        of_project = [[span for span in spans if span.project == project] for spans in here]
+        if not of_project or any(len(spans) != 1 for spans in of_project):
             return None
-        first = max((span.first for (span,) in found), key=release_order)
-        last = min((span.last for (span,) in found), key=release_order)
+        first = max((span.first for (span,) in of_project), key=release_order)
+        last = min((span.last for (span,) in of_project), key=release_order)
         return (first, last) if release_order(first) <= release_order(last) else None
 
     def _spans_here(self, target: Target) -> list[Span] | None:
@@ -116,7 +113,6 @@ class Look:
         if facts.fingerprint in {span.fingerprint for span in spans}:
             return Verdict("reviewed")
         last = spans[-1]
-        seen = last.first if last.first == last.last else f"{last.first} - {last.last}"
-        words = f"{target} has another source ({facts.fingerprint}) than was reviewed"
-        doubt = self._lock.doubt
-        return Verdict("drift", f"{words}, the last of {last.project} {seen}{doubt}")
+        releases = last.first if last.first == last.last else f"{last.first} - {last.last}"
+        differs = f"{target} differs from the source last reviewed for {last.project} {releases}"
+        return Verdict("drift", f"{differs} (its fingerprint here is {facts.fingerprint})")

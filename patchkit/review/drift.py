@@ -58,7 +58,7 @@ class Drift:
 
         """
         if row.name not in self._known:
-            self._known[row.name] = self._words(row, list(changes))
+            self._known[row.name] = self._words(row, changes)
         return self._known[row.name]
 
     def releases(self, row: Row, project: str) -> tuple[str, str] | None:
@@ -75,15 +75,13 @@ class Drift:
         """
         key = (row.name, project)
         if key not in self._releases:
-            self._releases[key] = self._releases_of(row, project)
+            try:
+                look = self._look(row)
+            except LockError:
+                look = None
+            targets = _targets(row.patch.changes)
+            self._releases[key] = look.releases(targets, project) if look else None
         return self._releases[key]
-
-    def _releases_of(self, row: Row, project: str) -> tuple[str, str] | None:
-        try:
-            look = self._look(row)
-        except LockError:
-            return None
-        return look.releases(_targets(row.patch.changes), project) if look else None
 
     def verdicts(self, row: Row, changes: Iterable[Change]) -> dict[Target, Verdict]:
         """
@@ -97,22 +95,21 @@ class Drift:
         return {target: look.verdict(target) for target in _targets(changes)} if look else {}
 
     def _look(self, row: Row) -> Look | None:
-        lock = self._locks.of(row)
-        if lock is None:
+        if (lock := self._locks.of(row)) is None:
             return None
         from patchkit.review.compare import Look  # noqa: PLC0415 - most processes have no lock
 
         return Look(row.name, lock, self._here)
 
-    def _words(self, row: Row, changes: list[Change]) -> str:
+    def _words(self, row: Row, changes: Iterable[Change]) -> str:
         try:
-            found = self.verdicts(row, changes)
+            verdicts = self.verdicts(row, changes).values()
         except LockError as error:
             return f"{UNREADABLE}: {error}"
         finally:
             if "_here" in vars(self):
                 self._here.rest()  # a process that lives for weeks needs no syntax trees
-        return "; ".join(one.words for one in found.values() if one.words)
+        return "; ".join(verdict.words for verdict in verdicts if verdict.words)
 
 
 def _targets(changes: Iterable[Change]) -> list[Target]:

@@ -71,13 +71,11 @@ class Locks:
 
     def _files(self, row: Row) -> list[Path]:
         """List the locks that speak of a row: what its pack brings is added to others' reviews."""
-        is_elsewhere = self.home(row.pack) is None
+        is_elsewhere, own = self.home(row.pack) is None, self.own(row.pack)
         if self._named:
             if not self._named.is_file():
                 raise LockError(f"found no file {str(self._named)!r}, expected a lock")
-            own = self.own(row.pack) if is_elsewhere else None
-            return list(filter(None, (self._named, own)))
-        own = self.own(row.pack)
+            return [self._named, own] if own and is_elsewhere else [self._named]
         here = self._here if self._here and is_elsewhere and self._here.exists() else None
         if here and own and row.name not in self._lock(here).entries:
             here = None
@@ -93,9 +91,8 @@ class Locks:
         """
         from patchkit.review.lock_format import Lock  # noqa: PLC0415 - for commands, not for processes
 
-        found = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
-        entries = {name: lock.entries.get(name, {}) for name, lock in found.items()}
-        return Lock(entries, is_old=any(lock.is_old for lock in found.values()))
+        locks = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
+        return Lock({name: lock.entries.get(name, {}) for name, lock in locks.items()})
 
     def own(self, pack: str) -> Path | None:
         """Find the lock that a pack brings."""

@@ -9,8 +9,7 @@ For each patch and target the file has one line for each run of releases whose s
           written 5d8a4c66b2f0e913
 
 What is reviewed is the source; the releases say where it was seen. How it is written, comments and
-all, lets a process see that it runs what was reviewed without parsing it. Format 1 hashed less of
-the source; such a lock is read, and says so where a target differs.
+all, lets a process see that it runs what was reviewed without parsing it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     """Patch -> target -> spans, in order of release."""
 
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
-_FORMAT, _OLD_FORMAT = "format 2", "format 1"
+_FORMAT = "format 2"
 _WRITTEN = "written"
 _MARK = re.compile(r"[0-9a-f]{16}")
 _IN_LINE = 5
@@ -70,18 +69,10 @@ class Span(NamedTuple):
 
 
 class Lock:
-    """
-    What has been reviewed.
+    """What has been reviewed, by patch and target."""
 
-    Args:
-        entries: by patch and target.
-        is_old: whether its fingerprints may lack what a call wraps, as in format 1.
-
-    """
-
-    def __init__(self, entries: Entries | None = None, *, is_old: bool = False) -> None:
+    def __init__(self, entries: Entries | None = None) -> None:
         self.entries: Entries = entries or {}
-        self.is_old = is_old
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lock) and self.text() == other.text()
@@ -91,31 +82,22 @@ class Lock:
     def __bool__(self) -> bool:
         return bool(self.entries)
 
-    @property
-    def doubt(self) -> str:
-        """What else may be the reason where a source differs; '' where nothing is."""
-        if not self.is_old:
-            return ""
-        why = "the lock has format 1, which left out functions that a call wraps"
-        return f", or {why}: review the target and run `patchkit lock`"
-
     def spans(self, patch: str, target: str) -> Sequence[Span]:
         """List what has been reviewed of a target for a patch; nothing where nothing was."""
         return self.entries.get(patch, {}).get(target, ())
 
     def fingerprints(self, patch: str, target: str) -> frozenset[str]:
         """List the sources that have been reviewed."""
-        return frozenset(one.fingerprint for one in self.spans(patch, target))
+        return frozenset(span.fingerprint for span in self.spans(patch, target))
 
     def with_patch(self, patch: str, targets: Mapping[str, Sequence[Span]]) -> Lock:
         """Return another lock, with what was reviewed for one patch in place of what was."""
-        entries = {name: found for name, found in self.entries.items() if name != patch}
-        return Lock({**entries, patch: targets} if targets else entries, is_old=self.is_old)
+        entries = {name: spans for name, spans in self.entries.items() if name != patch}
+        return Lock({**entries, patch: targets} if targets else entries)
 
     def text(self) -> str:
         """Write the file: patches and targets sorted, releases in their order."""
-        form = _OLD_FORMAT if self.is_old else _FORMAT
-        return "\n".join([_HEAD + form, *self._blocks()])
+        return "\n".join([_HEAD + _FORMAT, *self._blocks()])
 
     def _blocks(self) -> Iterator[str]:
         for patch, targets in sorted(self.entries.items()):
@@ -151,8 +133,7 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
         LockError: it is none, at which line.
 
     """
-    parser = _Parser(file)
-    return Lock(parser.read(text), is_old=parser.is_old)
+    return Lock(_Parser(file).read(text))
 
 
 def write_lock(file: Path, lock: Lock) -> None:
@@ -184,67 +165,64 @@ class _Parser:
 
     def __init__(self, file: str) -> None:
         self._file = file
+        self._number = 1
         self._entries: dict[str, dict[str, list[Span]]] = {}
-        self._patch = self._target = ""
-        self.is_old = False
+        self._targets: dict[str, list[Span]] | None = None
+        self._spans: list[Span] | None = None
 
     def read(self, text: str) -> Entries:
         lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), start=1)]
-        told = [(number, line) for number, line in lines if line and not line.startswith("#")]
-        if not told or told[0][1] not in (_FORMAT, _OLD_FORMAT):
-            number, line = told[0] if told else (1, "")
-            raise self._refused(number, line, f"{_FORMAT!r}, the first line of a lock")
-        self.is_old = told[0][1] == _OLD_FORMAT
-        for number, line in told[1:]:
-            self._take(number, line)
+        (self._number, first), *rest = [
+            (number, line) for number, line in lines if line and not line.startswith("#")
+        ] or [(1, "")]
+        if first != _FORMAT:
+            expected = f"{_FORMAT!r}, the first line of a lock"
+            raise self._refused(
+                first, f"{expected}; to begin anew, delete it and run `patchkit lock`"
+            )
+        for self._number, line in rest:
+            self._take(line)
         return self._entries
 
-    def _take(self, number: int, line: str) -> None:
-        depth = len(line) - len(line.lstrip(" "))
+    def _take(self, line: str) -> None:
+        text = line.lstrip(" ")
+        depth = len(line) - len(text)
         if depth == 0:
-            self._open_patch(number, line)
-        elif depth == 2 and self._patch and ":" in line:
-            self._open_target(number, line.strip())
-        elif depth == 4 and self._target:
-            self._add_span(number, line.strip())
+            self._open_patch(text)
+        elif depth == 2 and self._targets is not None and ":" in text:
+            self._open_target(text, self._targets)
+        elif depth == 4 and self._spans is not None:
+            self._add_span(text, self._spans)
         elif depth == 6 and self._spans:
-            self._add_wordings(number, line.strip())
+            self._add_wordings(text, self._spans)
         else:
             expected = "a patch, its targets by two blanks, their releases by four, wordings by six"
-            raise self._refused(number, line, expected)
+            raise self._refused(text, expected)
 
-    @property
-    def _spans(self) -> list[Span]:
-        return self._entries[self._patch][self._target] if self._target else []
-
-    def _open_patch(self, number: int, name: str) -> None:
+    def _open_patch(self, name: str) -> None:
         if name in self._entries or " " in name:
-            raise self._refused(number, name, "the name of a patch, each once")
-        self._patch, self._target = name, ""
-        self._entries[name] = {}
+            raise self._refused(name, "the name of a patch, each once")
+        self._targets = self._entries[name] = {}
+        self._spans = None
 
-    def _open_target(self, number: int, target: str) -> None:
-        if target in self._entries[self._patch]:
-            raise self._refused(number, target, "each target once")
-        self._target = target
-        self._entries[self._patch][target] = []
+    def _open_target(self, target: str, targets: dict[str, list[Span]]) -> None:
+        if target in targets:
+            raise self._refused(target, "each target once")
+        self._spans = targets[target] = []
 
-    def _add_span(self, number: int, text: str) -> None:
+    def _add_span(self, text: str, spans: list[Span]) -> None:
         match = _SPAN.fullmatch(text)
         if match is None:
-            raise self._refused(number, text, "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'")
+            raise self._refused(text, "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'")
         first = match["first"]
-        span = Span(match["mark"], match["project"], first, match["last"] or first)
-        self._spans.append(span)
+        spans.append(Span(match["mark"], match["project"], first, match["last"] or first))
 
-    def _add_wordings(self, number: int, text: str) -> None:
+    def _add_wordings(self, text: str, spans: list[Span]) -> None:
         word, *marks = text.split(" ")
         if word != _WRITTEN or not marks or not all(map(_MARK.fullmatch, marks)):
-            raise self._refused(number, text, f"such as '{_WRITTEN} 0123456789abcdef'")
-        span = self._spans.pop()
-        self._spans.append(span._replace(wordings=(*span.wordings, *marks)))
+            raise self._refused(text, f"such as '{_WRITTEN} 0123456789abcdef'")
+        spans[-1] = spans[-1]._replace(wordings=(*spans[-1].wordings, *marks))
 
-    def _refused(self, number: int, found: str, expected: str) -> LockError:
-        found = found.strip()
+    def _refused(self, found: str, expected: str) -> LockError:
         shown = repr(found[:_SHOWN]) + ("…" if found[_SHOWN:] else "")
-        return LockError(f"{self._file}:{number}: found {shown}, expected {expected}")
+        return LockError(f"{self._file}:{self._number}: found {shown}, expected {expected}")

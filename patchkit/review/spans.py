@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.review.lock_format import Span
+    from patchkit.versions.version import ReleaseVersion
 
 
 def united(patch: str, locks: Sequence[Lock]) -> Lock:
@@ -19,42 +20,36 @@ def united(patch: str, locks: Sequence[Lock]) -> Lock:
     for lock in locks:
         for target, spans in lock.entries.get(patch, {}).items():
             targets[target] = joined(targets.get(target, ()), spans)
-    return Lock({patch: targets}, is_old=any(lock.is_old for lock in locks))
-
-
-def in_order(spans: Iterable[Span]) -> list[Span]:
-    """Sort spans by distribution and release."""
-    return sorted(
-        spans, key=lambda one: (one.project, release_order(one.first), release_order(one.last))
-    )
+    return Lock({patch: targets})
 
 
 def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
-    """Add spans to others; those with the same source that overlap become one."""
-    found = list(spans)
+    """Add spans to others, by release; those with the same source that overlap become one."""
     for span in more:
-        found = list(_with(found, span))
-    return in_order(found)
+        spans = list(_with(spans, span))
+    return sorted(spans, key=lambda span: (span.project, *_ends(span)))
 
 
-def both_wordings(one: Span, other: Span) -> tuple[str, ...]:
+def both_wordings(span: Span, other: Span) -> tuple[str, ...]:
     """List the wordings of two spans with the same source."""
-    return tuple(sorted({*one.wordings, *other.wordings}))
+    return tuple(sorted({*span.wordings, *other.wordings}))
 
 
-def _with(spans: Sequence[Span], new: Span) -> Iterator[Span]:
+def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     for span in spans:
         if span[:2] == new[:2] and _overlap(span, new):
             first = min(span.first, new.first, key=release_order)
             last = max(span.last, new.last, key=release_order)
-            wordings = both_wordings(new, span)
-            new = new._replace(first=first, last=last, wordings=wordings)
+            new = new._replace(first=first, last=last, wordings=both_wordings(new, span))
         else:
             yield span
     yield new
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return release_order(one.first) <= release_order(other.last) and release_order(
-        other.first
-    ) <= release_order(one.last)
+def _overlap(span: Span, other: Span) -> bool:
+    (first, last), (other_first, other_last) = _ends(span), _ends(other)
+    return first <= other_last and other_first <= last
+
+
+def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:
+    return release_order(span.first), release_order(span.last)

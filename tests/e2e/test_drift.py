@@ -56,7 +56,7 @@ def generate(python: Path, model: Path, pack: Pack, policy: str) -> processes.Ou
 
 def told(outcome: processes.Outcome) -> set[str]:
     """The patches that processes warned of."""
-    return set(re.findall(r"warning: ([a-z-]+): vllm\S+ has another source", outcome.output))
+    return set(re.findall(r"warning: ([a-z-]+): vllm\S+ differs from the source", outcome.output))
 
 
 def test_what_was_reviewed_here_runs_in_silence(

@@ -50,20 +50,6 @@ def test_what_was_reviewed_elsewhere_stays(world: World) -> None:
     assert list(lock.entries["p"]) == ["up.mod:f"]
 
 
-def test_a_lock_of_format_1_is_replaced_once_all_of_it_is_reviewed(world: World) -> None:
-    """A review of one patch leaves what was reviewed of another by the rules of its time."""
-    world.pack(
-        row("p", "patch_a", "Wrap('up.mod:f', by='w')"),
-        row("q", "patch_b", "Wrap('up.mod:f', by='w')"),
-        patch_a="",
-        patch_b="",
-    )
-    rows = read_pack("pack")
-    old = Lock({"p": {}, "q": {}}, is_old=True)
-    assert accept(old, rows[:1], releases(1))[0].is_old
-    assert not accept(old, rows, releases(1))[0].is_old
-
-
 def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
     """Within a run of releases, and from one review to the next."""
     world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a="")

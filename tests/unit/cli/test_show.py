@@ -136,7 +136,7 @@ def test_json_says_how_it_compares_with_what_was_reviewed(
     assert data["lock"] == str(locked)
     reviews = [one["review"] for one in data["changes"]]
     assert [one["state"] for one in reviews] == ["drift", "unknown", "drift", "absent"]
-    assert "the last of up 2.0" in reviews[0]["detail"]
+    assert "last reviewed for up 2.0" in reviews[0]["detail"]
     assert reviews[0]["spans"] == [
         {"project": "up", "first": first, "last": last, "fingerprint": mark * 16}
         for mark, first, last in SPANS
@@ -152,7 +152,7 @@ def test_the_page_says_it_too(
     out = capsys.readouterr().out
     assert out.count("other.lock") == 1
     assert "reviewed  up 1.0 - 1.4, 2.0\n" in out
-    assert "has another source (" in out
+    assert "differs from the source last reviewed for" in out
 
 
 def test_no_lock_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,16 +34,6 @@ def test_the_reviewed_text_is_known_without_a_parser(world: World) -> None:
     assert "up" not in sys.modules
 
 
-def test_a_lock_of_an_older_format_says_what_else_may_be_the_reason(world: World) -> None:
-    """Where all is as reviewed it is silent; where a source differs, it may be the format."""
-    a_world(world)
-    file = review(world, "up.mod:function")
-    file.write_text(file.read_text().replace("format 2", "format 1"))
-    assert look(world, read_lock(file), parser=False).verdict(TARGET).state == "reviewed"
-    world.module("up.mod", UPSTREAM.replace("'old'", "'newer'"))
-    assert "or the lock has format 1" in look(world, read_lock(file)).verdict(TARGET).words
-
-
 def test_what_a_call_wraps_is_compared_in_a_process(world: World) -> None:
     """The line that stays the same hides nothing, though no parser was needed for it before."""
     source = "from functools import lru_cache\ndef f(): return {}\nfunction = lru_cache(f)\n"
@@ -76,8 +66,8 @@ def test_another_source_has_drifted(world: World) -> None:
     world.module("up.mod", UPSTREAM.replace("'old'", "'other'"))
     found = look(world, lock).verdict(TARGET)
     assert found.state == "drift"
-    assert "up.mod:function has another source (" in found.words
-    assert "the last of up 1.0" in found.words
+    assert "up.mod:function differs from the source last reviewed for" in found.words
+    assert "last reviewed for up 1.0" in found.words
 
 
 @pytest.mark.parametrize(

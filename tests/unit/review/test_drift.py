@@ -48,11 +48,11 @@ def test_drift_is_told_and_applied(world: World, capsys: pytest.CaptureFixture[s
     session.arm(MAIN)
     assert load("up.mod").function() == ("by", "newer")
     told = capsys.readouterr().err
-    assert told.count("up.mod:function has another source") == 1
+    assert told.count("up.mod:function differs from the source last reviewed") == 1
     assert "'patchkit diff p --here', then 'patchkit lock p --here'" in told
     (note,) = (one for one in session.journal.entries if one["event"] == "unreviewed")
     assert note["name"] == "p"
-    assert "has another source" in note["reason"]
+    assert "differs from the source last reviewed" in note["reason"]
     assert session.states["p"].status == APPLIED
 
 
@@ -71,7 +71,9 @@ def test_stop_applies_nothing(world: World) -> None:
     a_drifted_world(world)
     session = world.session(on_drift="stop")
     session.arm(MAIN)
-    with pytest.raises(ApplyError, match=r"DriftError: up\.mod:function has another source"):
+    with pytest.raises(
+        ApplyError, match=r"DriftError: up\.mod:function differs from the source last reviewed"
+    ):
         load("up.mod")
     assert session.states["p"].status == FAILED
 
@@ -97,8 +99,13 @@ def test_skip_leaves_the_patch_out(
     session.arm(MAIN)
     assert load("up.mod").function() == "newer"
     state = session.states["p"]
-    assert (state.status, "has another source" in state.reason) == (SKIPPED, True)
-    warned = capsys.readouterr().err.count("p: required, and left out: up.mod:function has another")
+    assert (state.status, "differs from the source last reviewed" in state.reason) == (
+        SKIPPED,
+        True,
+    )
+    warned = capsys.readouterr().err.count(
+        "p: required, and left out: up.mod:function differs from"
+    )
     assert warned == required
 
 
@@ -111,7 +118,7 @@ def test_run_says_what_skip_leaves_out(broken: bool, world: World) -> None:
     words = ("-m", "patchkit", "run", "--patches", "pack", "--", sys.executable, "-c")
     done = world.run(*words, "import up.mod", PATCHKIT_ON_DRIFT="skip")
     last = done.stderr.splitlines()[-1]
-    expected = "patchkit.lock:2: found" if broken else "p: left out: up.mod:function has another"
+    expected = "patchkit.lock:2: found" if broken else "p: left out: up.mod:function differs from"
     assert expected in last, done.stderr
 
 
@@ -188,7 +195,7 @@ def test_every_process_tells(world: World) -> None:
     a_drifted_world(world)
     done = world.run("-c", "import patchkit.auto, up.mod; print(up.mod.function())")
     assert done.stdout == "('by', 'newer')\n"
-    assert "warning: p: up.mod:function has another source" in done.stderr
+    assert "warning: p: up.mod:function differs from the source last reviewed" in done.stderr
     stopped = world.run("-c", "import patchkit.auto, up.mod", PATCHKIT_ON_DRIFT="stop")
     assert stopped.returncode == 1
     assert "DriftError" in stopped.stderr

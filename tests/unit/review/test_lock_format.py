@@ -47,14 +47,6 @@ def test_the_file_is_sorted_and_small() -> None:
     assert LOCK.text() == TEXT
 
 
-def test_an_older_lock_is_read_as_what_it_is() -> None:
-    """Its reviews count; it stays of its format until all of it is reviewed anew."""
-    old = TEXT.replace("format 2", "format 1")
-    lock = parse_lock(old)
-    assert (lock.entries, lock.is_old) == (LOCK.entries, True)
-    assert lock.with_patch("c", {}).text() == old
-
-
 @given(LOCKS)
 def test_what_is_written_is_read(lock: Lock) -> None:
     """Writing and reading give the same lock."""
@@ -66,6 +58,7 @@ def test_what_is_written_is_read(lock: Lock) -> None:
     [
         ("", 1, "''"),
         ("format 3\n", 1, "'format 3'"),
+        ("format 1\n", 1, "delete it and run `patchkit lock`"),
         ("format 2\na b\n", 2, "'a b'"),
         ("format 2\na\na\n", 3, "'a'"),
         ("format 2\n  m:f\n", 2, "'m:f'"),
