@@ -105,10 +105,10 @@ def pytest_report_header() -> str:
     try:
         settings = Settings.read()
         count = len(Registry.collect(settings))
-        found = Versions.of(settings).find("vllm")
+        version = Versions.of(settings).find("vllm")
     except PatchkitError as error:
         return f"patchkit: {error}"
-    here = f"vllm {found.version} ({found.source})" if found else "vllm is not installed"
+    here = f"vllm {version.version} ({version.source})" if version else "vllm is not installed"
     return f"patchkit: {here}, {count} patch{'' if count == 1 else 'es'}"
 
 
@@ -196,15 +196,15 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
 
 def _judge(item: pytest.Item, bounds: str, versions: Versions, *, strict: bool) -> None:
     try:
-        found = versions.find("vllm")
+        version = versions.find("vllm")
         reason = versions.unmet(f"vllm{bounds}")
     except PatchkitError as error:
         item.stash[_FAULT] = str(error)
         return
     if reason is None:
         return
-    if found is not None:
-        reason += f" (version from {found.source})"
+    if version is not None:
+        reason += f" (version from {version.source})"
     elif strict:
         item.stash[_FAULT] = f"{reason}, and --patchkit-strict asks for it"
         return

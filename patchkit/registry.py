@@ -130,12 +130,12 @@ def _meant(error: BaseException) -> str:
 
     from patchkit.text.suggestion import near  # noqa: PLC0415
 
-    found = re.search(_UNEXPECTED, str(error))
-    kind = getattr(declaration, found[1], None) if found else None
-    if found is None or not is_dataclass(kind):
+    match = re.search(_UNEXPECTED, str(error))
+    kind = getattr(declaration, match[1], None) if match else None
+    if match is None or not is_dataclass(kind):
         return ""
-    names = [one.name for one in fields(kind)]
-    return f"one of {', '.join(names)}{near(found[2], names)}"
+    names = [field.name for field in fields(kind)]
+    return f"one of {', '.join(names)}{near(match[2], names)}"
 
 
 def _line_of(pack: str, error: BaseException) -> str:

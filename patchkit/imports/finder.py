@@ -169,9 +169,13 @@ class Finder:
 
 def others() -> list[Any]:
     """Find the sessions of other copies of patchkit, such as a vendored one, in this process."""
-    finders: list[Any] = [one for one in list(sys.meta_path) if not isinstance(one, Finder)]
+    finders: list[Any] = [
+        finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)
+    ]
     watchers = (getattr(finder, "watcher", None) for finder in finders)
-    return list({id(one): one for one in watchers if hasattr(one, "patches_on")}.values())
+    return list(
+        {id(watcher): watcher for watcher in watchers if hasattr(watcher, "patches_on")}.values()
+    )
 
 
 def home(session: Any) -> str:

@@ -86,8 +86,8 @@ def culprit(error: Exception) -> str | None:
         names = [f"{module}.{name}", module]  # a submodule is its package's only once it is whole
     else:
         names = [name]
-    there = [(one, sys.modules.get(one)) for one in names]
-    half = (one for one, module in there if module and is_initializing(spec_of(module)))
+    there = [(name, sys.modules.get(name)) for name in names]
+    half = (name for name, module in there if module and is_initializing(spec_of(module)))
     return next(half, None)
 
 

@@ -74,5 +74,5 @@ def _reduced(value: Any) -> str:
     if isinstance(reduced, str):  # the name of a global, such as that of `typing.Any`
         return f"{getattr(value, '__module__', None) or kind.__module__}:{reduced}"
     made, arguments, *rest = reduced
-    parts = [list(one) if hasattr(one, "__next__") else one for one in rest]
+    parts = [list(part) if hasattr(part, "__next__") else part for part in rest]
     return f"{_text(made)}({', '.join(map(_text, [*arguments, *parts]))})"

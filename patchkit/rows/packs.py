@@ -33,13 +33,13 @@ def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
         return ()
     from importlib.metadata import distributions  # noqa: PLC0415 - see above
 
-    found = {
+    modules = {
         entry.name: entry.value
         for dist in distributions(path=folders)
         for entry in dist.entry_points
         if entry.group == GROUP
     }
-    return tuple(found[name] for name in sorted(found))
+    return tuple(modules[name] for name in sorted(modules))
 
 
 def _may_hold_packs(folder: str) -> bool:

@@ -75,7 +75,7 @@ class Project:
         """List the folders of this project in which packs lie that are found nowhere else."""
         missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
         places = dict.fromkeys((_here(), *self.folders))
-        return [str(one) for one in places if any((one / top).is_dir() for top in missing)]
+        return [str(place) for place in places if any((place / top).is_dir() for top in missing)]
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -124,7 +124,7 @@ def _parsed(file: Path, source: bytes) -> dict[str, Any]:
 def _checked(file: Path, table: object) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise SettingsError(f"{file}, tool.patchkit: found {table!r}, expected a table")
-    known = [one.name for one in fields(Project) if one.name != "file"]
+    known = [field.name for field in fields(Project) if field.name != "file"]
     for key in table:
         if key not in known:
             hint = near(key, known) or f", expected one of {', '.join(known)}"

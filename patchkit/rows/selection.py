@@ -86,10 +86,12 @@ class Selection(Record):
         if wanted is None:
             return None
         name, equals, value = wanted.partition("=")
-        found = self.environ.get(name)
-        if found is None:
+        value_here = self.environ.get(name)
+        if value_here is None:
             return f"{name} is not set"
-        return f"{name} is {found!r}, not {value!r}" if equals and found != value else None
+        return (
+            f"{name} is {value_here!r}, not {value!r}" if equals and value_here != value else None
+        )
 
     def _unmet(self, requires: Iterable[str], row: Row) -> str | None:
         reasons = (self._reason(text, row) for text in requires)
@@ -108,11 +110,11 @@ class Selection(Record):
         """Judge by what was reviewed; '' where it holds, None where that does not tell."""
         name = parse_requirement(text).name
         self.versions.believed(name)  # an override that says nothing is an error all the same
-        found = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
-        holds = holds_between(text, *found) if found else None
-        if found is None or holds is None:
+        reviewed = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
+        holds = holds_between(text, *reviewed) if reviewed else None
+        if reviewed is None or holds is None:
             return None
-        seen = found[0] if found[0] == found[1] else f"{found[0]} to {found[1]}"
+        seen = reviewed[0] if reviewed[0] == reviewed[1] else f"{reviewed[0]} to {reviewed[1]}"
         bounds = written_bounds(text)
         return "" if holds else f"what lies here of {name} is that of {seen}, outside {bounds}"
 

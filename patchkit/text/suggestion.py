@@ -12,5 +12,5 @@ def near(word: str, words: Iterable[str], most: int = 1) -> str:
     """Ask whether a like word was meant, or one of some; '' where there is none."""
     from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
 
-    found = get_close_matches(word, list(words), n=most, cutoff=0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    words_like_it = get_close_matches(word, list(words), n=most, cutoff=0.5)
+    return f"; did you mean {' or '.join(words_like_it)}?" if words_like_it else ""

@@ -74,7 +74,7 @@ class ProviderSearch:
         record = _record_of(dist, self.package) if dist and self.package else ""
         tops = (line.partition(",")[0].partition("/") for line in record.splitlines())
         names = {top.partition(".")[0] for top, slash, _ in tops if slash or top.endswith(".py")}
-        return frozenset(one for one in names if one.isidentifier())
+        return frozenset(name for name in names if name.isidentifier())
 
     def _vouched(self, package: _Package) -> FoundVersion:
         """What is believed where no distribution has brought the package."""
@@ -126,9 +126,9 @@ def _stated(name: str, package: _Package) -> FoundVersion | None:
     return next(filter(_says_something, stated), next(iter(stated), None))
 
 
-def _says_something(found: FoundVersion) -> bool:
+def _says_something(version: FoundVersion) -> bool:
     try:
-        return bool(found.counts_as)
+        return bool(version.counts_as)
     except VersionError:
         return False
 

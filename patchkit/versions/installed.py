@@ -66,15 +66,15 @@ class Versions:
 
     def believed(self, name: str) -> FoundVersion | None:
         """Return the version that a variable says a distribution has; raise as `find` does."""
-        found = self._believed.get(canonical(name))
-        if found:
-            _ = found.counts_as  # raises, naming the variable and the text
-        return found
+        version = self._believed.get(canonical(name))
+        if version:
+            _ = version.counts_as  # raises, naming the variable and the text
+        return version
 
-    def believe(self, found: FoundVersion) -> None:
+    def believe(self, version: FoundVersion) -> None:
         """Believe a version that a command line says; raise as `find` does."""
-        self._believed[found.name] = found
-        self.believed(found.name)
+        self._believed[version.name] = version
+        self.believed(version.name)
 
     def check(self) -> None:
         """Look at every version that a variable says; raise as `find` does."""
@@ -103,9 +103,9 @@ class Versions:
         requirement = parse_requirement(text)
         if not applies_here(requirement):
             return None
-        found = self.find(requirement.name)
-        if found is None:
+        version = self.find(requirement.name)
+        if version is None:
             return f"{requirement.name} is not installed"
-        if is_within(found, requirement.specifier):
+        if is_within(version, requirement.specifier):
             return None
-        return f"{requirement.name} {found.version} is outside {written_bounds(text)}"
+        return f"{requirement.name} {version.version} is outside {written_bounds(text)}"

@@ -97,12 +97,12 @@ def _no_requirement(text: str, reason: str) -> RequirementError:
     )
 
 
-def is_within(found: FoundVersion, clauses: Iterable[Specifier]) -> bool:
+def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
     """Whether what a version counts as lies within all bounds."""
-    return all(_holds(found, clause) for clause in clauses)
+    return all(_holds(version, clause) for clause in clauses)
 
 
-def _holds(found: FoundVersion, clause: Specifier) -> bool:
+def _holds(version: FoundVersion, clause: Specifier) -> bool:
     """
     Plain order of the two releases.
 
@@ -112,8 +112,8 @@ def _holds(found: FoundVersion, clause: Specifier) -> bool:
     from packaging.version import Version  # noqa: PLC0415 - late, see above
 
     if clause.operator == "===":
-        return found.version.strip().lower() == clause.version.lower()
-    here = Version(found.counts_as)
+        return version.version.strip().lower() == clause.version.lower()
+    here = Version(version.counts_as)
     if clause.version.endswith(".*"):
         bound = Version(clause.version[:-2])
         return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
@@ -134,8 +134,8 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
     """
     clauses = list(parse_requirement(text).specifier)
     ends = [FoundVersion("", version, "") for version in (first, last)]
-    found = [_holds_between(clause, *ends) for clause in clauses]
-    return False if False in found else None if None in found else True
+    answers = [_holds_between(clause, *ends) for clause in clauses]
+    return False if False in answers else None if None in answers else True
 
 
 def allows_any(texts: Iterable[str]) -> bool:
@@ -144,10 +144,10 @@ def allows_any(texts: Iterable[str]) -> bool:
 
     A range that is not empty holds a bound, what follows closely upon one, or the first of all.
     """
-    clauses = [one for text in texts for one in parse_requirement(text).specifier]
-    if any(one.operator == "===" for one in clauses):
+    clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
+    if any(clause.operator == "===" for clause in clauses):
         return True  # it compares texts
-    versions = ["0", *(near for one in clauses for near in _close_to(one.version))]
+    versions = ["0", *(near for clause in clauses for near in _close_to(clause.version))]
     return any(is_within(FoundVersion("", version, ""), clauses) for version in versions)
 
 
