@@ -2,8 +2,8 @@
 Tells a watcher when a module is about to execute, and when it has.
 
 A finder at the front of `sys.meta_path` asks the other finders itself and instruments the loader
-that they found. What any tool makes of an import (probing, lazy loading, loading from a path,
-reloading) then tells the watcher, because it passes through the loader.
+that they found. What any tool makes of an import (probing, lazy loading, reloading) then tells the
+watcher, because it passes through the loader.
 
 There is no lock in here. Shared sets and lists change by single operations that are atomic, so
 that nothing of ours is held while a loader, a hook or a stranger's finder runs.
@@ -169,13 +169,9 @@ class Finder:
 
 def others() -> list[Any]:
     """Find the sessions of other copies of patchkit, such as a vendored one, in this process."""
-    finders: list[Any] = [
-        finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)
-    ]
-    watchers = (getattr(finder, "watcher", None) for finder in finders)
-    return list(
-        {id(watcher): watcher for watcher in watchers if hasattr(watcher, "patches_on")}.values()
-    )
+    finders = [finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)]
+    watchers = [getattr(finder, "watcher", None) for finder in finders]
+    return list(dict.fromkeys(session for session in watchers if hasattr(session, "patches_on")))
 
 
 def home(session: Any) -> str:
