@@ -111,14 +111,9 @@ def _import_pack(name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         found = f"{type(error).__name__}: {error}{_line_of(name, error)}"
         expected = _meant(error) or "a package that can be imported"
-        if isinstance(error, ModuleNotFoundError) and error.name in _and_parents(name):
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
-
-
-def _and_parents(name: str) -> set[str]:
-    parts = name.split(".")
-    return {".".join(parts[: at + 1]) for at in range(len(parts))}
 
 
 def _meant(error: BaseException) -> str:

@@ -265,11 +265,11 @@ def _static_version(file: Path) -> Iterator[str]:
     except (OSError, SyntaxError, ValueError):
         return
     for node in _statements(tree):
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            names = {target.id for target in _targets(node) if isinstance(target, ast.Name)}
-            if names & {"__version__", "version"}:
-                yield value.value
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
+            if names & {"__version__", "version"} and isinstance(node.value.value, str):
+                yield node.value.value
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -278,8 +278,3 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield child
             yield from _statements(child)
-
-
-def _targets(node: ast.AST) -> list[ast.AST]:
-    single = getattr(node, "target", None)
-    return [single] if single is not None else list(getattr(node, "targets", ()))
