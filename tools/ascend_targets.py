@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.history import histories
+from patchkit.check.learning import learn_all
 from patchkit.check.opening import on_index
-from patchkit.check.subjects import learn_all
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.releases import Library
 

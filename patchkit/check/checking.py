@@ -11,10 +11,10 @@ from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.grid import Grid
 from patchkit.check.importers import importers
 from patchkit.check.judge import Judge
+from patchkit.check.learning import learn_all
 from patchkit.check.order import unordered
 from patchkit.check.packs import of_row, sources_of
 from patchkit.check.spans import of_ranges
-from patchkit.check.subjects import learn_all
 from patchkit.check.trails import Moves
 from patchkit.check.unreviewed import Commands, of_bases, of_reviews
 from patchkit.errors import UpstreamError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from patchkit.check.findings import cause_of
-from patchkit.check.subjects import learn_all
+from patchkit.check.learning import learn_all
 from patchkit.check.trails import Trails
 
 if TYPE_CHECKING:

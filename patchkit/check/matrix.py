@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.grid import Grid
-from patchkit.check.subjects import learn_all
+from patchkit.check.learning import learn_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.grid import Grid
-from patchkit.check.subjects import learn_all
+from patchkit.check.learning import learn_all
 from patchkit.review.lock_format import Lock, Span
 from patchkit.review.spans import both_wordings, joined
 from patchkit.versions.version import release_order

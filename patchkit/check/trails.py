@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.check.learning import in_parallel, learn_all
 from patchkit.check.near import meant
-from patchkit.check.subjects import in_parallel, learn_all
 from patchkit.rows.declaration import Add, Provide
-from patchkit.upstream.moves.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from patchkit.check.grid import Grid
     from patchkit.check.subjects import Subject
     from patchkit.rows.target import Target
+    from patchkit.upstream.moves.whereabouts import Whereabouts
 
 _MOVES = 4
 """How many moves are followed one after another."""
@@ -80,9 +80,7 @@ class Trails:
             edges = list(self._edges())
             if not edges:
                 break
-            found = list(self._searched(edges))
-            self._confirm(found)
-        self._confirm(list(self._remembered()))
+            self._confirm(list(self._searched(edges)))
 
     def told(self, target: Target, subject: Subject) -> Whereabouts | None:
         """Return what became of a target in a release; None where that was not asked."""
@@ -112,19 +110,6 @@ class Trails:
         if not 0 <= at < len(self._subjects) or (target, at) in self._told:
             return False
         return self._subjects[at].lacks(target)
-
-    def _remembered(self) -> Iterator[tuple[_Edge, Whereabouts]]:
-        """
-        Offer what stands for a target in other releases, where no search has found more.
-
-        The newer of two namesakes has come and gone where the older one is all the time.
-        """
-        for target, known in self._known.items():
-            places = [one for one in dict.fromkeys(known.values()) if one != target]
-            for at, way in ((at, way) for at in sorted(known) for way in self._ways):
-                if places and self._is_unplaced(target, at + way):
-                    edge = _Edge(target, at, at + way, way)
-                    yield from ((edge, _as_elsewhere(place)) for place in places)
 
     def _is_unplaced(self, target: Target, at: int) -> bool:
         told = self._told.get((target, at))
@@ -190,10 +175,6 @@ def _both_ways(edge: _Edge, answer: Whereabouts) -> Iterator[tuple[_Edge, Wherea
     """Offer what was found by its name to the releases before and after."""
     yield edge, answer
     yield edge._replace(unknown=edge.unknown + 1, way=1), answer
-
-
-def _as_elsewhere(place: Target) -> Whereabouts:
-    return Whereabouts(place, None, f"{place}, which stands for it in other releases, is there")
 
 
 class Moves:

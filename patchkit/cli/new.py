@@ -140,7 +140,7 @@ def _has_rows(pack: str) -> bool:
 
 
 def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:
-    from patchkit.check.subjects import learn_all  # noqa: PLC0415 - late, as above
+    from patchkit.check.learning import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.history import parse_target  # noqa: PLC0415
     from patchkit.scaffold.upstream_target import look_up  # noqa: PLC0415

@@ -33,30 +33,6 @@ def test_the_story_of_a_target() -> None:
     assert "cut off" in steps[5].reason
 
 
-LONG = """
-def f(alpha, beta):
-    pairs = {one: two for one, two in zip(alpha, beta) if two is not None}
-    for one, two in pairs.items():
-        if one < two:
-            return [one + two, one - two, len(pairs)]
-    return sorted(pairs, key=lambda one: pairs[one])
-"""
-
-
-def test_a_namesake_that_was_there_before_and_after() -> None:
-    """The older of two namesakes, which took the newer's place, stood for it before as well."""
-    newer = LONG.replace("one - two", "two - one")
-    releases = [
-        subject("0.1"),
-        subject("0.2", old=LONG),
-        subject("0.3", old=LONG, mod=newer),
-        subject("0.4", old=LONG),
-        subject("0.5", mod=LONG),
-    ]
-    moved = {one.release: str(one.moved_to) for one in history(PLACE, releases) if one.moved_to}
-    assert moved == {"0.2": "up.old:f", "0.4": "up.old:f"}
-
-
 def test_what_cannot_be_told_is_said() -> None:
     """Undecidable is neither present nor absent, and has its reason."""
     (step,) = history(PLACE, [subject("1.0", mod="globals().update(x())")])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from check.released import broken, subject
-from patchkit.check.subjects import learn_all
+from patchkit.check.learning import learn_all
 from patchkit.check.trails import Trails
 from patchkit.rows.target import Target
 

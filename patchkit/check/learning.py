@@ -1,0 +1,87 @@
+"""What several releases say of targets, looked up at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from typing import TYPE_CHECKING, TypeVar
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from patchkit.check.subjects import Subject
+    from patchkit.rows.target import Target
+    from patchkit.upstream.reading.parallel import Progress
+
+T = TypeVar("T")
+
+
+def learn_all(
+    subjects: Sequence[Subject],
+    wanted: Callable[[Subject], Iterable[Target]],
+    progress: Progress | None = None,
+) -> dict[str, UpstreamError]:
+    """
+    Look up in each release what is wanted of it, several at a time.
+
+    Returns:
+        The error of each release that cannot be read, by its name.
+
+    """
+
+    def work(subject: Subject) -> None:
+        subject.learn(wanted(subject))
+        subject.rest()
+
+    results = in_parallel([subjects[at] for at in _spread(len(subjects))], work, progress)
+    for kept in {subject.kept for subject in subjects if subject.kept}:
+        kept.keep_conclusions()
+    faults = {one.name: results[one.name] for one in subjects}
+    return {name: error for name, error in faults.items() if isinstance(error, UpstreamError)}
+
+
+def in_parallel(
+    subjects: Sequence[Subject], work: Callable[[Subject], T], progress: Progress | None = None
+) -> dict[str, T | UpstreamError]:
+    """
+    Do the same with several releases at a time.
+
+    Returns:
+        For each release, by its name, what came of it, or why it could not be read.
+
+    """
+    with _no_collection():
+        results = for_each(subjects, work, progress)
+    for kept in {subject.kept for subject in subjects if subject.kept}:
+        kept.parsed.forget()
+    return {one.name: result for one, result in zip(subjects, results, strict=True)}
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """
+    Look for no garbage in circles meanwhile.
+
+    That takes longer than all the rest where millions of nodes are alive. Releases that rest leave
+    no circles that hold any.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _spread(count: int) -> list[int]:
+    """
+    Order places so that each thread follows a row of neighbours, far from those of the others.
+
+    What neighbours have in common is read, parsed and concluded once.
+    """
+    length = max(1, -(-count // CONNECTIONS))
+    return sorted(range(count), key=lambda at: (at % length, at))
