@@ -84,7 +84,7 @@ def _done(
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         return (frozenset([node.attr]) if dotted(node.value) == name else nothing), False
     if isinstance(one, (ast.For, ast.AsyncFor)) and dotted(node) == name:
-        return _set_in(one)
+        return nothing, True
     if not isinstance(node, ast.Call):
         return nothing, False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -115,15 +115,3 @@ def _called(
         else:
             is_open |= not value.classes
     return touched, is_open
-
-
-def _set_in(loop: ast.For | ast.AsyncFor) -> tuple[frozenset[str], bool]:
-    """List what a loop over classes sets on each."""
-    nodes = [node for one in loop.body for node in ast.walk(one)]
-    stored = {
-        node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    }
-    calls = {dotted(node.func) for node in nodes if isinstance(node, ast.Call)}
-    return frozenset(stored), bool(calls & _SETTERS)

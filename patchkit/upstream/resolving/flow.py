@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
-_IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError"}
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
-_PROPERTY_PARTS = {"setter", "getter", "deleter"}
+_PROPERTY_PARTS = {".setter", ".getter", ".deleter"}
+_FAILING = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.Subscript, ast.Raise)
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 
 
@@ -99,7 +100,7 @@ class Flow:
             return cases
         if isinstance(node, ast.ClassDef):
             return self._bind(Form.CLASS, node)
-        if any(_is_property_part(one, node.name) for one in node.decorator_list):
+        if _PROPERTY_PARTS & {dotted(mark).removeprefix(node.name) for mark in node.decorator_list}:
             return shaped(cases, node)
         return self._bind(Form.FUNCTION, node)
 
@@ -150,7 +151,7 @@ class Flow:
 
     def _delete(self, node: ast.Delete, cases: Cases) -> Cases:
         for target in node.targets:
-            if self._name in _named(target):
+            if any(_deletes(part, self._name) for part in ast.walk(target)):
                 return UNBOUND
             if isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
                 return shaped(cases, node)
@@ -234,7 +235,7 @@ class Flow:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
         if not any(_is_suppress(item.context_expr) for item in node.items):
             return self.run(node.body, cases)
-        points, end = self._points(node.body, cases, lambda _: True)
+        points, end = self._points(node.body, cases)
         text = words(node.items[0].context_expr)
         return joined(
             (Condition("the with succeeds"), end),
@@ -242,9 +243,7 @@ class Flow:
         )
 
     def _try(self, node: ast.Try, cases: Cases) -> Cases | None:
-        only_imports = all(map(_catches_imports, node.handlers))
-        may_fail = _may_fail_import if only_imports else _may_fail
-        points, end = self._points(node.body, cases, may_fail)
+        points, end = self._points(node.body, cases)
         if end is not None:
             end = self.run(node.orelse, end)
         ways = [(Condition("the try succeeds"), end)]
@@ -260,21 +259,17 @@ class Flow:
             return UNBOUND  # Python deletes the name when it leaves the handler
         return after
 
-    def _points(
-        self, body: Sequence[ast.stmt], cases: Cases, may_fail: Callable[[ast.stmt], bool]
-    ) -> tuple[Cases, Cases | None]:
+    def _points(self, body: Sequence[ast.stmt], cases: Cases) -> tuple[Cases, Cases | None]:
         """Follow statements; also return what is bound wherever one of them may fail."""
         points: Cases = ()
         now: Cases | None = cases
         around, self._raised = self._raised, []
         for statement in body:
-            assert now is not None
-            before = now
-            now = self.run([statement], now)
-            if may_fail(statement):
+            before = now or ()
+            now = self.run([statement], before)
+            if _may_fail(statement):
                 points = merged(points, before)
-                if isinstance(statement, _COMPOUND) and now is not None:
-                    points = merged(points, now)
+                points = merged(points, (isinstance(statement, _COMPOUND) and now) or ())
             if now is None:
                 break
         for raised in self._raised:
@@ -290,7 +285,9 @@ class Flow:
             ways.append(
                 (Condition(f"case {ast.unparse(branch.pattern)}"), self.run(branch.body, entered))
             )
-            if branch.guard is None and _matches_all(branch.pattern):
+            if isinstance(branch.pattern, ast.MatchAs) and not (
+                branch.pattern.pattern or branch.guard
+            ):
                 return joined(*ways)
             # A pattern may capture, and not match for its guard or what follows in it.
             cases = merged(cases, entered)
@@ -326,37 +323,21 @@ class Flow:
         _STEPS[ast.TypeAlias] = _type_alias
 
 
-def _named(target: ast.expr) -> set[str]:
-    """Name what `del` deletes, in brackets or not."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return {name for one in target.elts for name in _named(one)}
-    return {target.id} if isinstance(target, ast.Name) else set()
-
-
 def _captured(node: ast.AST) -> str | None:
     """Name what a part of a pattern binds."""
     return node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
 
 
-def _matches_all(pattern: ast.pattern) -> bool:
-    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
-
-
-def _is_property_part(decorator: ast.expr, name: str) -> bool:
-    return (
-        isinstance(decorator, ast.Attribute)
-        and decorator.attr in _PROPERTY_PARTS
-        and isinstance(decorator.value, ast.Name)
-        and decorator.value.id == name
-    )
+def _deletes(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Del)
 
 
 def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:
-    starred = any(isinstance(one, ast.Starred) for one in target.elts)
-    if isinstance(value, (ast.Tuple, ast.List)) and not starred:
-        parts: list[ast.expr | None] = list(value.elts)
-        return parts if len(parts) == len(target.elts) else [None] * len(target.elts)
-    return [None] * len(target.elts)
+    values: list[ast.expr | None] = []
+    if isinstance(value, (ast.Tuple, ast.List)):
+        values += value.elts
+    is_plain = not any(isinstance(one, ast.Starred) for one in (*target.elts, *values))
+    return values if is_plain and len(values) == len(target.elts) else [None] * len(target.elts)
 
 
 def _is_suppress(context: ast.expr) -> bool:
@@ -367,23 +348,7 @@ def _caught(handler: ast.ExceptHandler) -> str:
     return words(handler.type) if handler.type is not None else "anything"
 
 
-def _catches_imports(handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(kind is not None and dotted(kind) in _IMPORT_ERRORS for kind in kinds)
-
-
 def _may_fail(statement: ast.stmt) -> bool:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if isinstance(statement, _DEFINITIONS):
         return bool(statement.decorator_list)
-    if isinstance(statement, ast.Assign):
-        return not isinstance(statement.value, (ast.Constant, ast.Name))
-    return not isinstance(statement, (ast.Pass, ast.Global))
-
-
-def _may_fail_import(statement: ast.stmt) -> bool:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return False
-    return any(
-        isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute))
-        for node in ast.walk(statement)
-    )
+    return any(isinstance(node, _FAILING) for node in ast.walk(statement))

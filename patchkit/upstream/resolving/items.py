@@ -6,8 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.literals import NotLiteralError, added_by
+from patchkit.upstream.resolving.literals import Literals, NotLiteralError, added_by
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
@@ -111,7 +110,7 @@ def _of(lookup: Lookup, node: ast.expr, tree: ModuleTree, start: int) -> Iterato
 
 def _of_key(lookup: Lookup, key: ast.expr, entry: ast.expr, tree: ModuleTree) -> _Entry:
     try:
-        return literals.value(lookup, key, tree), entry
+        return Literals(lookup, tree).value(key), entry
     except NotLiteralError:
         return f"the key {ast.unparse(key)}"
 

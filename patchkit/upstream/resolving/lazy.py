@@ -16,7 +16,7 @@ from patchkit.upstream.resolving.at_import import expressions, statements
 from patchkit.upstream.resolving.bindings import UNBOUND
 from patchkit.upstream.resolving.conditions import Condition, dotted
 from patchkit.upstream.resolving.flow import Flow
-from patchkit.upstream.resolving.literals import NotLiteralError
+from patchkit.upstream.resolving.literals import Literals, NotLiteralError
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
@@ -141,7 +141,7 @@ class _Getattr:
         if len(cases) == 1 and cases[0].binding is not None:
             return literals.membership(self._lookup, cases[0].binding, self._tree, self._name)
         try:
-            return self._name in literals.value(self._lookup, node, self._tree)
+            return self._name in Literals(self._lookup, self._tree).value(node)
         except (NotLiteralError, TypeError):
             return None
 
@@ -149,7 +149,7 @@ class _Getattr:
         """Whether a call is given a table that lists it: `attach(…, {"module": ["name"]})`."""
         for given in (*call.args, *(keyword.value for keyword in call.keywords)):
             try:
-                table = literals.value(self._lookup, given, self._tree)
+                table = Literals(self._lookup, self._tree).value(given)
             except NotLiteralError:
                 continue
             lists = table.values() if isinstance(table, dict) else ()
@@ -171,7 +171,7 @@ def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Value
     """Find a lazy name where a table of the module says that it is; () where none does."""
     for table in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
         try:
-            spelled = literals.of_name(lookup, table, tree)[name]
+            spelled = Literals(lookup, tree).of_name(table)[name]
         except (NotLiteralError, LookupError, TypeError):
             continue
         for module, attribute in _read(tree, spelled, name):

@@ -26,32 +26,10 @@ _DEPTH = 40
 def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
     """Read a string; None where it is none."""
     try:
-        literal = value(lookup, node, tree)
+        literal = Literals(lookup, tree).value(node)
     except NotLiteralError:
         return None
     return literal if isinstance(literal, str) else None
-
-
-def value(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> Any:
-    """
-    Read an expression.
-
-    Raises:
-        NotLiteralError: part of it is not spelled out.
-
-    """
-    return _Reader(lookup, tree).value(node)
-
-
-def of_name(lookup: Lookup, name: str, tree: ModuleTree) -> Any:
-    """
-    Read what a module's name is bound to.
-
-    Raises:
-        NotLiteralError: not in one way, or not by a literal.
-
-    """
-    return _Reader(lookup, tree).of_name(name)
 
 
 def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) -> bool | None:
@@ -60,7 +38,7 @@ def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) ->
     is_open = False
     for piece in (piece for node in added for piece in (_flat(node) if node else [None])):
         try:
-            container = value(lookup, piece, tree) if piece else None
+            container = Literals(lookup, tree).value(piece) if piece else None
         except NotLiteralError:
             container = None
         if not isinstance(container, (dict, list, tuple)):
@@ -70,8 +48,16 @@ def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) ->
     return None if is_open else False
 
 
-class _Reader:
-    """Reads expressions of one module, through names where need be."""
+class Literals:
+    """
+    Reads what expressions of one module spell out, through names where need be.
+
+    Args:
+        lookup: finds the names.
+        tree: the module.
+        depth: how many more names may stand for names.
+
+    """
 
     def __init__(self, lookup: Lookup, tree: ModuleTree, depth: int = _DEPTH) -> None:
         self._lookup = lookup
@@ -79,6 +65,13 @@ class _Reader:
         self._depth = depth
 
     def value(self, node: ast.expr) -> Any:
+        """
+        Read an expression.
+
+        Raises:
+            NotLiteralError: part of it is not spelled out.
+
+        """
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, _MANY):
@@ -91,11 +84,16 @@ class _Reader:
             return self.of_name(node.id)
         if isinstance(node, ast.Attribute):
             return self._attribute(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
         raise NotLiteralError
 
     def of_name(self, name: str) -> Any:
+        """
+        Read what a module's name is bound to.
+
+        Raises:
+            NotLiteralError: not in one way, or not by a literal.
+
+        """
         if name in ("__name__", "__package__"):
             return self._tree.name if name == "__name__" else self._tree.package
         cases = self._lookup.cases(self._tree, name)
@@ -114,10 +112,10 @@ class _Reader:
             literal = _joined(literal, self.value(added))
         return literal
 
-    def _in(self, tree: ModuleTree | None) -> _Reader:
+    def _in(self, tree: ModuleTree | None) -> Literals:
         if tree is None or not self._depth:
             raise NotLiteralError
-        return _Reader(self._lookup, tree, self._depth - 1)
+        return Literals(self._lookup, tree, self._depth - 1)
 
     def _many(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
         items: list[Any] = []
@@ -152,14 +150,6 @@ class _Reader:
         for found in self._lookup.evaluate(node, Scope(self._tree)):
             if found.tree is not None and found.expression is not None and not found.nodes[1:]:
                 return self._in(found.tree).value(found.expression)
-        raise NotLiteralError
-
-    def _call(self, node: ast.Call) -> Any:
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name in ("list", "tuple", "set", "frozenset", "sorted") and len(node.args) == 1:
-            return list(self.value(node.args[0]))
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "keys" and not node.args:
-            return list(self.value(node.func.value))
         raise NotLiteralError
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import ReleaseSource
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
@@ -87,9 +86,8 @@ class ModuleTree:
         if not _GLOBAL.search(self.source):
             return {}
         found: dict[str, frozenset[str]] = {}
-        for function, declared in _declared(self.body).items():
-            for name in declared & _stored_in(function):
-                found[name] = found.get(name, frozenset()) | {function.name}
+        for name, function in _declared(self.body, ()):
+            found[name] = found.get(name, frozenset()) | {function}
         return found
 
 
@@ -193,30 +191,13 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
     return (min(first), max(last)) if first else None
 
 
-def _declared(body: Sequence[ast.AST]) -> dict[_Function, set[str]]:
-    """List what functions declare global, they or functions in them."""
-    found: dict[_Function, set[str]] = {}
-    open_ones: list[tuple[ast.AST, tuple[_Function, ...]]] = [(one, ()) for one in body]
-    while open_ones:
-        node, around = open_ones.pop()
+def _declared(body: Sequence[ast.AST], around: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """List what is declared global, each with the functions around."""
+    for node in body:
         if isinstance(node, ast.Global):
-            for function in around:
-                found.setdefault(function, set()).update(node.names)
+            yield from ((name, function) for name in node.names for function in around)
+        inside = around
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            around = (*around, node)
-        open_ones += [(one, around) for block in _BLOCKS for one in getattr(node, block, ())]
-    return found
-
-
-def _stored_in(function: ast.AST) -> set[str]:
-    stored = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
-    }
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            stored |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-            stored.add(node.name)
-    return stored
+            inside = (*around, node.name)
+        for block in _BLOCKS:
+            yield from _declared(getattr(node, block, ()), inside)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import definitions, expressions, lazy, literals
 from patchkit.upstream.resolving.at_import import called_at_import
 from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Form
-from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.outside import is_builtin
@@ -16,6 +14,7 @@ from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Sequence
 
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
@@ -93,13 +92,8 @@ class ReleaseLookup:
         lists = [case.binding for case in self.cases(tree, "__all__") if case.binding]
         if not lists:
             return self._exports_public(tree, name)
-        answers = {self._lists(binding, tree, name) for binding in lists}
+        answers = {literals.membership(self, binding, tree, name) for binding in lists}
         return answers.pop() if len(answers) == 1 else None
-
-    def _lists(self, binding: Binding, tree: ModuleTree, name: str) -> bool | None:
-        if binding.value is not None and _is_public_names(binding.value) and not binding.parts:
-            return self._exports_public(tree, name)
-        return literals.membership(self, binding, tree, name)
 
     def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
         if name.startswith("_"):
@@ -253,12 +247,3 @@ def _possible(values: Sequence[Value]) -> Values:
     """Leave out the ways that Python could not go: an import of a name that is not there."""
     kept = [one for one in values if not (one.state == "absent" and "is imported:" in one.reason)]
     return tuple(kept or values)
-
-
-def _is_public_names(node: ast.expr) -> bool:
-    """Whether an `__all__` is `[name for name in dir() if not name.startswith("_")]`."""
-    if not isinstance(node, ast.ListComp) or len(node.generators) != 1:
-        return False
-    of = node.generators[0]
-    tests = [ast.unparse(one) for one in of.ifs]
-    return ast.unparse(of.iter) == "dir()" and tests == [f"not {dotted(node.elt)}.startswith('_')"]
