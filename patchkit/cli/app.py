@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -103,8 +104,9 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = group.main(args=argv, prog_name="patchkit", standalone_mode=False)
+        code = group.main(words, "patchkit", standalone_mode=False, obj=words)
     except (PatchkitError, click.ClickException, click.Abort) as error:
         return _told(error)
     except SystemExit as error:  # of shell completion

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from patchkit import __version__
 from patchkit.cli.app import say
@@ -109,7 +108,7 @@ def command(
     else:
         _write(_text(report, form, diffs), output)
     if wanted == look.Wanted().or_of_project() and not names and not report.unreadable:
-        _say_what_is_accepted_in_vain(report, accept)
+        _say_what_accepts_nothing(report, accept)
     return 0 if report.is_fine else _FINDINGS
 
 
@@ -118,20 +117,22 @@ def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
     from patchkit.check.codes import RELEASE_UNREADABLE  # noqa: PLC0415 - late, as above
     from patchkit.check.ranges import packages_of  # noqa: PLC0415
 
-    unread = any(one.code is RELEASE_UNREADABLE for one in found.findings)
+    unread = any(finding.code is RELEASE_UNREADABLE for finding in found.findings)
     if not found.releases or not rows or unread or any(found.grid.values()):
         return
-    projects = ", ".join(dict.fromkeys(one.partition(" ")[0] for one in found.releases))
+    projects = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in found.releases))
     raise UpstreamError(
-        f"no patch that is checked has to do with {projects}, expected releases of "
+        f"none of the selected patches targets {projects}, expected releases of "
         f"{', '.join(packages_of(rows))}"
     )
 
 
-def _say_what_is_accepted_in_vain(report: Report, accept: Collection[str]) -> None:
-    found = {name for one in report.accepted for name in one.names}
-    if vain := [one for one in accept if one not in found]:
-        say(f"{Project.read().file}, [tool.patchkit] accept: nothing found of {', '.join(vain)}")
+def _say_what_accepts_nothing(report: Report, accept: Collection[str]) -> None:
+    names = {name for finding in report.accepted for name in finding.names}
+    if unused := [entry for entry in accept if entry not in names]:
+        say(
+            f"{Project.read().file}, [tool.patchkit] accept: no finding matches {', '.join(unused)}"
+        )
 
 
 def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
@@ -181,17 +182,9 @@ def _finding(finding: Finding, *, accepted: bool) -> dict[str, object]:
 
 
 def _made() -> list[str]:
-    """Say by what, when and with which command this was made."""
-    context = click.get_current_context()
-    words = [*context.params["names"]]
-    for option in (one for one in context.command.params if isinstance(one, click.Option)):
-        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
-            value = context.params[option.name or ""]
-            several = () if option.is_flag else value if option.multiple else (value,)
-            words += [part for one in several for part in (option.opts[0], str(one))]
-            words += [option.opts[0]] if option.is_flag else []
     moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    return [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", "check", *words])]
+    words = click.get_current_context().find_object(list) or []
+    return [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]
 
 
 def _write(text: str, output: str | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from patchkit.report.due import is_due
 from patchkit.report.words import count
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def _tally(processes: Iterable[ProcessStatus]) -> str:
     found: dict[str, str] = {}
     for process in processes:
         for patch in process.patches.values():
-            if is_due(process, patch):
+            if process.is_due(patch):
                 several = (process.stand(patch)[0], found.get(patch.name, "armed"))
                 found[patch.name] = min(several, key=_WORST_FIRST.index)
     counted = Counter(found.values())

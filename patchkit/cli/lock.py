@@ -87,10 +87,9 @@ def command(
         news = {file: new for file, (_, new) in found.items()}
         click.echo(to_json(_data(news, diff, changed=bool(changed), dry=dry)))
     else:
-        from patchkit.report.console import console  # noqa: PLC0415 - JSON needs no rich
-        from patchkit.report.diff_lines import print_lines  # noqa: PLC0415
+        from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
 
-        print_lines(diff, console())
+        print_diff_lines(diff, console())
     for file, some in files.items():
         hint = "" if dry else look.unread(file, some)
         say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")

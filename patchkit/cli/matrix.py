@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _FINDINGS = 1
 
@@ -70,7 +74,18 @@ def command(
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:
-        from patchkit.report.matrix_page import print_matrix  # noqa: PLC0415 - only one needs rich
-
-        print_matrix(project, chosen)
+        _print(project, chosen)
     return _FINDINGS if faults else 0
+
+
+def _print(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
+    from rich.text import Text  # noqa: PLC0415 - only a table needs rich
+
+    from patchkit.report.console import columns, console  # noqa: PLC0415
+
+    table = columns(header=True)
+    table.add_column(project, no_wrap=True)
+    table.add_column("exercises")
+    for release, cases in chosen.items():
+        table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
+    console().print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,21 +123,13 @@ def _file(module: str) -> Path | None:
 
 
 def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
-    from patchkit.check.packs import read_named  # noqa: PLC0415 - late, as above
+    from patchkit.registry import read_pack  # noqa: PLC0415 - late, as above
     from patchkit.rows.packs import packs_for  # noqa: PLC0415
 
-    rows, _ = read_named(filter(_has_rows, packs_for(Settings.read(), packs)))
-    if name in rows:
-        raise click.UsageError(f"a patch of pack {rows[name].pack} is named {name!r} already")
-
-
-def _has_rows(pack: str) -> bool:
-    """Whether a pack is there and has rows; one that is named first and made next has none."""
-    file = _file(pack)
-    try:
-        return file is not None and b"PATCHES" in file.read_bytes()
-    except OSError:
-        return True  # of an archive; reading the pack says more
+    for pack in packs_for(Settings.read(), packs):
+        with suppress(DeclarationError):  # a pack that is named first and made next has no rows
+            if name in [row.name for row in read_pack(pack)]:
+                raise click.UsageError(f"a patch of pack {pack} is named {name!r} already")
 
 
 def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:

@@ -66,13 +66,7 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
 
 
 def _check(settings: Settings, packs: tuple[str, ...]) -> None:
-    """
-    Refuse what every process of the command would stop at.
-
-    Raises:
-        PatchkitError: a version that is none, a patch that there is not.
-
-    """
+    """Refuse what every process of the command would stop at."""
     Versions.of(settings).check()
     if settings.only or settings.disabled:
         settings.check_names([row.name for row in Registry.collect(settings, packs)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,17 +83,13 @@ def _check_name(picture: Picture, name: str | None) -> None:
 def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[Look]:
     """Give what looks at the journals, here or on the nodes of a cluster."""
     if ray is None:
-        yield partial(_look_here, _checked(directory, must_be=must_be))
+        folder = _checked(directory, must_be=must_be)
+        yield lambda: [look(folder)]
         return
     from patchkit.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
 
-    with ExitStack() as stack:
-        nodes = stack.enter_context(RayNodes(ray))
+    with RayNodes(ray) as nodes:
         yield partial(nodes.look, directory)
-
-
-def _look_here(directory: str) -> list[dict[str, Any]]:
-    return [look(directory)]
 
 
 def _checked(directory: str | None, *, must_be: bool) -> str:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 WORDS = {
-    "ok": "as reviewed, or nothing against it",
-    "unreviewed": "holds, but nobody has reviewed it",
-    "undecided": "the source does not tell all that matters",
+    "ok": "matches the review, or no problem found",
+    "unreviewed": "holds, but was never reviewed",
+    "undecided": "cannot be decided from the source",
     "drift": "upstream has changed it since the review",
     "broken": "the patch does not hold",
     "out-of-range": "not for this release",

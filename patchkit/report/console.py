@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from rich.theme import Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TextIO
 
+_DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
 _THEME = Theme(
     {
@@ -51,6 +54,13 @@ def console() -> Console:
 def columns(*, header: bool = False) -> Table:
     """Make a table without lines."""
     return Table(box=None, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def print_diff_lines(lines: Iterable[str], out: Console) -> None:
+    """Print the lines of a unified diff, each whole, so that it can be copied and applied."""
+    for line in lines:
+        style = next((style for mark, style in _DIFF.items() if line.startswith(mark)), "")
+        out.print(Text(line, style=style), soft_wrap=True)
 
 
 class _Trimmed:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from patchkit.report import diff_view
-from patchkit.report.console import console
-from patchkit.report.diff_lines import print_lines
+from patchkit.report.console import console, print_diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool)
             diff_view.print_diff(words, one.old.text, one.new.text, out, side_by_side=side_by_side)
             continue
         out.print(Text(words, style="name"))
-        print_lines(one.diff.splitlines(), out)
+        print_diff_lines(one.diff.splitlines(), out)
 
 
 def _words(one: Comparison) -> str:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from patchkit.report.console import columns, console
-from patchkit.report.diff_lines import print_lines
+from patchkit.report.console import columns, console, print_diff_lines
 from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
         out.print()
         out.print(Text(shown(file.path), style="heading"))
         if file.diff:
-            print_lines(file.diff, out)
+            print_diff_lines(file.diff, out)
         else:
             out.print(Text(file.text.rstrip("\n")))
     if plan.refusal:

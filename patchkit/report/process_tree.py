@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from patchkit.report.console import columns
-from patchkit.report.due import is_due
 from patchkit.report.words import one_line
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def _clock(moment: float) -> str:
 def _summary(process: ProcessStatus) -> Text:
     if not process.is_reached:
         return Text(one_line(process.reason), style="note" if process.is_starting else "bad")
-    due = [patch for patch in process.patches.values() if is_due(process, patch)]
+    due = [patch for patch in process.patches.values() if process.is_due(patch)]
     counted = Counter(process.stand(patch)[0] for patch in due)
     return Text(", ").join(
         Text(f"{counted[status]} {status}", style=style)

@@ -11,7 +11,6 @@ from rich.live import Live
 from rich.text import Text
 
 from patchkit.report.console import columns, console
-from patchkit.report.due import is_due, is_for
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.status_patch import copies, patch_page
 from patchkit.report.words import count, one_line
@@ -106,8 +105,11 @@ def _patches(picture: Picture) -> Table:
 
 
 def _stand(stands: Stands, role: str) -> Text:
-    mine = (process.stand(patch)[0] for process, patch in stands if is_for(process, patch, role))
-    counted = Counter(mine)
+    counted = Counter(
+        process.stand(patch)[0]
+        for process, patch in stands
+        if role in process.roles and patch.is_for(role)
+    )
     several = sum(counted.values()) > 1
     return Text(", ").join(
         Text(
@@ -124,7 +126,7 @@ def _remarks(stands: Stands) -> Text:
 
     What is armed waits for its target, and a failure is a finding below.
     """
-    due = [(process, patch) for process, patch in stands if is_due(process, patch)]
+    due = [(process, patch) for process, patch in stands if process.is_due(patch)]
     told = [process.stand(patch) for process, patch in due]
     reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
     parts = [Text(one_line(reason), style="note") for reason in reasons]

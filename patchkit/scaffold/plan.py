@@ -62,17 +62,7 @@ class Plan(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """
-    What a command line asks for.
-
-    Args:
-        name: of the patch.
-        kind: of all its changes; None for what serves each target.
-        roles: which processes; none for those of the pack's folder.
-        body: name of its module; None for that of the first target's.
-        bounds: requirements that say more than the release that was looked at.
-
-    """
+    """What a command line asks for; what it leaves open follows from the targets and the pack."""
 
     name: str
     kind: str | None = None

@@ -42,6 +42,10 @@ class PatchStatus:
     is_finding: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
 
+    def is_for(self, role: str) -> bool:
+        """Whether a process of this role needs it."""
+        return not self.roles or role in self.roles
+
     @property
     def rebound(self) -> list[str]:
         """Copies that were repointed."""
@@ -169,11 +173,16 @@ class ProcessStatus:
             return patch.status, patch.reason
         if not self.roles:
             return "armed", patch.reason or "the process has not entered a role"
-        if patch.roles and not set(patch.roles) & set(self.roles):
+        if not any(map(patch.is_for, self.roles)):
             return "skipped", f"for {', '.join(patch.roles)}"
         if reason := self.unmet.get(patch.name):
             return "skipped", reason
         return "armed", patch.reason or "no import of its target has been seen"
+
+    def is_due(self, patch: PatchStatus) -> bool:
+        """Whether it is of interest how it stands with a patch: not where another role needs it."""
+        is_mine = not self.roles or any(map(patch.is_for, self.roles))
+        return is_mine or patch.status in {"applied", "failed"}
 
 
 def _hash(lines: Iterable[str]) -> str:

@@ -179,7 +179,7 @@ def test_what_is_accepted_in_vain_is_told(
     project(packs=["one"], releases=["up"], accept=["PK101 up.mod:f", "PK104 up.mod:old"])
     assert main(["check"]) == 0
     err = capsys.readouterr().err
-    assert "[tool.patchkit] accept: nothing found of PK104 up.mod:old\n" in err
+    assert "[tool.patchkit] accept: no finding matches PK104 up.mod:old\n" in err
     assert main(["check", "--releases", "up==2"]) == 0
     assert "nothing found" not in capsys.readouterr().err
 
