@@ -7,9 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.foreign import described, leads_to
-from patchkit.changes.owners import MISSING
+from patchkit.changes.owners import MISSING, peek
 from patchkit.changes.places import read, words
-from patchkit.changes.routes import peek
 from patchkit.imports.finder import is_half_imported
 
 if TYPE_CHECKING:
@@ -70,8 +69,8 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
 
     """
     for owner, step, value in route.steps:
-        if peek(owner, step) is not value and (found := _judged_step(owner, step, value, sites)):
-            return found
+        if peek(owner, step) is not value and (stranger := _judged_step(owner, step, value, sites)):
+            return stranger
     return _stranger_in(*route.edited, sites) if route.edited is not None else None
 
 

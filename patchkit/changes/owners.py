@@ -71,13 +71,26 @@ MISSING = _Missing()
 
 def stored(owner: Any, name: str) -> tuple[Any, bool]:
     """Return the stored value and whether it is the owner's own; (MISSING, False) if none."""
+    value = peek(owner, name)
+    return (_dynamic(owner, name) if value is MISSING else value), has_own(owner, name)
+
+
+def peek(owner: Any, step: Step) -> Any:
+    """Return what is stored, or MISSING; runs neither properties nor `__getattr__`."""
+    if isinstance(step, Item):
+        return _peek_item(owner, step.key)
     own = namespace(owner)
-    if name in own:
-        return own[name], True
-    for base in _bases(owner):
-        if name in vars(base):
-            return vars(base)[name], False
-    return _dynamic(owner, name), False
+    if step in own:
+        return own[step]
+    return next((vars(base)[step] for base in _bases(owner) if step in vars(base)), MISSING)
+
+
+def _peek_item(owner: Any, key: Any) -> Any:
+    if isinstance(owner, dict):
+        return dict.get(owner, key, MISSING)
+    if type(owner) in {list, tuple} and isinstance(key, int) and -len(owner) <= key < len(owner):
+        return owner[key]
+    return MISSING
 
 
 def has_own(owner: Any, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace, peek
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
@@ -39,20 +39,10 @@ def route_of(
     edited: FunctionType | None = None,
 ) -> Route:
     """Walk to a target; what a change's own sites look after is left out."""
-    found = [*_begin(module), *_walk(module, steps)]
+    walked = [*_begin(module), *_walk(module, steps)]
     ends = {(id(site.owner), site.name) for site in sites}
-    left = tuple(one for one in found if (id(one[0]), one[1]) not in ends)
+    left = tuple(stop for stop in walked if (id(stop[0]), stop[1]) not in ends)
     return Route(target, left, None if edited is None else (edited, edited.__code__))
-
-
-def peek(owner: Any, step: Step) -> Any:
-    """Return what is stored, or MISSING; runs neither properties nor `__getattr__`."""
-    if isinstance(step, Item):
-        return _item(owner, step.key)
-    for room in (namespace(owner), *map(namespace, _kinds(owner))):
-        if step in room:
-            return room[step]
-    return MISSING
 
 
 def _begin(module: ModuleType) -> Iterator[tuple[Any, Step, Any]]:
@@ -78,15 +68,3 @@ def _is_computed(owner: Any, step: Step, value: Any) -> bool:
         and step not in namespace(owner)
         and hasattr(type(value), "__get__")
     )
-
-
-def _item(owner: Any, key: Any) -> Any:
-    if isinstance(owner, dict):
-        return dict.get(owner, key, MISSING)
-    if type(owner) in {list, tuple} and isinstance(key, int) and -len(owner) <= key < len(owner):
-        return owner[key]
-    return MISSING
-
-
-def _kinds(owner: Any) -> tuple[type, ...]:
-    return owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__

@@ -109,7 +109,9 @@ class Site(Record, frozen=False, eq=False):
                 "own; let an AfterImport change its class, or what sets it"
             )
         with self.guard:
-            layers = sorted([*self.layers, layer], key=lambda one: (not one.base, one.rank))
+            layers = sorted(
+                [*self.layers, layer], key=lambda placed: (not placed.base, placed.rank)
+            )
             if refused := self._set(layers):
                 raise TargetError(_refusal(refused))
 
@@ -224,7 +226,7 @@ class Site(Record, frozen=False, eq=False):
     def _outdate(self) -> None:
         if self.layers and self.current is not self.original:
             former = self.wrappers if self._is_made else self.replacements
-            if all(one is not self.current for one in former):
+            if all(value is not self.current for value in former):
                 former.append(self.current)
         for former in (self.wrappers, self.replacements):
             former[:] = held_elsewhere(former)
@@ -344,5 +346,5 @@ def _place(owner: object, name: Step) -> Place:
     return id(owner), name
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other or (isinstance(one, ModuleType) and namespace(one) is other)
+def _same(noted: object, other: object) -> bool:
+    return noted is other or (isinstance(noted, ModuleType) and namespace(noted) is other)

@@ -131,15 +131,16 @@ def _kind(value: Any) -> str:
         return f"the attrs class {value.__name__}"
     if is_pydantic(value):
         return f"the pydantic model {value.__name__}; Replace it by a class that derives from it"
-    base = next((one.__name__ for one in value.__mro__ if FIELDS in vars(one)), None)
+    base = next((cls.__name__ for cls in value.__mro__ if FIELDS in vars(cls)), None)
     return f"the class {value.__name__}" + (f", an undecorated subclass of {base}" if base else "")
 
 
 def _type(given: Any, cls: type, context: Context) -> Any:
-    found = _evaluated(given, cls, context) if isinstance(given, str) else given
-    if isinstance(found, dataclasses.InitVar) or found is ClassVar or get_origin(found) is ClassVar:
-        raise TargetError(f"found the type {found!r}, expected that of a field with a value")
-    return found
+    annotation = _evaluated(given, cls, context) if isinstance(given, str) else given
+    is_class_var = annotation is ClassVar or get_origin(annotation) is ClassVar
+    if is_class_var or isinstance(annotation, dataclasses.InitVar):
+        raise TargetError(f"found the type {annotation!r}, expected that of a field with a value")
+    return annotation
 
 
 def _evaluated(text: str, cls: type, context: Context) -> Any:
@@ -190,10 +191,10 @@ def _dataclass_layers(
     # The decorator fills in what it needs to know of a field; this one has been through it.
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
     field = vars(stand_in)[FIELDS][name]
-    for one in (cls, *heirs(cls, FIELDS)):
-        if name not in vars(one)[FIELDS]:
-            change = inserted(one, FIELDS, name, field)
-            yield from parts_of(one, change, context.sites, _like(context)).parts
+    for owner in (cls, *heirs(cls, FIELDS)):
+        if name not in vars(owner)[FIELDS]:
+            change = inserted(owner, FIELDS, name, field)
+            yield from parts_of(owner, change, context.sites, _like(context)).parts
 
 
 def _like(context: Context) -> Layer:

@@ -40,10 +40,10 @@ def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> di
     It is made on a stand-in without bases, so that nobody sees the class half made.
     """
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
-    annotations = {name: one.type for name, one in fields.items()}
+    annotations = {name: each.type for name, each in fields.items()}
     stand_in = type(cls.__name__, (), {**names, "__annotations__": annotations})
-    for name, one in fields.items():
-        setattr(stand_in, name, copy(one))
+    for name, each in fields.items():
+        setattr(stand_in, name, copy(each))
     if calls_post_init:
         setattr(stand_in, "__post_init__", None)  # noqa: B010 - mypy knows no such attribute
     dataclass(**_parameters(cls))(stand_in)
@@ -85,14 +85,16 @@ def generated_sites(cls: type, sites: Sites) -> list[Site]:
     """Find the members of a dataclass that the decorator generated: those made again the same."""
     calls_post_init = _calls_post_init(cls, sites)
     made = generated(cls, fields_site(cls, sites).original, calls_post_init=calls_post_init)
-    found = [_own_site(cls, name, sites) for name in made if name in vars(cls)]
-    return [site for site in found if _is_same(site.original, made[str(site.name)])]
+    own = [_own_site(cls, name, sites) for name in made if name in vars(cls)]
+    return [site for site in own if _is_same(site.original, made[str(site.name)])]
 
 
 def heirs(cls: type, key: str) -> list[type]:
     """Return the subclasses that have a table of their own under this key, bases first."""
-    found = dict.fromkeys(_subclasses(cls))
-    return sorted((one for one in found if key in vars(one)), key=lambda one: len(one.__mro__))
+    subclasses = dict.fromkeys(_subclasses(cls))
+    return sorted(
+        (heir for heir in subclasses if key in vars(heir)), key=lambda heir: len(heir.__mro__)
+    )
 
 
 def inserted(cls: type, key: str, name: str, value: Any) -> Callable[[Fields], Fields]:
@@ -106,17 +108,19 @@ def inserted(cls: type, key: str, name: str, value: Any) -> Callable[[Fields], F
     def insert(below: Fields) -> Fields:
         every = {**below, name: value}
         bases = reversed(cls.__mro__[1:])
-        order = dict.fromkeys(one for base in bases for one in vars(base).get(key, ()))
-        return {one: every[one] for one in (*(o for o in order if o in every), *every)}
+        order = dict.fromkeys(field for base in bases for field in vars(base).get(key, ()))
+        return {
+            field: every[field] for field in (*(other for other in order if other in every), *every)
+        }
 
     return insert
 
 
 def _subclasses(cls: type) -> Iterator[type]:
     direct: list[type] = type.__subclasses__(cls)
-    for one in direct:
-        yield one
-        yield from _subclasses(one)
+    for subclass in direct:
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def _parameters(cls: type) -> dict[str, bool]:

@@ -34,10 +34,10 @@ def dependents(changed: Iterable[type]) -> list[type]:
     """
     changed = list(changed)
     packages = {*(_package(cls) for cls in changed), *_MAIN}
-    found = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
-    parts = _graph([*_loaded(packages), *found], packages)
-    _spread(found, parts)
-    return _in_order(found, parts)
+    built = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
+    parts = _graph([*_loaded(packages), *built], packages)
+    _spread(built, parts)
+    return _in_order(built, parts)
 
 
 def _package(cls: type) -> str:
@@ -53,42 +53,42 @@ def _graph(classes: Iterable[type], packages: set[str]) -> dict[type, set[type]]
     parts: dict[type, set[type]] = {}
     left = list(classes)
     while left:
-        one = left.pop()
-        if one not in parts:
-            parts[one] = _named(_annotations(one))
-            left += [part for part in parts[one] if _package(part) in packages]
+        cls = left.pop()
+        if cls not in parts:
+            parts[cls] = _named(_annotations(cls))
+            left += [part for part in parts[cls] if _package(part) in packages]
     return parts
 
 
-def _spread(found: set[type], parts: dict[type, set[type]]) -> None:
+def _spread(built: set[type], parts: dict[type, set[type]]) -> None:
     """Add who embeds what was found, until nothing is added."""
     holders: dict[type, list[type]] = {}
-    for one, held in parts.items():
+    for holder, held in parts.items():
         for part in held:
-            holders.setdefault(part, []).append(one)
-    new = list(found)
+            holders.setdefault(part, []).append(holder)
+    new = list(built)
     while new:
-        fresh = {holder for holder in holders.get(new.pop(), ()) if holder not in found}
-        found |= fresh
+        fresh = {holder for holder in holders.get(new.pop(), ()) if holder not in built}
+        built |= fresh
         new += fresh
 
 
-def _in_order(found: set[type], parts: dict[type, set[type]]) -> list[type]:
+def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
     """Put bases before subclasses, and what is embedded before what embeds it."""
     order: dict[type, None] = {}
     seen: set[type] = set()
 
-    def visit(one: type) -> None:
-        if one in seen or one not in found:
+    def visit(cls: type) -> None:
+        if cls in seen or cls not in built:
             return
-        seen.add(one)
-        for needed in (*one.__mro__[1:], *sorted(parts.get(one, ()), key=_name)):
+        seen.add(cls)
+        for needed in (*cls.__mro__[1:], *sorted(parts.get(cls, ()), key=_name)):
             visit(needed)
-        order[one] = None
+        order[cls] = None
 
-    for one in sorted(found, key=_name):
-        visit(one)
-    return [one for one in order if is_pydantic(one)]
+    for cls in sorted(built, key=_name):
+        visit(cls)
+    return [cls for cls in order if is_pydantic(cls)]
 
 
 def _name(cls: type) -> str:
@@ -113,24 +113,24 @@ def _classes_in(values: Any, seen: set[type]) -> Iterator[type]:
 
 def _named(annotations: list[Any]) -> set[type]:
     """Return the classes that annotations name, however deep."""
-    found: set[type] = set()
+    classes: set[type] = set()
     left = annotations
     while left:
-        one = left.pop()
-        if inner := get_args(one):
+        annotation = left.pop()
+        if inner := get_args(annotation):
             left += inner
-        elif isinstance(one, type):
-            found.add(one)
+        elif isinstance(annotation, type):
+            classes.add(annotation)
         else:
-            left += _behind(one)
-    return found
+            left += _behind(annotation)
+    return classes
 
 
 def _annotations(cls: type) -> list[Any]:
     """Pydantic looks into standard dataclasses, typed dicts and named tuples by itself."""
     if is_pydantic(cls):
         fields = vars(cls).get("__pydantic_fields__") or {}
-        return [one.annotation for one in fields.values()]
+        return [field.annotation for field in fields.values()]
     if not (is_dataclass(cls) or hasattr(cls, "__total__") or hasattr(cls, "_fields")):
         return []
     try:
@@ -142,5 +142,8 @@ def _annotations(cls: type) -> list[Any]:
 def _behind(annotation: Any) -> list[Any]:
     """Return what an alias (`type X = …`), a NewType or a type variable stands for."""
     names = ("__value__", "__supertype__", "__bound__")
-    found = [getattr(annotation, name, None) for name in names]
-    return [*(one for one in found if one is not None), *getattr(annotation, "__constraints__", ())]
+    stands_for = [getattr(annotation, name, None) for name in names]
+    return [
+        *(value for value in stands_for if value is not None),
+        *getattr(annotation, "__constraints__", ()),
+    ]

@@ -136,7 +136,7 @@ def _see_hooks(cls: Any) -> None:
 
 
 def _tables(infos: Any) -> dict[str, dict[str, Any]]:
-    return {one.name: getattr(infos, one.name) for one in dataclasses.fields(infos)}
+    return {category.name: getattr(infos, category.name) for category in dataclasses.fields(infos)}
 
 
 def _infos_of(name: str, value: Any) -> Any:
@@ -152,7 +152,11 @@ def _own(cls: Any, known: Any, inherited: dict[str, dict[str, Any]]) -> Any:
         return name in vars(cls) or not any(name in table for table in inherited.values())
 
     tables = {
-        category: {name: one for name, one in table.items() if is_own(name) and hasattr(cls, name)}
+        category: {
+            name: decorator
+            for name, decorator in table.items()
+            if is_own(name) and hasattr(cls, name)
+        }
         for category, table in _tables(known).items()
     }
     return type(known)(**tables)
@@ -160,17 +164,17 @@ def _own(cls: Any, known: Any, inherited: dict[str, dict[str, Any]]) -> Any:
 
 def _place(tables: dict[str, dict[str, Any]], cls: Any, infos: Any) -> None:
     """Bind each to the class. A name stays where it was, but in one table only."""
-    for category, name, one in _entries(infos):
+    for category, name, decorator in _entries(infos):
         for other, table in tables.items():
             if other != category:
                 table.pop(name, None)
-        tables[category][name] = _bound(one, cls)
+        tables[category][name] = _bound(decorator, cls)
 
 
 def _entries(infos: Any) -> Iterator[tuple[str, str, Any]]:
     for category, table in _tables(infos).items():
-        for name, one in table.items():
-            yield category, name, one
+        for name, decorator in table.items():
+            yield category, name, decorator
 
 
 def _bound(decorator: Any, cls: Any) -> Any:

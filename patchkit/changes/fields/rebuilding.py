@@ -109,6 +109,6 @@ class Rebuild:
 def rebuild_after(prepared: Iterable[Prepared], sites: Sites) -> Rebuild | None:
     """Prepare what has to follow these changes; None where nothing does."""
     prepared = list(prepared)
-    changed = [cls for one in prepared for cls in getattr(one, "classes", ())]
-    members = [site for one in prepared for site in one.sites if is_built(site.owner)]
+    changed = [cls for change in prepared for cls in getattr(change, "classes", ())]
+    members = [site for change in prepared for site in change.sites if is_built(site.owner)]
     return Rebuild(changed, members, sites) if changed or members else None

@@ -92,7 +92,7 @@ class Rebuilt:
         """
         classes = dependents(changed)
         records = self._records
-        classes += [one for one in records if reason in records[one].reasons and one not in classes]
+        classes += [cls for cls in records if reason in records[cls].reasons and cls not in classes]
         for cls in classes:
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False

@@ -59,4 +59,7 @@ def _required_arguments(function: Any) -> int:
     except (TypeError, ValueError):  # of a builtin nobody knows
         return 0
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in positional and one.default is one.empty for one in parameters)
+    return sum(
+        parameter.kind in positional and parameter.default is parameter.empty
+        for parameter in parameters
+    )

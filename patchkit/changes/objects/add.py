@@ -44,9 +44,9 @@ def _past_metaclass(location: Location) -> Location:
     owner, name = location.owner, location.name
     if not isinstance(owner, type) or isinstance(name, Item):
         return location
-    found = stored(type(owner), name)[0]
-    takes_it = hasattr(type(found), "__set__")  # instead of the class
-    if found is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
+    value = stored(type(owner), name)[0]
+    takes_it = hasattr(type(value), "__set__")  # instead of the class
+    if value is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
         return location
     return Location(owner, name, MISSING, own=False)
 
@@ -80,8 +80,8 @@ def _whose(location: Location, context: Context) -> str:
         return "upstream"
     classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
     named = (cls for cls in classes if location.name in vars(cls))
-    found = next(named, None)
-    return f"upstream's {found.__module__}.{found.__qualname__}" if found else "upstream"
+    cls = next(named, None)
+    return f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else "upstream"
 
 
 def _short(value: Any) -> str:

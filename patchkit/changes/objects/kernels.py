@@ -55,6 +55,10 @@ def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 def _keywords(function: Callable[..., Any]) -> set[str] | None:
     """The keywords that a function takes; None for any."""
     parameters = inspect.signature(function).parameters.values()
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    return {
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is not parameter.POSITIONAL_ONLY
+    }

@@ -91,7 +91,7 @@ def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepar
 
 def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
     return PreparedLayers(
-        [(context.sites.at(one), context.layer(lambda _: value, base=True)) for one in places]
+        [(context.sites.at(place), context.layer(lambda _: value, base=True)) for place in places]
     )
 
 

@@ -33,7 +33,9 @@ def refused_call(old: Any, new: Any) -> str | None:
     if theirs is None or ours is None:
         return None
     parameters = list(theirs.parameters.values())
-    required = [one for one in parameters if one.default is inspect.Parameter.empty]
+    required = [
+        parameter for parameter in parameters if parameter.default is inspect.Parameter.empty
+    ]
     for call in (required, parameters):
         try:
             ours.bind(*_positions(call), **_keywords(call))
@@ -57,4 +59,8 @@ def _positions(call: Iterable[inspect.Parameter]) -> list[None]:
 
 
 def _keywords(call: Iterable[inspect.Parameter]) -> dict[str, None]:
-    return {one.name: None for one in call if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {
+        parameter.name: None
+        for parameter in call
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }

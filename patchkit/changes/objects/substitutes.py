@@ -42,11 +42,11 @@ def body_object(context: Context, name: str) -> Any:
         TargetError: there is none.
 
     """
-    found = context.object_named(name)
+    named = context.object_named(name)
     outer, _, last = name.rpartition(".")
     owner = context.object_named(outer) if outer else None
-    value = stored(owner, last)[0] if isinstance(owner, type) else found
-    return found if value is MISSING else value
+    value = stored(owner, last)[0] if isinstance(owner, type) else named
+    return named if value is MISSING else value
 
 
 def refuse_fixed(location: Location, words: str) -> None:

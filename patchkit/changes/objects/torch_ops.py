@@ -210,8 +210,10 @@ def _running_key(torch: Any, overload: Any, key: str) -> str:
     if not key.startswith("Composite"):
         return key
     has = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
-    devices = (one for one in _KEYS if one in _keys(torch) and not one.startswith("Composite"))
-    return next(one for one in devices if not has(overload.name(), one))
+    devices = (
+        device for device in _KEYS if device in _keys(torch) and not device.startswith("Composite")
+    )
+    return next(device for device in devices if not has(overload.name(), device))
 
 
 def _like(overload: Any) -> Any:
@@ -221,13 +223,15 @@ def _like(overload: Any) -> Any:
 
     parameters = [
         inspect.Parameter(
-            one.name,
+            argument.name,
             inspect.Parameter.KEYWORD_ONLY
-            if one.kwarg_only
+            if argument.kwarg_only
             else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=one.default_value if one.has_default_value() else inspect.Parameter.empty,
+            default=argument.default_value
+            if argument.has_default_value()
+            else inspect.Parameter.empty,
         )
-        for one in overload._schema.arguments  # noqa: SLF001
+        for argument in overload._schema.arguments  # noqa: SLF001
     ]
     like.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return like

@@ -174,6 +174,6 @@ def _proxy(value: Any, by: Any) -> Any:
     try:
         from wrapt import FunctionWrapper  # noqa: PLC0415 - an extra that few need
     except ImportError as error:
-        found = f"found {value!r}, which is no Python function"
-        raise TypeError(f"{found}; to wrap it, install vllm-patchkit[wrapt]") from error
+        what = f"found {value!r}, which is no Python function"
+        raise TypeError(f"{what}; to wrap it, install vllm-patchkit[wrapt]") from error
     return FunctionWrapper(value, by)

@@ -99,8 +99,10 @@ class CodeSite:
         if not self._is_ours():
             raise TargetError(f"{self._words} was changed by somebody else")
         row, _ = edit.rank
-        before = [one for one in self._coming.values() if one.rank[0] == row]
-        built = self._build([*self._edits, *(one for one in before if one.rank < edit.rank), edit])
+        before = [coming for coming in self._coming.values() if coming.rank[0] == row]
+        built = self._build(
+            [*self._edits, *(coming for coming in before if coming.rank < edit.rank), edit]
+        )
         self._coming[edit.rank] = edit
         return built
 
@@ -139,7 +141,7 @@ class CodeSite:
         if edit not in self._built.edits:
             return  # it was torn off before anything was changed
         try:
-            built = self._build([one for one in self._built.edits if one is not edit])
+            built = self._build([other for other in self._built.edits if other is not edit])
         except TargetError:
             raise UndoError(
                 f"{edit.words} stays in effect until the edit is undone that builds on it: {error}"
@@ -210,7 +212,7 @@ class CodeSite:
             self._original.setdefault(name, getattr(self.function, name))
             known = self._known.setdefault(name, [])
             known[:] = held_elsewhere(known)
-            if all(one is not value for one in known):
+            if all(former is not value for former in known):
                 known.append(value)
         self._built = built
         (self._edited.add if built.edits else self._edited.discard)(self)

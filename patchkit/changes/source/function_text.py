@@ -47,7 +47,7 @@ class FunctionText:
     @cached_property
     def header_end(self) -> int:
         """The place after the colon of the `def` line."""
-        return next(one.end for one in self.tokens if one.text == ":" and not one.depth)
+        return next(token.end for token in self.tokens if token.text == ":" and not token.depth)
 
     @property
     def header(self) -> str:

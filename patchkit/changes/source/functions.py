@@ -40,9 +40,9 @@ def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType
 def caches_at(module: ModuleType, qualname: str, sites: Sites) -> list[Any]:
     """Find the caches that keep a function's answers: around it, and under names of its module."""
     *around, function = _layers(_value_at(module, qualname, sites))
-    named = [one for one in list(function.__globals__.values()) if type(one) is _CACHED]
-    around += [one for one in named if innermost(one) is function]
-    return [one for one in around if callable(getattr(one, "cache_clear", None))]
+    named = [cache for cache in list(function.__globals__.values()) if type(cache) is _CACHED]
+    around += [cache for cache in named if innermost(cache) is function]
+    return [cache for cache in around if callable(getattr(cache, "cache_clear", None))]
 
 
 def _value_at(module: ModuleType, qualname: str, sites: Sites) -> Any:
@@ -58,10 +58,12 @@ def innermost(value: Any) -> Any:
 
 
 def _layers(value: Any) -> list[Any]:
-    found = [value]
-    while (inner := _inside(found[-1])) is not None and all(inner is not one for one in found):
-        found.append(inner)
-    return found
+    layers = [value]
+    while (inner := _inside(layers[-1])) is not None and all(
+        inner is not layer for layer in layers
+    ):
+        layers.append(inner)
+    return layers
 
 
 def _inside(value: Any) -> Any:
@@ -89,7 +91,7 @@ def _step(owner: Any, step: Step, sites: Sites) -> Any:
     if isinstance(step, str):
         _refuse_inherited(owner, step)
     if sites.holds(owner, step):
-        return _original(next(one for one in sites if one.owner is owner and one.name == step))
+        return _original(next(site for site in sites if site.owner is owner and site.name == step))
     value = read(owner, step)
     if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or has_own(owner, step):
         return value
@@ -121,8 +123,8 @@ def _refuse_inherited(owner: Any, name: str) -> None:
         return
     kind = owner if isinstance(owner, type) else type(owner)
     for base in kind.__mro__:
-        found = vars(base).get(name)
-        if base is owner or found is None or isinstance(found, _BUILT_IN_FIELDS):
+        value = vars(base).get(name)
+        if base is owner or value is None or isinstance(value, _BUILT_IN_FIELDS):
             continue
         raise TargetError(
             f"{name} is inherited from {base.__module__}:{base.__qualname__}, and an edit is one "

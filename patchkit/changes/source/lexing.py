@@ -104,13 +104,13 @@ def lex(text: str) -> Iterator[Token]:
                 depth += (word in OPENING) - (word in CLOSING and depth > 0)
 
 
-def same(one: Token, other: Token) -> bool:
+def same(token: Token, other: Token) -> bool:
     """Whether two tokens mean the same: how a string is quoted or a number written is layout."""
-    if one.kind != other.kind:
+    if token.kind != other.kind:
         return False
-    if one.text == other.text:
+    if token.text == other.text:
         return True
-    return one.kind in {STRING, NUMBER} and value(one.text) == value(other.text)
+    return token.kind in {STRING, NUMBER} and value(token.text) == value(other.text)
 
 
 @functools.lru_cache(maxsize=1024)

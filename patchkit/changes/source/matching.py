@@ -75,16 +75,16 @@ def read(tokens: Iterable[Token]) -> Reading:
 
 def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
     """Find all places, those that overlap with an earlier one left out."""
-    found: list[Match] = []
+    matches: list[Match] = []
     first, past = fragment[0], 0
     for at, token in enumerate(reading.tokens):
         if at < past or not (token.text == first.text or same(token, first)):
             continue
         match = _Comparison(fragment, reading).run(at)
         if match is not None:
-            found.append(match[0])
+            matches.append(match[0])
             past = match[1]
-    return found
+    return matches
 
 
 class _Bracket:

@@ -41,11 +41,11 @@ def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
     expected = "once" if wanted.times == 1 else f"{wanted.times} times"
     lines = [place.line + error.function.text.count("\n", 0, start) for start in error.starts]
     if not lines:
-        found = "not found"
+        times = "not found"
     else:
         word, numbers = "line" if len(lines) == 1 else "lines", ", ".join(map(str, lines))
-        found = f"found {_times(len(lines))}, {word} {numbers}"
-    said = f"{found}, expected {expected} in {place}:\n{_indented(wanted.old)}"
+        times = f"found {_times(len(lines))}, {word} {numbers}"
+    said = f"{times}, expected {expected} in {place}:\n{_indented(wanted.old)}"
     if len(lines) < wanted.times:
         said += f"\nnearest to it:\n{nearest(error.function.text, wanted.old, place.line, lines)}"
     return said
@@ -80,13 +80,13 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
 
     free = (number for number, line in enumerate(lines) if line and first + number not in taken)
     best = max(free, key=likeness)
-    found = lines[best : best + len(wanted)]
-    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(found))
+    quoted = lines[best : best + len(wanted)]
+    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(quoted))
 
 
 def _version(package: str) -> str:
     try:
-        found = Versions.of(Settings.read()).find(package)
+        installed = Versions.of(Settings.read()).find(package)
     except PatchkitError:
         return ""
-    return found.version if found and found.version[:1].isdigit() else ""
+    return installed.version if installed and installed.version[:1].isdigit() else ""

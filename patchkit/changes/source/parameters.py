@@ -139,10 +139,10 @@ def _of_closure(function: FunctionType) -> dict[str, Any]:
     return {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
 
 
-def _identical(one: Any, other: Any) -> bool:
+def _identical(former: Any, later: Any) -> bool:
     """Whether defaults are the very same objects, however they are held."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
-    return one is other
+    if isinstance(former, tuple) and isinstance(later, tuple):
+        return len(former) == len(later) and all(a is b for a, b in zip(former, later, strict=True))
+    if isinstance(former, dict) and isinstance(later, dict):
+        return former.keys() == later.keys() and all(former[name] is later[name] for name in former)
+    return former is later

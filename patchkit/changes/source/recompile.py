@@ -150,8 +150,8 @@ def _find(outer: CodeType, code: CodeType) -> CodeType | None:
     for inner in _inner(outer):
         if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno):
             return inner
-        if (found := _find(inner, code)) is not None:
-            return found
+        if (nested := _find(inner, code)) is not None:
+            return nested
     return None
 
 

@@ -91,9 +91,11 @@ class _Spot:
         self._text = text
         self._before, self._after = text[: match.start], text[match.end :]
         self._tokens = reading.tokens
-        self._first = next(n for n, one in enumerate(self._tokens) if one.start == match.start)
+        self._first = next(
+            number for number, token in enumerate(self._tokens) if token.start == match.start
+        )
         self._next = next(
-            (one for one in self._tokens[self._first :] if one.start >= match.end), None
+            (token for token in self._tokens[self._first :] if token.start >= match.end), None
         )
 
     def filled(self, fitting: Fitting) -> str:
