@@ -12,8 +12,7 @@ import re
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import UpstreamError
 
@@ -39,8 +38,7 @@ _EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 
 
-@dataclass(frozen=True)
-class ArchiveMember:
+class ArchiveMember(NamedTuple):
     """
     One file within a zip archive.
 
@@ -190,13 +188,11 @@ def _damaged(path: str, reason: str) -> UpstreamError:
 
 def to_text(listing: Mapping[str, ArchiveMember]) -> str:
     """Write a listing, one line a file."""
-    return "".join(f"{path}\t{_numbers(member)}\n" for path, member in sorted(listing.items()))
-
-
-def _numbers(member: ArchiveMember) -> str:
-    start, end = member.span or (-1, -1)
-    fields = (start, end, member.packed, member.size, member.crc, member.method)
-    return " ".join(map(str, fields))
+    rows = (
+        (path, " ".join(map(str, (*(member.span or (-1, -1)), *member[1:]))))
+        for path, member in sorted(listing.items())
+    )
+    return "".join(f"{path}\t{numbers}\n" for path, numbers in rows)
 
 
 class Lines:

@@ -14,9 +14,8 @@ import os
 import re
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from patchkit.errors import SettingsError, UpstreamError
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 # Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
 # look for packages.
 _SECTIONS = ("global", "install", "download")
-_OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
 _PIP_FILE = ("_internal", "models", "index.py")
 _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
@@ -35,8 +33,7 @@ _TRUE = ("y", "yes", "t", "true", "on", "1")
 _FALSE = ("n", "no", "f", "false", "off", "0")
 
 
-@dataclass(frozen=True)
-class PipSettings:
+class PipSettings(NamedTuple):
     """
     What pip's settings say about finding and fetching packages.
 
@@ -129,8 +126,7 @@ def _pips() -> Iterator[Path | zipfile.Path]:
             yield from (zipfile.Path(wheel, "pip/") for wheel in wheels)
 
 
-@dataclass(frozen=True)
-class _Values:
+class _Values(NamedTuple):
     """Options by pip's long names, as they were written, with the place that says so."""
 
     options: Mapping[str, tuple[str, str]]
@@ -192,7 +188,7 @@ def _of_files(env: Mapping[str, str], prefix: str) -> dict[str, tuple[str, str]]
 
 def _name(written: str) -> str:
     name = written.lower().replace("_", "-").lstrip("-")
-    return _OTHER_NAMES.get(name, name)
+    return "timeout" if name == "default-timeout" else name
 
 
 def _parsed(file: Path) -> configparser.RawConfigParser:
@@ -212,32 +208,21 @@ def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
     named = env.get("PIP_CONFIG_FILE")
     if named == os.devnull:
         return
-    yield from (place / "pip.conf" for place in _machine_places(env))
+    home, is_apple = Path(env.get("HOME") or Path.home()), sys.platform == "darwin"
+    if is_apple:
+        yield Path("/Library/Application Support/pip/pip.conf")
+    else:
+        places = (env.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+        yield from (Path(place, "pip/pip.conf") for place in places if place)
+        yield _ETC / "pip.conf"
     if not (named and Path(named).exists()):
-        yield from (place / "pip.conf" for place in _user_places(env))
+        yield home / ".pip/pip.conf"
+        apple = home / "Library/Application Support/pip"
+        own = Path(env.get("XDG_CONFIG_HOME") or home / ".config", "pip")
+        yield (apple if is_apple and apple.is_dir() else own) / "pip.conf"
     yield prefix / "pip.conf"
     if named:
         yield Path(named)
-
-
-def _machine_places(env: Mapping[str, str]) -> Iterator[Path]:
-    if sys.platform == "darwin":
-        yield Path("/Library/Application Support/pip")
-        return
-    for place in (env.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep):
-        if place:
-            yield Path(place, "pip")
-    yield _ETC
-
-
-def _user_places(env: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(env.get("HOME") or Path.home())
-    yield home / ".pip"
-    apple = home / "Library/Application Support/pip"
-    if sys.platform == "darwin" and apple.is_dir():
-        yield apple
-        return
-    yield Path(env.get("XDG_CONFIG_HOME") or home / ".config", "pip")
 
 
 def _expanded(link: str) -> str:
