@@ -12,17 +12,17 @@ and every other line of the module that may bind one of its names.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.upstream.indentation import WORD, SourceLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LENGTH = 16
 _HOPS = 8
-_WINDOW = 256
 _DEFINES = re.compile(rb"(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
 _IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
@@ -43,7 +43,6 @@ _MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getat
 _MADE = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
 _STARS = re.compile(rb"\*(?<=import \*)")
 _BLANKS = (b" ", b"\t")
-_WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(one) == "_")
 
 
 class Wording(NamedTuple):
@@ -104,7 +103,7 @@ def _hash(parts: list[bytes]) -> str:
     return whole.hexdigest()[:LENGTH]
 
 
-class _Page:
+class _Page(SourceLines):
     """
     One module's source, as far as one name of it goes.
 
@@ -115,11 +114,9 @@ class _Page:
     """
 
     def __init__(self, source: bytes, qualname: str) -> None:
-        plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
-        self._source = b"\n" + plain  # so that every line has an end of line before it
-        self._aboves: dict[tuple[int, int], int | None] = {}
+        super().__init__(source)
         self._names = [name.encode() for name in qualname.split(".")]
-        self._mentions = {name: self._lines_with(name) for name in dict.fromkeys(self._names)}
+        self._mentions = {name: self.lines_with(name) for name in dict.fromkeys(self._names)}
         mentions = self._mentions[self._names[-1]]
         defined = list(self._definitions(mentions))
         self.texts = defined or list(self._assignments(mentions))
@@ -128,41 +125,41 @@ class _Page:
     def parts(self) -> Iterator[bytes]:
         """What stands there, with the conditions around it."""
         for start, end in self.texts:
-            yield from self._conditions(self._line_at(start))
-            yield self._source[start:end]
+            yield from self._conditions(self.line_at(start))
+            yield self.source[start:end]
 
     def lines(self) -> tuple[tuple[int, int], ...]:
         """Number the lines of the texts."""
-        count = self._source.count
+        count = self.source.count
         return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in self.texts)
 
     def bindings(self) -> Iterator[bytes]:
         """Other lines that may bind the name, or one on the way to it."""
         for name, mentions in self._mentions.items():
             for at in mentions:
-                if not self._is_inside(at) and _binds(line := self._text(at), name):
+                if not self._is_inside(at) and _binds(line := self.text(at), name):
                     yield line.strip()
-        makers = sorted(_MADE.finditer(self._source), key=lambda found: _MAKERS.index(found[0]))
-        for found in (*makers, *_STARS.finditer(self._source)):
-            yield self._text(self._line_at(found.end()))
+        makers = sorted(_MADE.finditer(self.source), key=lambda found: _MAKERS.index(found[0]))
+        for found in (*makers, *_STARS.finditer(self.source)):
+            yield self.text(self.line_at(found.end()))
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
         if any(self._definitions_of(name) > 1 for name in self._names[:-1]):
             return True  # the last one counts, and it may be no class
         if self._are_assigned:
-            return not all(_PLAIN.match(self._source[start:end]) for start, end in self.texts)
+            return not all(_PLAIN.match(self.source[start:end]) for start, end in self.texts)
         name = self._names[-1]
         outside = [at for at in self._mentions[name] if not self._is_inside(at)]
-        if b"custom_op(" in self._source and outside:
+        if b"custom_op(" in self.source and outside:
             return True
-        return any(_adds(self._source, at, self._line_end(at), name) for at in outside)
+        return any(_adds(self.source, at, self.line_end(at), name) for at in outside)
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
         """Find where the only import of the first name leads; None where that is not plain."""
         found = [
             (source, name)
-            for each in _IMPORTS.finditer(self._source)
+            for each in _IMPORTS.finditer(self.source)
             for name, as_name in _ALIAS.findall(_uncommented(each[2]).strip(b"()"))
             for source in [each[1]]
             if (as_name or name) == self._names[0]
@@ -177,46 +174,33 @@ class _Page:
     # -- where it stands ------------------------------------------------------------------------
 
     def _definitions_of(self, name: bytes) -> int:
-        found = (_DEFINES.match(self._source, at + self._indent(at)) for at in self._mentions[name])
+        found = (_DEFINES.match(self.source, at + self.indent(at)) for at in self._mentions[name])
         return sum(one is not None and one[1] == name for one in found)
-
-    def _lines_with(self, name: bytes) -> list[int]:
-        """List the starts of the lines that hold a name, each once."""
-        source, size = self._source, len(name)
-        found = []
-        at = source.find(name)
-        while at >= 0:
-            if source[at - 1 : at] in _WORD or source[at + size : at + size + 1] in _WORD:
-                at = source.find(name, at + 1)
-                continue
-            found.append(source.rfind(b"\n", 0, at) + 1)
-            at = source.find(name, self._line_end(at))
-        return found
 
     def _is_inside(self, at: int) -> bool:
         return any(start <= at < end for start, end in self.texts)
 
     def _definitions(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
         for at in mentions:
-            found = _DEFINES.match(self._source, at + self._indent(at))
+            found = _DEFINES.match(self.source, at + self.indent(at))
             if found and found[1] == self._names[-1] and self._scope(at) == self._names[:-1]:
-                yield self._first_decorator(at), self._end(at)
+                yield self.first_decorator(at), self.end(at)
 
     def _assignments(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
         name = self._names[-1]
         for at in mentions:
-            start = at + self._indent(at)
-            begins = self._source.startswith(name, start) and _BEGINS.match(
-                self._source, start + len(name)
+            start = at + self.indent(at)
+            begins = self.source.startswith(name, start) and _BEGINS.match(
+                self.source, start + len(name)
             )
             if begins and self._scope(at) == self._names[:-1]:
-                yield at, self._end(at)
+                yield at, self.end(at)
 
     def _scope(self, at: int) -> list[bytes] | None:
         """Name the classes around a line; None within a function."""
         names: list[bytes] = []
-        for header in self._headers(at):
-            found = _DEFINES.match(self._source, header + self._indent(header))
+        for header in self.headers(at):
+            found = _DEFINES.match(self.source, header + self.indent(header))
             if found and not found[0].startswith(b"class"):
                 return None
             if found:
@@ -225,95 +209,21 @@ class _Page:
 
     def _conditions(self, at: int) -> Iterator[bytes]:
         """Quote the `if`, `try`, `with` and their kin around a line."""
-        for header in self._headers(at):
-            text = self._text(header).strip()
+        for header in self.headers(at):
+            text = self.text(header).strip()
             if not _DEFINES.match(text):
                 yield text
                 yield from self._before(header)
 
     def _before(self, header: int) -> Iterator[bytes]:
         """Quote what an `else` and its kin belong to."""
-        indent = self._indent(header)
-        while _CONTINUES.match(self._source, header + indent):
-            above = self._above(header, indent)
+        indent = self.indent(header)
+        while _CONTINUES.match(self.source, header + indent):
+            above = self.above(header, indent)
             if above is None:
                 return
             header = above
-            yield self._text(header).strip()
-
-    def _headers(self, at: int) -> Iterator[int]:
-        """Yield the lines that a line is indented under, the innermost first."""
-        indent = self._indent(at)
-        here: int | None = at
-        while indent:
-            here = self._above(here, indent - 1) if here is not None else None
-            if here is None:
-                return
-            indent = self._indent(here)
-            yield here
-
-    def _above(self, at: int, indent: int) -> int | None:
-        """Find the line above that is indented so far at most, and starts a statement."""
-        if (at, indent) not in self._aboves:
-            self._aboves[at, indent] = self._find_above(at, indent)
-        return self._aboves[at, indent]
-
-    def _find_above(self, at: int, indent: int) -> int | None:
-        statement, end, window = _statement(indent), at, _WINDOW
-        while end > 0:
-            start = self._line_at(max(0, end - window))
-            # A match begins with the end of the line before.
-            found = list(statement.finditer(self._source, max(0, start - 1), end))
-            if found:
-                return found[-1].start() + 1
-            end = start
-            window *= 4
-        return None
-
-    def _first_decorator(self, at: int) -> int:
-        indent, first = self._indent(at), at
-        while (above := self._above(first, indent)) is not None:
-            if (
-                self._indent(above) != indent
-                or self._source[above + indent : above + indent + 1] != b"@"
-            ):
-                break
-            first = above
-        return first
-
-    def _end(self, at: int) -> int:
-        """Find the end of the block that starts at a line."""
-        found = _statement(self._indent(at)).search(self._source, self._line_end(at))
-        end = found.start() if found else len(self._source)
-        while self._is_idle(start := self._line_at(end)) and start > at:
-            end = start - 1
-        return end
-
-    # -- lines ----------------------------------------------------------------------------------
-
-    def _line_at(self, at: int) -> int:
-        return self._source.rfind(b"\n", 0, at) + 1
-
-    def _line_end(self, at: int) -> int:
-        end = self._source.find(b"\n", at)
-        return len(self._source) if end < 0 else end
-
-    def _text(self, at: int) -> bytes:
-        return self._source[at : self._line_end(at)]
-
-    def _indent(self, at: int) -> int:
-        text = self._text(at)
-        return len(text) - len(text.lstrip(b" "))
-
-    def _is_idle(self, at: int) -> bool:
-        """Whether a line is empty or a comment."""
-        return self._text(at).lstrip()[:1] in (b"", b"#")
-
-
-@functools.cache
-def _statement(indent: int) -> re.Pattern[bytes]:
-    """Match the end of a line before a statement that is indented so far at most."""
-    return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)
+            yield self.text(header).strip()
 
 
 def _binds(line: bytes, name: bytes) -> bool:
@@ -327,9 +237,9 @@ def _binds(line: bytes, name: bytes) -> bool:
         if before == b".":
             if _SETS.match(line, end):  # Class.NAME = …
                 return True
-        elif before not in _WORD and _DECLARES.match(line, end):
+        elif before not in WORD and _DECLARES.match(line, end):
             return True
-        is_word = before not in _WORD and line[end : end + 1] not in _WORD
+        is_word = before not in WORD and line[end : end + 1] not in WORD
         if is_word and binder and binder.end() <= at:
             return True
         at = line.find(name, at + 1)

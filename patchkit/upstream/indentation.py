@@ -1,0 +1,118 @@
+"""A module's source seen by its lines and their indentation, without a parser."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WINDOW = 256
+WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(one) == "_")
+
+
+class SourceLines:
+    """
+    The lines of a module, each known by where it starts.
+
+    Args:
+        source: the module's.
+
+    """
+
+    def __init__(self, source: bytes) -> None:
+        plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
+        self.source = b"\n" + plain  # so that every line has an end of line before it
+        self._aboves: dict[tuple[int, int], int | None] = {}
+
+    def lines_with(self, name: bytes) -> list[int]:
+        """List the starts of the lines that hold a name, each once."""
+        source, size = self.source, len(name)
+        found = []
+        at = source.find(name)
+        while at >= 0:
+            if source[at - 1 : at] in WORD or source[at + size : at + size + 1] in WORD:
+                at = source.find(name, at + 1)
+                continue
+            found.append(source.rfind(b"\n", 0, at) + 1)
+            at = source.find(name, self.line_end(at))
+        return found
+
+    def line_at(self, at: int) -> int:
+        """Find the start of the line that a place is in."""
+        return self.source.rfind(b"\n", 0, at) + 1
+
+    def line_end(self, at: int) -> int:
+        """Find the end of the line that a place is in."""
+        end = self.source.find(b"\n", at)
+        return len(self.source) if end < 0 else end
+
+    def text(self, at: int) -> bytes:
+        """Quote a line from a place on."""
+        return self.source[at : self.line_end(at)]
+
+    def indent(self, at: int) -> int:
+        """Count the blanks that a line begins with."""
+        text = self.text(at)
+        return len(text) - len(text.lstrip(b" "))
+
+    def _is_idle(self, at: int) -> bool:
+        """Whether a line is empty or a comment."""
+        return self.text(at).lstrip()[:1] in (b"", b"#")
+
+    def headers(self, at: int) -> Iterator[int]:
+        """Yield the lines that a line is indented under, the innermost first."""
+        indent = self.indent(at)
+        here: int | None = at
+        while indent:
+            here = self.above(here, indent - 1) if here is not None else None
+            if here is None:
+                return
+            indent = self.indent(here)
+            yield here
+
+    def above(self, at: int, indent: int) -> int | None:
+        """Find the line above that is indented so far at most, and starts a statement."""
+        if (at, indent) not in self._aboves:
+            self._aboves[at, indent] = self._find_above(at, indent)
+        return self._aboves[at, indent]
+
+    def _find_above(self, at: int, indent: int) -> int | None:
+        statement, end, window = _statement(indent), at, _WINDOW
+        while end > 0:
+            start = self.line_at(max(0, end - window))
+            # A match begins with the end of the line before.
+            found = list(statement.finditer(self.source, max(0, start - 1), end))
+            if found:
+                return found[-1].start() + 1
+            end = start
+            window *= 4
+        return None
+
+    def first_decorator(self, at: int) -> int:
+        """Find the line where the decorators of a definition start."""
+        indent, first = self.indent(at), at
+        while (above := self.above(first, indent)) is not None:
+            if (
+                self.indent(above) != indent
+                or self.source[above + indent : above + indent + 1] != b"@"
+            ):
+                break
+            first = above
+        return first
+
+    def end(self, at: int) -> int:
+        """Find the end of the block that starts at a line."""
+        found = _statement(self.indent(at)).search(self.source, self.line_end(at))
+        end = found.start() if found else len(self.source)
+        while self._is_idle(start := self.line_at(end)) and start > at:
+            end = start - 1
+        return end
+
+
+@functools.cache
+def _statement(indent: int) -> re.Pattern[bytes]:
+    """Match the end of a line before a statement that is indented so far at most."""
+    return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)
