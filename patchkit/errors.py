@@ -1,31 +1,31 @@
 """
 Every exception that patchkit raises on purpose.
 
-None derives from ImportError or AttributeError: upstream's `try/except ImportError` around an
-import would swallow it, and the process would go on half patched.
+None derives from ImportError or AttributeError: a `try/except ImportError` around an upstream
+import would swallow it, and the process would continue half patched.
 """
 
 from __future__ import annotations
 
 
 class PatchkitError(Exception):
-    """The root of them all; also raised by nobody directly."""
+    """The base class of all; never raised itself."""
 
 
 class SettingsError(PatchkitError):
-    """An environment variable, or a project's settings, hold what patchkit cannot read."""
+    """An environment variable, or a setting in `pyproject.toml`, is invalid."""
 
 
 class DeclarationError(PatchkitError):
     """
-    A row, or the pack that holds it, is malformed.
+    A row, or the pack that contains it, is malformed.
 
     Args:
         pack: module name of the pack.
         patch: name of the patch, or None when the fault is the pack's.
         field: the field of the row at fault.
-        found: what stands there.
-        expected: what should.
+        found: its value.
+        expected: what is allowed.
 
     """
 
@@ -50,28 +50,28 @@ def _at(pack: str, patch: str | None) -> str:
 
 
 class CanonicalError(PatchkitError):
-    """A value that nobody can write down so that it is the same in every process."""
+    """A value has no text that is the same in every process."""
 
 
 class UnknownPatchError(PatchkitError):
-    """A name that no row has."""
+    """No patch has this name."""
 
 
 class VersionError(PatchkitError):
-    """A version that is none, or that says nothing about what runs here."""
+    """A version is invalid, or does not name the release that runs here."""
 
 
 class RequirementError(PatchkitError):
-    """A requirement string that PEP 508 does not allow."""
+    """A requirement string is not valid by PEP 508."""
 
 
 class ApplyError(PatchkitError):
     """
-    A required patch could not be applied; the process must not go on.
+    A required patch could not be applied, so the process must stop.
 
     Args:
-        text: what is said.
-        patch: name of the patch that is known to have failed, where this tells of it once more.
+        text: the message.
+        patch: name of the patch, where its failure was reported before.
 
     """
 
@@ -85,32 +85,32 @@ class AgreementError(PatchkitError):
 
 
 class TargetError(PatchkitError):
-    """A target that is not there, or is not of the kind that the change needs."""
+    """A target does not exist, or is not of the kind that the change needs."""
 
 
 class OverwrittenError(PatchkitError):
-    """Somebody else has overwritten what a patch had changed."""
+    """Other code has overwritten what a patch changed."""
 
 
 class DriftError(PatchkitError):
-    """What a patch changes is not what was reviewed."""
+    """A target differs from the source that was reviewed."""
 
 
 class UndoError(PatchkitError):
-    """A change could not be taken back; what could be was."""
+    """A change could not be undone; all others were."""
 
 
 class UpstreamError(PatchkitError):
-    """A release of upstream, or what lists its releases, cannot be read."""
+    """An upstream release, or the index that lists the releases, cannot be read."""
 
 
 class UnreachableError(UpstreamError):
-    """A server that does not answer, or that must not be asked."""
+    """A server does not answer, or must not be asked."""
 
 
 class LockError(PatchkitError):
-    """A `patchkit.lock` that cannot be read or written."""
+    """A `patchkit.lock` cannot be read or written."""
 
 
 class ScaffoldError(PatchkitError):
-    """A patch that cannot be started as it was asked for; nothing was written."""
+    """`patchkit new` cannot write the patch as asked; nothing was written."""

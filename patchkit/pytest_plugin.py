@@ -1,7 +1,7 @@
 """
-pytest's part: patches for a test, and tests for a version of vLLM. Loaded wherever both are.
+The pytest plugin: apply patches in a test, and select tests by the version of vLLM.
 
-Nothing of patchkit's session is imported before a test asks for it.
+Nothing of patchkit's session is imported before a test needs it.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Have tests say which patches apply, before a conftest imports vLLM and its plugins."""
+    """Let tests decide which patches apply, before a conftest imports vLLM and its plugins."""
     _set(early_config, TESTS_VARIABLE, "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    Say what the markers are, and name the packs for this process and its children.
+    Register the markers, and name the packs for this process and its children.
 
     Raises:
-        UsageError: the project's settings are not what they may be.
+        UsageError: a setting of the project is invalid.
 
     """
     for marker in _MARKERS:
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave the environment as it was."""
+    """Restore the environment."""
     for name, former in config.stash.get(_FORMER, {}).items():
         if former is None:
             os.environ.pop(name, None)
@@ -97,7 +97,7 @@ def _set(config: pytest.Config, name: str, text: str) -> None:
 
 
 def pytest_report_header() -> str:
-    """Name the version of vLLM and the patches: what a failed run was about."""
+    """Report the version of vLLM and the number of patches."""
     from patchkit.registry import Registry  # noqa: PLC0415
     from patchkit.settings import Settings  # noqa: PLC0415
     from patchkit.versions.installed import Versions  # noqa: PLC0415
@@ -129,7 +129,7 @@ def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Apply what the `patched` markers name, the outermost first."""
+    """Apply the patches that the `patched` markers name, the outermost marker first."""
     with ExitStack() as stack:
         for marker in reversed(list(item.iter_markers("patched"))):
             packs = marker.kwargs.get("packs", item.config.getoption("patchkit_patches"))
@@ -146,7 +146,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Skip the tests that are for another version of vLLM.
 
     Raises:
-        UsageError: the bounds of a marker are none.
+        UsageError: a marker has invalid bounds.
 
     """
     marked = [(item, marker) for item in items for marker in item.iter_markers("vllm")]
@@ -166,19 +166,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail the test whose `vllm` marker nobody can judge."""
+    """Fail a test whose `vllm` marker cannot be decided."""
     if (fault := item.stash.get(_FAULT, None)) is not None:
         pytest.fail(fault, pytrace=False)
 
 
 def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
-    """
-    Return a marker's bounds.
-
-    Raises:
-        UsageError: they are none.
-
-    """
     from patchkit.versions.requirements import satisfies  # noqa: PLC0415
 
     bounds = marker.args[0] if marker.args else ""

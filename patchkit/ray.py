@@ -1,9 +1,9 @@
 """
 For Ray: a runtime environment that arms every worker process of a job.
 
-Ray has one slot for what a worker process runs when it starts, and takes it from the job's
-environment alone, not from an actor's. So this goes to `ray.init`, to a job's submission, or to
-`serve.run` by way of `ray.init`; what is in the slot already runs too, after patchkit.
+Ray has one setup hook for worker processes, and reads it from the job's environment only, not from
+an actor's. So pass the environment to `ray.init`, or to the submission of a job. A hook that is
+there already runs too, after patchkit's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OURS = "patchkit.ray.set_up"
 
 
 class RuntimeEnvError(PatchkitError):
-    """A runtime environment that cannot be what Ray takes."""
+    """A runtime environment is not valid for Ray."""
 
 
 def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
             settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
 
     Raises:
-        RuntimeEnvError: the setup hook or the variables are not what Ray takes.
+        RuntimeEnvError: the setup hook or the variables are not valid for Ray.
 
     """
     given = dict(base or {})
@@ -60,10 +60,10 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 def set_up() -> None:
     """
-    Arm this worker process, then run the setup hook that was there before.
+    Arm this worker process, then run the former setup hook.
 
     Raises:
-        PatchkitError: patchkit cannot be armed; the other hook has run all the same.
+        PatchkitError: the process cannot be armed; the former hook has run all the same.
 
     """
     _arm_and(_named_hook)

@@ -1,4 +1,4 @@
-"""The rows of this process: collected from packs, refused when malformed, put in order."""
+"""The rows of this process: collected from packs, validated and put in order."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _import_pack(name: str) -> ModuleType:
 
 
 def _meant(error: BaseException) -> str:
-    """Say what may stand in the place of a word of a row that patchkit does not know; else ''."""
+    """Say which words a row may have in place of an unknown one; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
     # Only on the way to an error.

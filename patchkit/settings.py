@@ -1,4 +1,4 @@
-"""The environment variables of patchkit's contract, read once into one frozen value."""
+"""patchkit's environment variables, read once into one frozen value."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ VARIABLES = (
     "PATCHKIT_DEVICE_BACKEND",
     "PATCHKIT_TESTS",
 )
-"""What a child process must be told, where it does not inherit the environment (Ray)."""
+"""Variables to pass to a process that does not inherit the environment (Ray)."""
 
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Settings(Record):
     """
-    What the environment asks of patchkit in this process.
+    The settings of this process.
 
     Args:
         enabled: False when `PATCHKIT=0`.
@@ -45,11 +45,11 @@ class Settings(Record):
         on_failure: `stop` or `warn`.
         on_drift: `warn`, `stop` or `skip`.
         lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
-        verify: seconds between two looks at what is applied; 0 for none.
+        verify: seconds between two checks of what is applied; 0 for none.
         versions: distribution -> version text, of `PATCHKIT_VERSIONS`.
         vllm_version: `VLLM_VERSION`, or None.
         journal: directory of `PATCHKIT_JOURNAL`, or None.
-        log: name of the level that patchkit says on stderr.
+        log: level of what patchkit writes to stderr.
 
     """
 
@@ -72,7 +72,7 @@ class Settings(Record):
         Read the environment (`os.environ` unless another mapping is given).
 
         Raises:
-            SettingsError: a variable holds something else than the contract allows.
+            SettingsError: a variable has an invalid value.
 
         """
         env = os.environ if environ is None else environ
@@ -93,10 +93,10 @@ class Settings(Record):
 
     def check_names(self, known: Collection[str]) -> None:
         """
-        Refuse a name that no patch has, in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
+        Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
 
         Raises:
-            SettingsError: the first one, with what may have been meant.
+            SettingsError: for the first such name, with a suggestion.
 
         """
         for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):

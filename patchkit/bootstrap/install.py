@@ -1,12 +1,12 @@
 """
-The bootstrap's files in a site-packages folder: what they hold, and how they come and go.
+The bootstrap's files in a site-packages folder: their content, installing and removing.
 
 Python runs the `import` lines of `.pth` files when it starts. From 3.15 on (PEP 829) it calls the
-`package.module:function` lines of `.start` files, and then leaves out the import lines of the
-`.pth` of the same name; from 3.18 on it leaves out all import lines. Assumed, as no Python with
-PEP 829 was at hand: a `.start` file is UTF-8 with one such line each, `#` begins a comment, a
-module outside a package will do, and what is called gets no arguments. Both files are written
-whatever Python this is: an older one ignores the `.start`.
+`package.module:function` lines of `.start` files, and ignores the import lines of the `.pth` with
+the same name; from 3.18 on it ignores all import lines. Not tested yet, as no Python has PEP 829:
+a `.start` file is UTF-8 with one such line each, `#` begins a comment, a module outside a package
+is allowed, and the function gets no arguments. Both files are always written: an older Python
+ignores the `.start`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MARK = "Written by `patchkit bootstrap install`; `patchkit bootstrap remove` takes it away."
-"""In every file that `install` writes; no file without it is ever touched."""
+"""Stands in every file that `install` writes; a file without it is never touched."""
 
 ABSENT, INSTALLED, INCOMPLETE, OUTDATED, FOREIGN = (
     "absent",
@@ -73,13 +73,13 @@ class BootstrapError(PatchkitError):
 @dataclass(frozen=True)
 class Bootstrap:
     """
-    How it stands with the bootstrap in one folder.
+    The state of the bootstrap in one folder.
 
     Args:
-        state: `absent`, `installed`, `incomplete` (a file is missing), `outdated` (a file's text
-            is not what this patchkit writes) or `foreign` (another's file has one of our names).
-        files: every file's own state: `absent`, `installed`, `outdated` or `foreign`.
-        location: where it looks for a patchkit that Python does not find by itself.
+        state: `absent`, `installed`, `incomplete` (a file is missing), `outdated` (a file has
+            another text than this patchkit writes) or `foreign` (a file is not patchkit's).
+        files: the state of each file: `absent`, `installed`, `outdated` or `foreign`.
+        location: where patchkit is looked for if Python does not find it by itself.
 
     """
 
@@ -89,7 +89,7 @@ class Bootstrap:
 
 
 def look(folder: Path) -> Bootstrap:
-    """Say how it stands with the bootstrap in a folder."""
+    """Return the state of the bootstrap in a folder."""
     held = {name: _read(folder / name) for name in _NAMES}
     location = _recorded(held[_NAMES[0]] or b"")
     files = {folder / name: _state(held[name], text) for name, text in _texts(location).items()}
@@ -98,14 +98,14 @@ def look(folder: Path) -> Bootstrap:
 
 def install(folder: Path, location: str | None = None) -> bool:
     """
-    Write the bootstrap into a folder, all of it or nothing; return whether that changed anything.
+    Write the bootstrap into a folder, completely or not at all; return whether that changed it.
 
     Args:
         folder: one whose `.pth` files Python reads.
-        location: where patchkit lies, if Python does not find it by itself.
+        location: where patchkit is, if Python does not find it by itself.
 
     Raises:
-        BootstrapError: the folder cannot be written, or holds another's file of such a name.
+        BootstrapError: the folder cannot be written, or has a file of that name that is not ours.
 
     """
     here = look(folder)
@@ -122,10 +122,10 @@ def install(folder: Path, location: str | None = None) -> bool:
 
 def remove(folder: Path) -> bool:
     """
-    Take away what `install` wrote, and what Python made of it; return whether there was anything.
+    Remove what `install` wrote, and its bytecode; return whether there was anything.
 
     Raises:
-        BootstrapError: a file cannot be removed, or is another's.
+        BootstrapError: a file cannot be removed, or is not ours.
 
     """
     here = look(folder)
@@ -147,7 +147,7 @@ def site_folder() -> Path:
     Return the folder in which this Python's packages are installed.
 
     Raises:
-        BootstrapError: it is none whose `.pth` files this Python reads.
+        BootstrapError: this Python reads no `.pth` files there.
 
     """
     folder = sysconfig.get_path("purelib")
@@ -159,15 +159,15 @@ def site_folder() -> Path:
 
 
 def own_location() -> str:
-    """Return the folder, or the zip file, that this process has found patchkit in."""
+    """Return the folder, or the zip file, from which this process imports patchkit."""
     return str(Path(__file__).absolute().parents[2])
 
 
 def location_found_alone() -> str | None:
     """
-    Return where this Python finds patchkit without its user, folder or PYTHONPATH to help.
+    Return where this Python finds patchkit in isolated mode, or None.
 
-    A fresh process is asked: nobody else knows what `.pth` files and import hooks come to.
+    A new process is asked: only that shows what `.pth` files and import hooks do.
     """
     environ = {key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")}
     command = [sys.executable, "-I", "-c", _PROBE]
@@ -185,7 +185,7 @@ def location_found_alone() -> str | None:
 
 
 def _texts(location: str | None) -> dict[str, str]:
-    """Say what each file holds; ASCII, which a `.pth` is safe with in any locale."""
+    """Return the text of each file; ASCII, so that a `.pth` is valid in any locale."""
     head = f"# {MARK}\n"
     source = (pkgutil.get_data("patchkit.bootstrap", "module.py") or b"").decode()
     module = _RECORD.sub(lambda _: f'LOCATION: "str | None" = {location!a}', source, count=1)
@@ -202,7 +202,7 @@ def _recorded(module: bytes) -> str | None:
 
 
 def _read(file: Path) -> bytes | None:
-    """Read a file; None where there is none, and what is no file of ours reads as empty."""
+    """Read a file; None where there is none, and empty where it cannot be read."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -242,7 +242,7 @@ def _refuse_foreign(here: Bootstrap) -> None:
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write every text beside its place, and only then put all of them there."""
+    """Write every text to a temporary file, and only then move all of them."""
     # Neither `site` nor an import takes such a file for one of ours.
     fresh = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
     try:
@@ -257,7 +257,7 @@ def _write_all(texts: Mapping[Path, str]) -> None:
 
 
 def _leftovers(folder: Path) -> Iterator[Path]:
-    """Yield the bytecode that Python made of the module, and what a killed `install` left."""
+    """Yield the bytecode of the module, and what an interrupted `install` left."""
     yield from (folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")
     stems = {Path(name).stem for name in _NAMES}
     for file in folder.glob(".*.tmp"):

@@ -1,12 +1,11 @@
 """
-Tells a watcher when a module is about to execute, and when it has.
+Tells a watcher when a module is about to execute, and when it has executed.
 
-A finder at the front of `sys.meta_path` asks the other finders itself and instruments the loader
-that they found. What any tool makes of an import (probing, lazy loading, reloading) then tells the
-watcher, because it passes through the loader.
+A finder at the front of `sys.meta_path` asks the other finders, and instruments the loader that
+they find. Probing, lazy loading and reloading all go through that loader, so they are seen too.
 
-There is no lock in here. Shared sets and lists change by single operations that are atomic, so
-that nothing of ours is held while a loader, a hook or a stranger's finder runs.
+There are no locks here. Shared sets and lists change by single atomic operations, so that no lock
+of ours is held while a loader, a hook or another finder runs.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Finder:
     Args:
         watcher: told of every execution of a watched module.
         provide: asked for the spec of a watched module that no other finder finds.
-        stir: called where modules may come that nobody tells of: the package of a watched one is
-            about to be imported, or a finder was in front of this one.
+        stir: called when modules may be imported unseen: the package of a watched module is about
+            to be imported, or another finder came first.
 
     """
 
@@ -63,13 +62,13 @@ class Finder:
         self._overtaken: list[object] = []
 
     def watch(self, names: Iterable[str]) -> None:
-        """Watch these modules too."""
+        """Watch more modules."""
         new = frozenset(names)
         self._notifier.names.update(new)
         self._packages.update(name.partition(".")[0] for name in new)
 
     def install(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         self._notifier.active = True
         if any(finder is self for finder in sys.meta_path):
             self._come_first()
@@ -77,7 +76,7 @@ class Finder:
             sys.meta_path.insert(0, self)
 
     def uninstall(self) -> None:
-        """Stop watching: leave no trace; the loaders that were instrumented tell nothing more."""
+        """Stop watching; loaders that are instrumented already report nothing more."""
         self._notifier.active = False
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
@@ -86,7 +85,7 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find what the finders behind this one find, or what is provided; instrument it."""
+        """Find what the finders after this one find, or what is provided, and instrument it."""
         if sys.meta_path[0] is not self:
             self._come_first()
         if name in self._packages:
@@ -105,17 +104,16 @@ class Finder:
 
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
-        Have the watcher told when a module that is half imported has been imported.
+        Report the end of the import of a module that is half imported.
 
         Args:
             name: the module's name.
-            module: what is in `sys.modules` under it now.
+            module: what `sys.modules` holds under it.
 
         Returns:
-            Whether it will be told, provided that the import succeeds. False where the module is
-            whole, so also while the watcher is being told of it in this thread. While that is so
-            in another one, it is told once more at the end: what the other thread is about to do
-            may need a module that it waits for.
+            Whether the end will be reported, if the import succeeds. False where the module is
+            complete, also while this thread reports it. While another thread reports it, it is
+            reported once more at the end: that thread may need a module that it waits for.
 
         """
         if self._notifier.is_executing(module):
@@ -133,7 +131,7 @@ class Finder:
 
     @property
     def watcher(self) -> Watcher:
-        """Who is told; another copy of patchkit finds that one's session here."""
+        """The session; another copy of patchkit in this process finds it here."""
         return self._notifier.watcher
 
     def _provided(self, name: str) -> ModuleSpec | None:
@@ -143,11 +141,11 @@ class Finder:
 
     def _come_first(self) -> None:
         """
-        Go in front of a finder that came later, as it may answer for a watched module itself.
+        Move in front of a finder that was added later and may find a watched module itself.
 
-        Each is overtaken once: one that comes back insists, and would for ever. The old entry
-        stays, as other threads may be in a loop over the list: after an insertion they ask a
-        finder twice at worst, after a removal they would leave one out.
+        Each finder is overtaken once: two that insist on being first would never end. The old entry
+        stays, as another thread may be iterating over the list: an insertion makes it ask a finder
+        twice at worst, a removal would make it skip one.
         """
         before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
         new = [finder for finder in before if not self._may_precede(finder)]
@@ -161,7 +159,7 @@ class Finder:
         return isinstance(finder, Finder) or any(finder is known for known in self._overtaken)
 
     def _behind(self) -> Iterator[object]:
-        """The finders after this one; those before have had their turn."""
+        """Return the finders after this one; those before it have been asked."""
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         return (finder for finder in finders[place + 1 :] if finder is not self)
@@ -175,7 +173,7 @@ def others() -> list[Any]:
 
 
 def home(session: Any) -> str:
-    """Say which copy of patchkit a session is of, and where that lies."""
+    """Say which copy of patchkit a session belongs to, and where that is installed."""
     name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
 

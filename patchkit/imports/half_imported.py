@@ -1,4 +1,4 @@
-"""Modules that are being imported just now, and how to hear of the end of it."""
+"""Modules that are being imported now, and how to be called when that ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WAITERS = "_patchkit_waiters"
 
 
 def is_half_imported(module: ModuleType) -> bool:
-    """Whether a module is being imported right now, or is the shell of one to be loaded lazily."""
+    """Whether a module is being imported now, or is lazy and not loaded yet."""
     return is_initializing(spec_of(module)) or is_unloaded(module)
 
 
@@ -34,7 +34,7 @@ def being_imported() -> frozenset[str]:
 
 
 def is_unloaded(module: ModuleType) -> bool:
-    """Whether a module is one of importlib's lazy ones that nobody has touched yet."""
+    """Whether a module is one of importlib's lazy modules and not loaded yet."""
     kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
     if kind is None or type(module) is not kind:
         return False
@@ -43,7 +43,7 @@ def is_unloaded(module: ModuleType) -> bool:
 
 
 def spec_of(module: ModuleType) -> Any:
-    """A module's spec or None, without waking a module that is to be loaded lazily."""
+    """Return a module's spec or None, without loading a lazy module."""
     try:
         return object.__getattribute__(module, "__spec__")
     except AttributeError:
@@ -51,7 +51,7 @@ def spec_of(module: ModuleType) -> Any:
 
 
 def importer_awaited(thread: int) -> int | None:
-    """Name the thread that imports what another thread waits for in an import, or None."""
+    """Return the thread that imports the module for which another thread waits, or None."""
     bootstrap: Any = _bootstrap
     awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - nobody else knows
     locks = [*awaited] if isinstance(awaited, list) else [awaited]  # a list since Python 3.12
@@ -59,7 +59,7 @@ def importer_awaited(thread: int) -> int | None:
 
 
 def forget_imports(threads: Collection[int | None]) -> None:
-    """Have imported anew, in a forked child, what these threads, gone there, had been importing."""
+    """In a forked child: let modules be imported again that these lost threads were importing."""
     bootstrap: Any = _bootstrap
     locks = bootstrap._module_locks  # noqa: SLF001
     for name, reference in list(locks.items()) if threads else ():
@@ -79,7 +79,7 @@ def let_pass(names: Iterable[str]) -> None:
 
 
 def culprit(error: Exception) -> str | None:
-    """Name the half-imported module of which an error says that it lacks something, or None."""
+    """Name the half-imported module in which, by an error, something is missing, or None."""
     name = getattr(error, "name", None) or ""
     if isinstance(error, AttributeError):
         module = getattr(getattr(error, "obj", None), "__name__", "")
@@ -132,10 +132,10 @@ def _is_awaited(kind: type) -> bool:
 
 def _awaited_kind(kind: type) -> type:
     """
-    The class of a spec while somebody waits for the end of its module's import.
+    Make the class of a spec while somebody waits for the end of its module's import.
 
-    That end is when importlib sets `_initializing` to False. Whoever reads the attribute, as the
-    interpreter does at every import statement, reads it where it always was.
+    The import ends when importlib sets `_initializing` to False. Reading that attribute, as the
+    interpreter does at every import statement, works as before.
     """
     home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     # No mixin: with a second base the layout would differ, and no instance could change over.
@@ -150,7 +150,7 @@ def _set(spec: object, key: str, value: object) -> None:
 
 
 def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
-    """Copy as a plain spec: nobody waits for a copy."""
+    """Copy as a plain spec, for which nobody waits."""
     state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
     return object.__new__, (type(spec).__base__,), state
 

@@ -1,4 +1,4 @@
-"""Loaders that tell when they execute their module, and are otherwise what they were."""
+"""Loaders that report when they execute their module, and otherwise behave as before."""
 
 from __future__ import annotations
 
@@ -21,34 +21,27 @@ if TYPE_CHECKING:
 
 
 class Watcher(Protocol):
-    """Who wants to know. What a method raises comes out of the import as it is."""
+    """Is told of imports. What a method raises is raised by the import statement."""
 
     def importing(self, name: str) -> None:
         """A module is about to execute."""
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """
-        A module has executed, for the first time or again.
-
-        Args:
-            name: the module's name.
-            module: what is in `sys.modules` under it: a module may have replaced itself.
-
-        """
+        """A module has executed; it is what `sys.modules` holds, as it may have replaced itself."""
 
     def import_ended(self, name: str) -> None:
-        """Tell of the end of an import that another thread asked for while this one was told."""
+        """An import has ended for which another thread waited while `imported` ran."""
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """Tell of a module that runs as `__main__` and not under its name, `python -m NAME`."""
+        """A module runs as `__main__`, and cannot be imported under its own name instead."""
 
 
 class Notifier:
     """
-    Whom to tell of which modules, and what executes just now; all stand-ins of a finder share it.
+    Which modules are watched, and which of them execute now; the loaders of a finder share it.
 
     Args:
-        watcher: who is told of the modules in `names`.
+        watcher: told of the modules in `names`.
 
     """
 
@@ -60,42 +53,42 @@ class Notifier:
         self._executing: set[int] = set()
 
     def is_for(self, name: str) -> bool:
-        """Whether anybody is told of this module just now."""
+        """Whether this module is watched now."""
         return self.active and (name in self.names or name in self.own)
 
     def is_executing(self, module: ModuleType) -> bool:
-        """Whether a stand-in executes this module, and will tell."""
+        """Whether a loader of ours executes this module, and will report the end."""
         return id(module) in self._executing
 
     def begin(self, name: str, module: ModuleType) -> bool:
-        """Whether to tell of this execution; not where a stand-in further out does."""
+        """Whether to report this execution; not where a loader further out does."""
         if not self.is_for(name) or self.is_executing(module):
             return False
         self._executing.add(id(module))
         return True
 
     def end(self, module: ModuleType) -> None:
-        """Note that it executes no more."""
+        """Note that the module has executed."""
         self._executing.discard(id(module))
 
     def importing(self, name: str) -> None:
-        """Tell of a module about to execute."""
+        """Report a module that is about to execute."""
         if name in self.names:
             self.watcher.importing(name)
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Tell of a module that has executed."""
+        """Report a module that has executed."""
         if self.active and name in self.own:
             self.own[name](module)
         if self.active and name in self.names:
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Tell of an import that was awaited, if it has not failed; where that raises, it fails."""
+        """Report the end of an awaited import, unless it failed; an error here makes it fail."""
         self._tell_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
-        """Do the same for one whose execution was told before."""
+        """Do the same for an import whose execution was reported before."""
         self._tell_end(name, lambda name, _: self.watcher.import_ended(name))
 
     def _tell_end(self, name: str, tell: Callable[[str, ModuleType], None]) -> None:
@@ -110,7 +103,7 @@ class Notifier:
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
-    """Have a notifier told of every execution by the loader of this spec."""
+    """Have the loader of this spec report every execution to a notifier."""
     if spec.loader is not None:
         spec.loader = _telling(name, spec.loader, notifier)
     elif spec.submodule_search_locations is not None:
@@ -119,7 +112,7 @@ def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
 
 
 def thread_telling(spec: Any) -> int | None:
-    """Ident of the thread that has executed a module and is telling the watcher of it, or None."""
+    """Return the thread that has executed a module and now reports it, or None."""
     stand_in = _stand_in_of(getattr(spec, "loader", None))
     return None if stand_in is None else stand_in.done_by
 
@@ -139,7 +132,7 @@ def _among_importlib(function: Method) -> Method:
 
 
 class _StandIn:
-    """In place of a method of one loader: tells of the execution that the method does."""
+    """Replaces a method of one loader, and reports what the method executes."""
 
     def __init__(self, name: str, method: Callable[..., Any], notifier: Notifier) -> None:
         self.key = (name, notifier)
@@ -163,7 +156,7 @@ def _itself(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Execution(_StandIn):
-    """For `exec_module`."""
+    """Replaces `exec_module`."""
 
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
@@ -182,7 +175,7 @@ class _Execution(_StandIn):
 
 
 class _Code(_StandIn):
-    """For `get_code`: what `runpy` executes as the main module imports it under its own name."""
+    """Replaces `get_code`: the code that `runpy` gets imports the module under its own name."""
 
     def __init__(self, loader: Any, name: str, notifier: Notifier) -> None:
         super().__init__(name, loader.get_code, notifier)
@@ -202,7 +195,7 @@ class _Code(_StandIn):
 
 
 def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:
-    """The module that an execution leaves: itself, or what it put in its place."""
+    """Return the module that was executed, or what it put into `sys.modules` instead."""
     now = sys.modules.get(name)
     is_strangers = now is before and before is not module
     return module if now is None or is_strangers else now
@@ -233,7 +226,7 @@ def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
 
 
 def _twin(loader: Any) -> Any:
-    """A loader that is like this one and that no other module shares (zipimporters are shared)."""
+    """Copy a loader, as several modules may share one (a zipimporter)."""
     try:
         if isinstance(loader, type):
             home = {"__module__": loader.__module__, "__qualname__": loader.__qualname__}
@@ -249,7 +242,7 @@ def _twin(loader: Any) -> Any:
 
 
 class _Proxy:
-    """Of a loader that cannot be copied, or whose copy takes no attribute."""
+    """Stands for a loader that cannot be copied, or whose copy takes no attributes."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -269,7 +262,7 @@ class _Proxy:
 
 
 def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
-    """The loader that importlib gives to a namespace package; here before it does."""
+    """Make the loader that importlib would give to a namespace package."""
     kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
     if kind is None:  # Python 3.10
         kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Modules that no other finder finds and a patch serves: their specs and their loader."""
+"""Specs and loader of modules that only a patch provides."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 class ProvidedLoader:
     """
-    Loads a module by having it served.
+    Loads a module that a patch provides.
 
     Args:
         name: the module's full name.
-        serve: fills the module; says whether anybody did.
-        package: further modules are provided beneath it.
+        serve: fills the module; returns whether a patch did.
+        package: whether modules below it are provided too.
 
     """
 
@@ -36,14 +36,14 @@ class ProvidedLoader:
         self._package = package
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let importlib make the module."""
+        """Let importlib create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """
         Fill the module.
 
         Raises:
-            ModuleNotFoundError: the patch is not for here after all.
+            ModuleNotFoundError: the patch does not apply here after all.
 
         """
         self.is_executing = True
@@ -54,7 +54,7 @@ class ProvidedLoader:
             self.is_executing = False
 
     def is_package(self, name: str) -> bool:
-        """Whether further modules are provided beneath it."""
+        """Whether modules below it are provided too."""
         return name == self.name and self._package
 
     def get_source(self, name: str) -> str | None:
@@ -72,17 +72,17 @@ def spec_provided(name: str, serve: Serve, *, package: bool) -> ModuleSpec:
 
 
 def loader_of(module: ModuleType) -> ProvidedLoader | None:
-    """Return the loader of a module that is provided; None where it is somebody else's."""
+    """Return the loader of a provided module; None for any other module."""
     loader = getattr(spec_of(module), "loader", None)
     return loader if isinstance(loader, ProvidedLoader) else None
 
 
 def is_served(module: ModuleType) -> bool:
-    """Whether a patch has filled a module that is provided, and has not been taken back."""
+    """Whether a patch has filled this module, and has not been undone."""
     loader = loader_of(module)
     return loader is not None and loader.patch != ""
 
 
 def not_found(name: str) -> ModuleNotFoundError:
-    """Make the error that Python raises where there is no such module."""
+    """Make the error that Python raises for a missing module."""
     return ModuleNotFoundError(f"No module named {name!r}", name=name)

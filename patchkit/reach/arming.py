@@ -1,4 +1,4 @@
-"""The session of this process: made once, by whichever way in comes first."""
+"""The session of this process, made once by the first way in."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class _Here(Record, frozen=False):
     The one session of this process.
 
     Args:
-        session: it, armed or lent.
-        is_armed: it is there for the process, not only for those who borrow it.
-        borrowers: how many do.
-        packs: how many of them have named each pack, those that are named no more with 0.
-        guard: held while these are read and written together, and never longer.
-        turn: of a borrower that comes or goes; rows are read meanwhile, but no body is loaded.
+        session: the session, armed or lent.
+        is_armed: the process is armed, so the session is not only for borrowers.
+        borrowers: number of borrowers.
+        packs: number of borrowers that named each pack; 0 where none does any more.
+        guard: lock around reading and writing these fields, and nothing else.
+        turn: lock for a borrower that comes or goes; rows are read under it, no body is loaded.
 
     """
 
@@ -58,10 +58,10 @@ def current() -> Session | None:
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
     """
-    Arm this process, once; None where `PATCHKIT=0` says not to, or only Python's own code runs.
+    Arm this process once; None with `PATCHKIT=0`, or where only Python's own code runs.
 
     Args:
-        roles: those it has, where that is known; otherwise patchkit finds out.
+        roles: its roles; None means that patchkit finds out.
 
     Raises:
         PatchkitError: a setting or a row is malformed, or a required patch failed.
@@ -83,11 +83,11 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
 
 def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
     """
-    Return this process's session; one that is in no role where the process is not armed.
+    Return the session of this process; where it is not armed, one without a role.
 
     Args:
-        names: of patches that it should know; none means all.
-        packs: modules with further rows, which are for no role.
+        names: patches that it should know; none means all.
+        packs: modules with more rows, which apply to no role.
 
     Raises:
         PatchkitError: a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
@@ -117,11 +117,11 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
     """
-    Return a session that was lent; the last one does away with it, unless it was armed since.
+    Give a lent session back; the last borrower ends it, unless the process was armed since.
 
     Args:
-        session: it.
-        packs: those that it was lent with, whose rows are forgotten once nobody names them.
+        session: the session.
+        packs: those that it was lent with; their rows go when nobody names them any more.
 
     """
     with _here.turn:
@@ -138,7 +138,7 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
 
 
 def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
-    """The one session, this one if there is none, and whether it is yet to be armed, or lent."""
+    """Return the one session, this one if there is none, and whether to arm it now."""
     with _here.guard:
         session = _here.session = _here.session or session
         if arming:
@@ -155,7 +155,7 @@ def _make(settings: Settings) -> Session:
 
 
 def arrive(role: str | None) -> None:
-    """Arm a spawned child; what its parent knows of its role is worth more than a guess."""
+    """Arm a spawned child; a role that its parent names wins over a guess."""
     roles = frozenset({Role(role or Role.MAIN)})
     session = arm(roles)
     if session is not None and session.roles != roles and (role or not session.roles):
@@ -163,7 +163,7 @@ def arrive(role: str | None) -> None:
 
 
 def arrive_in_actor(role: str) -> None:
-    """Arm a Ray worker process that loads its actor's class; do nothing anywhere else."""
+    """Arm a Ray worker process that loads its actor's class; do nothing in any other process."""
     if is_ray_worker():
         session = arm()
         if session is not None and not session.roles:

@@ -1,4 +1,4 @@
-"""What arms a process by being unpickled there, before anything that lies behind it is."""
+"""Objects that arm a process when they are unpickled there, before what follows them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Carrier:
     Unpickling it arms the process; what comes out is None.
 
     Args:
-        role: what the process is started for, where that is known.
-        sys_path: what `sys.path` will be there, where it is set only after the unpickling.
+        role: the role of the process, where it is known.
+        sys_path: `sys.path` of the process, where that is set only after the unpickling.
 
     """
 
@@ -69,10 +69,10 @@ class Carrier:
 
 class ActorCarrier(Carrier):
     """
-    The same for a Ray actor's class, as a base that comes before its own and is none.
+    The same for a Ray actor's class, pickled as if it were its first base class.
 
-    A class may come back to the process that sent it, with an error for example; there it does
-    nothing. Where it cannot arm a worker process, that ends, with the reason.
+    A class may return to the process that sent it, with an error for example: it does nothing
+    there. A worker process that cannot be armed ends and says why.
     """
 
     arrive = "arrive_in_actor"
@@ -85,5 +85,5 @@ class ActorCarrier(Carrier):
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Have a class that is pickled by value bring this along, before its bases."""
+        """Have a class that is pickled by value carry this before its bases."""
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
 """
 Carry patchkit into children of `multiprocessing`, and of `multiprocess`, with the role of each.
 
-A spawned child unpickles its preparation data before anything else; patchkit puts in there what
-arms the child. A forked child has inherited the session, and only has to take on its role. vLLM's
+A spawned child unpickles its preparation data first; patchkit adds an object that arms the child.
+A forked child has inherited the session, and only takes on its role. vLLM's
 model registry starts a helper with `subprocess`, which unpickles the function that it is to call.
 """
 
@@ -29,7 +29,7 @@ _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subproce
 
 
 def watch_children(session: Session) -> None:
-    """Hook what starts a child, and where a child begins."""
+    """Hook the functions that start a child, and the one with which a child begins."""
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def _hook(session: Session, target: Target, by: Any) -> None:
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Have the helper of the model registry arm itself before it calls the function."""
+    """Arm the helper of the model registry before it calls its function."""
     function, *rest = args
     carrying = partial(function)
     carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _begin(session: Session, process: Any) -> int:
-    """Take on the role of a child process; 1, its exit code, where a required patch failed."""
+    """Take on the role of a child process; return exit code 1 where a required patch failed."""
     role = role_of_process(process)
     try:
         if role is not None and session.roles != {role}:

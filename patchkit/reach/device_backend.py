@@ -1,8 +1,8 @@
 """
-The device backend: the module that teaches torch a device name such as 'npu'.
+The device backend: the module that adds a device name such as 'npu' to torch.
 
-`PATCHKIT_DEVICE_BACKEND` names it, by default `torch_npu`. Bodies of the flagship patches import
-it; so does whoever unpickles a class of theirs.
+`PATCHKIT_DEVICE_BACKEND` names it, by default `torch_npu`. Some bodies import it at their top, and
+so it is imported where a class of such a body is unpickled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def backend_name() -> str:
 
 
 def is_installed() -> bool | str:
-    """Answer a row's `when`: True, or why there is nothing to import."""
+    """Answer a row's `when`: True, or the reason why there is nothing to import."""
     name = backend_name()
     if name in sys.modules or _is_found(name):
         return True
@@ -30,7 +30,7 @@ def is_installed() -> bool | str:
 
 
 def import_backend() -> None:
-    """Import the device backend, if it is installed; an error inside it is the caller's to see."""
+    """Import the device backend if it is installed; an error in it is not caught."""
     if is_installed() is True:
         importlib.import_module(backend_name())
 

@@ -1,9 +1,9 @@
 """
-A body that somebody else imports brings patchkit with it.
+Arms a process in which other code imports a body.
 
-Unpickling an object of a body imports the body's pack, and the pack imports patchkit's vocabulary.
-That installs a finder which arms the process just before a body executes. Where the process has a
-session, that loads bodies itself, and this finder does nothing.
+Unpickling an object of a body imports the pack, and the pack imports patchkit. That installs a
+finder which arms the process just before a body executes. A session loads bodies itself, so the
+finder does nothing where the process has one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class BodyFinder(Finder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Watch a name as soon as it turns out to be a body's."""
+        """Watch a name if it is that of a body."""
         if _has_session():
             return None
         if _is_body(name):
@@ -39,12 +39,12 @@ class BodyFinder(Finder):
         return super().find_spec(name, path, target)
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
-        """Arm, before the body executes and imports what it patches."""
+        """Arm the process before the body executes and imports its targets."""
         if not (_has_session() or tests_decide(os.environ)):
             importlib.import_module("patchkit.auto")  # by name: it is above this module
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Do nothing: the session has been told."""
+        """Do nothing."""
 
     def import_ended(self, name: str) -> None:
         """Do nothing."""
@@ -60,7 +60,7 @@ def watch_bodies() -> None:
 
 
 def _has_session() -> bool:
-    """Whether this process has a session, which watches imports by a finder of its own."""
+    """Whether this process has a session, which has a finder of its own."""
     return any(type(finder) is Finder for finder in sys.meta_path)
 
 

@@ -1,4 +1,4 @@
-"""Notice the calls by which a process enters a role without having been started for it."""
+"""Hooks on the calls with which a process enters a role."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.ge
 
 
 def watch_entries(session: Session) -> None:
-    """Have `session.enter` called by each function of `roles.ENTRIES`, and by Ray."""
+    """Enter a role where a function of `roles.ENTRIES` is called, or Ray loads an actor or task."""
     for target, role in ENTRIES.items():
         session.when_imported(target.module, _entry_hook(session, target, role))
     session.when_imported(_LOAD_ACTOR.module, _actor_hook(session))
@@ -46,7 +46,7 @@ def _entry_hook(session: Session, target: Target, role: Role) -> Any:
 
 
 def _configuration(values: Iterable[Any]) -> Any:
-    """Find the engine's configuration among arguments; `init_worker` has it in a list of dicts."""
+    """Find the engine's configuration in arguments; `init_worker` has it in a list of dicts."""
     for value in values:
         if hasattr(value, "additional_config"):
             return value
@@ -59,11 +59,11 @@ def _configuration(values: Iterable[Any]) -> Any:
 
 def _actor_hook(session: Session) -> Any:
     """
-    Let a Ray worker process enter the role of its actor's class; one that runs tasks is a main.
+    Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
 
-    It does so before Ray unpickles the class, which then refers to what is patched. By its name a
-    class is one of vLLM's, or a user's, for whom the process is a main; what derives from one of
-    vLLM's is known once it is there. An actor's methods are looked up like tasks, after that.
+    The role is entered before Ray unpickles the class, so that the class refers to what is patched.
+    The name tells whether a class is vLLM's; a user's class means a main process. A class that
+    derives from one of vLLM's is known after unpickling. Methods are looked up later, like tasks.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -90,6 +90,6 @@ def _actor_hook(session: Session) -> Any:
 
 
 def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
-    """Find what describes the actor's class among arguments, and tell the role by its name."""
+    """Find the descriptor of the actor's class in arguments, and return the role of its name."""
     named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
     return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)

@@ -1,4 +1,4 @@
-"""vLLM's plugin entry points: where patchkit is installed, every vLLM process arms itself."""
+"""vLLM's plugin entry points: where patchkit is installed, they arm every vLLM process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def platform() -> None:
     """
     Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
 
-    vLLM swallows what is raised here; `general` raises it again. Returns None: no platform. Where
-    tests decide what applies, neither arms.
+    vLLM swallows what is raised here; `general` raises it again. None means: no platform. In a
+    test run, where tests decide which patches apply, neither function arms.
     """
     if not tests_decide(os.environ):
         arm()

@@ -1,7 +1,7 @@
 """
-A text for a value that is the same in every process, whatever the order of sets and the addresses.
+A text for a value that is the same in every process, whatever hash seed and addresses are.
 
-Functions and classes are what they are called, and everything else is what pickle would make it of.
+Functions and classes are written by name, everything else by what pickle would make it of.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(
 
 def canonical(value: object) -> str:
     """
-    Write a value down; equal texts mean values that act alike.
+    Write a value as text; equal texts mean equal values.
 
     Raises:
-        CanonicalError: it is, or holds, what is another in every process: a lambda, a function
-            made in a function, an open file, a lock.
+        CanonicalError: the value is or contains what differs in every process: a lambda, a
+            function made in a function, an open file, a lock.
 
     """
     try:
@@ -64,7 +64,7 @@ def _call(kind: type, texts: Any) -> str:
 
 
 def _reduced(value: Any) -> str:
-    """What pickle makes it of: a callable, its arguments, a state and items."""
+    """Write what pickle would store: a callable, its arguments, a state and items."""
     kind: Any = type(value)  # which is asked, as `list[int]` has the attributes of `list`
     reduce = dispatch_table.get(kind)
     try:

@@ -1,4 +1,4 @@
-"""Which packs there are: patchkit's own, the installed ones, and those named by hand."""
+"""Which packs there are: patchkit's own, installed ones, and those that a user names."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
     """
     Name the modules in the entry-point group `patchkit.patches`.
 
-    `importlib.metadata` costs 30 ms of a start, so it is asked only where a look at the bare
-    `entry_points.txt` files says that there is something to find.
+    Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
+    contains the name of the group.
     """
     folders = [folder or "." for folder in (sys.path if path is None else path)]
     if not any(_may_hold_packs(folder) for folder in folders):

@@ -34,15 +34,15 @@ _LISTS = {
 @dataclass(frozen=True)
 class Project:
     """
-    What a project asks of every command; flags of the command line win.
+    Settings of a project for every command; command-line options override them.
 
     Args:
-        file: that says so; None where there is none.
+        file: the `pyproject.toml`; None where there is none.
         packs: modules, as `--patches` names them.
-        releases: what `check` looks at.
-        lock: file of the lock.
-        ignore: codes of findings that do not count.
-        accept: findings that somebody has looked at, each a code and a target (or a patch).
+        releases: those that `check` looks at.
+        lock: the lock file.
+        ignore: codes of findings to ignore.
+        accept: accepted findings, each a code and a target (or a patch).
 
     """
 
@@ -56,13 +56,13 @@ class Project:
     @classmethod
     def read(cls, folder: Path | None = None) -> Project:
         """
-        Read the nearest `pyproject.toml` with such a section, in a folder or one around it.
+        Read the nearest `pyproject.toml` with such a section, in a folder or its parents.
 
         Args:
-            folder: where to begin; the current one unless given.
+            folder: where to start; by default the current one.
 
         Raises:
-            SettingsError: it is no TOML, or holds something else than it may.
+            SettingsError: the file is no TOML, or a setting is invalid.
 
         """
         start = _here() if folder is None else folder
@@ -72,14 +72,14 @@ class Project:
         return cls()
 
     def folders_of(self, packs: Iterable[str]) -> list[str]:
-        """List the folders of this project in which packs lie that are found nowhere else."""
+        """List the folders of this project with packs that Python does not find by itself."""
         missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
         places = dict.fromkeys((_here(), *self.folders))
         return [str(place) for place in places if any((place / top).is_dir() for top in missing)]
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where the modules of the project lie that are not installed."""
+        """Folders with modules of the project that need not be installed."""
         root = self.file.parent if self.file else _here()
         return root, root / "src"
 

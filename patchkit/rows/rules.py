@@ -1,4 +1,4 @@
-"""What makes a row or a pack malformed: one clear error each, naming pack, patch and field."""
+"""Checks of rows and packs: one error for each fault, which names pack, patch and field."""
 
 from __future__ import annotations
 

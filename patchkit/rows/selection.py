@@ -1,4 +1,4 @@
-"""Which rows are for this process, and why the others are not."""
+"""Which rows apply in this process, and why the others do not."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 class Reviewer(Protocol):
-    """Knows what of upstream was reviewed."""
+    """Knows which upstream sources were reviewed."""
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
-        """Say which targets of a row are not as they were reviewed; '' where all are."""
+        """Say which targets of a row differ from the reviewed source; '' where none does."""
 
     def releases(self, row: Row, project: str) -> tuple[str, str] | None:
-        """Find the reviewed releases, first and last, that have the sources that lie here."""
+        """Return the first and last reviewed release whose sources are the installed ones."""
 
 
 class Selection(Record):
     """
-    What the environment and the versions here say of a row.
+    Decides by the environment and the installed versions which rows apply.
 
-    Nothing upstream is imported to answer; each answer may raise VersionError, where a version
-    says nothing.
+    Nothing upstream is imported. Each method may raise VersionError, where a version does not say
+    which release it is.
     """
 
     settings: Settings
@@ -47,24 +47,24 @@ class Selection(Record):
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def reason_to_skip(self, row: Row) -> str | None:
-        """Say why a row is not for here, or None if it is."""
+        """Say why a row does not apply here, or None if it does."""
         drift = self.settings.on_drift == "skip"
         return self._not_for_here(row) or (drift and self.unreviewed(row)) or None
 
     def unmet_here(self, row: Row) -> str | None:
-        """Say why a row is not for here, without looking at sources; None where nobody can."""
+        """Say why a row does not apply here, as far as that needs no sources."""
         try:
             return self._not_for_here(row)
         except VersionError:
             return None  # an error once the row is due
 
     def unreviewed(self, row: Row) -> str:
-        """Say which targets of a row are not as they were reviewed; '' where all are."""
+        """Say which targets of a row differ from the reviewed source; '' where none does."""
         changes = [change for change in row.patch.changes if self.applies(change, row)]
         return self.reviewer.words(row, changes) if self.reviewer else ""
 
     def applies(self, change: Change, row: Row) -> bool:
-        """Whether the own requirements of a row's change hold."""
+        """Whether the requirements of one change hold."""
         return self._unmet(change.requires, row) is None
 
     def _not_for_here(self, row: Row) -> str | None:
@@ -107,7 +107,7 @@ class Selection(Record):
             return reason or None
 
     def _reason_by_source(self, text: str, row: Row) -> str | None:
-        """Judge by what was reviewed; '' where it holds, None where that does not tell."""
+        """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
         name = parse_requirement(text).name
         self.versions.believed(name)  # an override that says nothing is an error all the same
         reviewed = self.reviewer.releases(row, canonical(name)) if self.reviewer else None

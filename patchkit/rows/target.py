@@ -1,4 +1,4 @@
-"""A place upstream: `module:qualname`, where items of containers are named too."""
+"""Targets: `module:qualname`, in which items of containers can be named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a pack's author wrote a row."""
+"""Where a row stands in its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody may have meant who mistyped a word."""
+"""Suggestions for a mistyped word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def near(word: str, words: Iterable[str], most: int = 1) -> str:
-    """Ask whether a like word was meant, or one of some; '' where there is none."""
+    """Ask whether a similar word was meant; '' where there is none."""
     from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
 
     words_like_it = get_close_matches(word, list(words), n=most, cutoff=0.5)

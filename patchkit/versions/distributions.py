@@ -1,7 +1,7 @@
 """
-Which distribution provides an import package here, and what version it states.
+Which distribution provides an import package here, and which version it has.
 
-Nothing of the package is executed; records are believed as far as they prove themselves.
+Nothing of the package is executed. A distribution's records count as far as files confirm them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNKNOWN = "unknown"
 
 
 class _Evidence(enum.IntEnum):
-    """What a distribution's own records say about the package that is found here."""
+    """What a distribution's records say about the package that is found here."""
 
     DENIES = 0  # it has a copy of its own elsewhere
     SILENT = 1
@@ -43,7 +43,7 @@ class _Evidence(enum.IntEnum):
 
 @dataclass(frozen=True)
 class _Package:
-    """An import package, or module, that is found here; `place` is its `__init__.py`."""
+    """An import package or module that is found here; `place` is its `__init__.py` or file."""
 
     name: str
     place: Path
@@ -53,8 +53,8 @@ class ProviderSearch:
     """
     The search for who provides one package here, or else what the package says of itself.
 
-    A distribution of that very name may be a leftover, or belong to a copy that the path hides;
-    it is believed unseen only where nothing knows better.
+    A distribution of the same name may be a leftover, or belong to a copy that comes later on the
+    path; it counts without confirmation only where nothing else is known.
     """
 
     def __init__(self, name: str, path: list[str] | None) -> None:
@@ -63,13 +63,13 @@ class ProviderSearch:
         self.package = _locate(name.replace("-", "_"), path)
 
     def found(self) -> FoundVersion | None:
-        """Return what was found, or None where neither package nor distribution is."""
+        """Return the version; None where neither package nor distribution is installed."""
         if self.package is None:
             return self._distributed(next(self._namesakes(), None))
         return self._distributed(self._provider(self.package)) or self._vouched(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Name the packages and modules that the same distribution has put beside the package."""
+        """Name the packages and modules that the same distribution has installed beside it."""
         dist = self._provider(self.package) if self.package else None
         record = _record_of(dist, self.package) if dist and self.package else ""
         tops = (line.partition(",")[0].partition("/") for line in record.splitlines())
@@ -77,7 +77,7 @@ class ProviderSearch:
         return frozenset(name for name in names if name.isidentifier())
 
     def _vouched(self, package: _Package) -> FoundVersion:
-        """What is believed where no distribution has brought the package."""
+        """Return the version of a package that no distribution has installed."""
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
@@ -97,7 +97,7 @@ class ProviderSearch:
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
-        """All distributions, the likely ones first: most often the first one is right."""
+        """Yield all distributions, the likely ones first: mostly the first is right."""
         yield from self._namesakes()
         yield from sorted(_distributions(self.path), key=lambda dist: self.name not in _name(dist))
 
@@ -115,7 +115,7 @@ class ProviderSearch:
 
 
 def _stated(name: str, package: _Package) -> FoundVersion | None:
-    """What the package's files state, the first that says something if there is one."""
+    """Return the version that the package's files state, if possible one that names a release."""
     folder = package.place.parent
     is_folder = package.place.name.startswith("__init__.")
     files = ["_version.py", "version.py"] if is_folder else []
@@ -137,8 +137,7 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
     """
     Find the file that an import of the package would run.
 
-    A folder without `__init__.py` does not count: most often it is a checkout's parent, lying in
-    the working directory.
+    A folder without `__init__.py` does not count: mostly it is a checkout in the working directory.
     """
     spec = PathFinder.find_spec(package, path)
     if path is None and not _has_file(spec):
@@ -191,7 +190,7 @@ def _root(dist: Distribution) -> Path:
 
 
 def _record_of(dist: Distribution, package: _Package) -> str:
-    """RECORD, where it lists what is found here; else nothing."""
+    """Return RECORD where it lists the file that is found here, otherwise ''."""
     root = _root(dist)
     if not package.place.is_relative_to(root):
         return ""
@@ -200,13 +199,13 @@ def _record_of(dist: Distribution, package: _Package) -> str:
 
 
 def _line(record: str, file: str) -> str:
-    """The line of RECORD about a file; read as text, since vLLM's has 3,300 lines."""
+    """Return the line of RECORD about a file; vLLM's has 3,300 lines, so none is parsed."""
     start = f"\n{record}".find(f"\n{file},")
     return "" if start < 0 else record[start:].partition("\n")[0]
 
 
 def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
-    """Whether no other distribution has overwritten what this one brought."""
+    """Whether the file is as this distribution has installed it."""
     for file in (package.place.with_name("_version.py"), package.place):
         line = _line(record, file.relative_to(root).as_posix())
         digest = re.search(r",sha256=([^,]+),", line)
@@ -218,9 +217,9 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
 
 def _leads_to(dist: Distribution, package: _Package) -> bool:
     """
-    Whether the distribution is editable, and its source is what is found here.
+    Whether the distribution is editable, and its source is found here.
 
-    What lies deeper in its tree than packages do may be anybody's.
+    A package deeper in its tree may belong to anybody.
     """
     if (tree := _source_tree(dist)) is None:
         return False
@@ -228,7 +227,7 @@ def _leads_to(dist: Distribution, package: _Package) -> bool:
 
 
 def _source_tree(dist: Distribution) -> Path | None:
-    """Where an editable distribution's source lies, after PEP 610."""
+    """Return the source folder of an editable distribution (PEP 610)."""
     try:
         origin = json.loads(_read(dist, "direct_url.json") or "{}")
         editable = origin.get("dir_info", {}).get("editable") is True
@@ -259,7 +258,7 @@ def _header(dist: Distribution, field: str) -> str:
 
 
 def _static_version(file: Path) -> Iterator[str]:
-    """The text that a file assigns to `__version__` or `version`; read, never executed."""
+    """Yield the texts that a file assigns to `__version__` or `version`, without executing it."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -273,7 +272,7 @@ def _static_version(file: Path) -> Iterator[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All that a module runs itself: also under `if` and `try`, not inside functions."""
+    """Yield all statements of a module, also under `if` and `try`, but not in functions."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield child

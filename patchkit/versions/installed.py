@@ -1,4 +1,4 @@
-"""What runs here, found without importing it; looked up late and once."""
+"""The versions that run here: found when first needed, without importing anything."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 class Versions:
     """
-    The versions here: looked up when first asked for, then remembered.
+    The versions here, looked up when first needed and then remembered.
 
     Args:
         overrides: distribution -> version to believe, of `PATCHKIT_VERSIONS`.
-        vllm_version: version to believe of vLLM, of `VLLM_VERSION`; comes first.
-        path: where to look, as in `sys.path`; None is `sys.path` at the time of asking.
+        vllm_version: version to believe of vLLM, of `VLLM_VERSION`, which wins.
+        path: where to look; None means `sys.path` at the time of the call.
 
     """
 
@@ -48,7 +48,7 @@ class Versions:
 
     @classmethod
     def of(cls, settings: Settings) -> Versions:
-        """The versions that the settings believe, and else what is installed."""
+        """Use the versions that the settings name, otherwise what is installed."""
         return cls(dict(settings.versions), settings.vllm_version)
 
     def find(self, name: str) -> FoundVersion | None:
@@ -56,7 +56,7 @@ class Versions:
         Find a distribution's version; None where it is not installed.
 
         Raises:
-            VersionError: an override is no version, or does not say which release it means.
+            VersionError: a variable names no version, or one that names no release.
 
         """
         name = canonical(name)
@@ -65,29 +65,29 @@ class Versions:
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
-        """Return the version that a variable says a distribution has; raise as `find` does."""
+        """Return the version that a variable names for a distribution; raise as `find` does."""
         version = self._believed.get(canonical(name))
         if version:
             _ = version.counts_as  # raises, naming the variable and the text
         return version
 
     def believe(self, version: FoundVersion) -> None:
-        """Believe a version that a command line says; raise as `find` does."""
+        """Use a version that a command-line option names; raise as `find` does."""
         self._believed[version.name] = version
         self.believed(version.name)
 
     def check(self) -> None:
-        """Look at every version that a variable says; raise as `find` does."""
+        """Check every version that a variable names; raise as `find` does."""
         for name in self._believed:
             self.believed(name)
 
     def unmet(self, requirement: str) -> str | None:
         """
-        The reason why a requirement does not hold here; None when it holds.
+        Say why a requirement does not hold here; None where it holds.
 
         Raises:
-            RequirementError: requirement is none.
-            VersionError: the version here does not say which release it is, and that decides.
+            RequirementError: the text is no requirement.
+            VersionError: the version here names no release.
 
         """
         if requirement not in self._reasons:

