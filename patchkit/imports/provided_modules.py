@@ -86,3 +86,9 @@ def is_served(module: ModuleType) -> bool:
 def not_found(name: str) -> ModuleNotFoundError:
     """Make the error that Python raises for a missing module."""
     return ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def refuse_withdrawn(name: str, module: ModuleType) -> None:
+    """Fail the import of a module that was served by a patch whose other changes have failed."""
+    if loader_of(module) is not None and not is_served(module):
+        raise not_found(name)

@@ -13,7 +13,7 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.errors import TargetError
+from patchkit.errors import ApplyError, TargetError
 
 if TYPE_CHECKING:
     import ast
@@ -129,3 +129,12 @@ def _is_future(node: ast.stmt) -> bool:
     import ast  # noqa: PLC0415
 
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def unreachable(name: str, reason: str) -> ApplyError:
+    """Make the error for a module that runs as `__main__` and cannot be patched there."""
+    return ApplyError(
+        f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "
+        f"imported under its own name: start it with `patchkit run -- python -m {name}`, by its "
+        f"command (such as `vllm serve`), or with python -c 'import {name}; …'"
+    )

@@ -245,7 +245,8 @@ class Applier:
     # -- all that were made -----------------------------------------------------------------------
 
     def _finish(self, made: list[GroupState], scope: Scope) -> None:
-        groups = [group for group in made if self._still_wanted(group)]
+        if not (groups := [group for group in made if self._still_wanted(group)]):
+            return
         try:
             self._copies.repoint(groups, scope)
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind

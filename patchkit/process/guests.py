@@ -15,32 +15,43 @@ if TYPE_CHECKING:
     from patchkit.process.schedule import Schedule
 
 
-def meet(rows: Iterable[Row], schedule: Schedule, finder: Finder) -> None:
+class Guests:
     """
-    Know further rows until they are forgotten.
+    Takes rows in, and leaves them out again.
 
-    Raises:
-        DeclarationError: a row has the name of another one that is known.
+    Args:
+        schedule: where they come to.
+        finder: watches their modules, too.
 
     """
-    new = [row for row in rows if not _is_known(row, schedule)]
-    for row in new:
-        schedule.add(Row(row.pack, row.patch, frozenset()))
-    finder.watch(schedule.modules)
-    let_pass(schedule.modules)
 
+    def __init__(self, schedule: Schedule, finder: Finder) -> None:
+        self._schedule = schedule
+        self._finder = finder
 
-def _is_known(row: Row, schedule: Schedule) -> bool:
-    if (state := schedule.patches.get(row.name)) is None:
-        return False
-    if (state.row.pack, state.row.patch) != (row.pack, row.patch):
-        raise duplicate(row, state.row)
-    return True
+    def meet(self, rows: Iterable[Row]) -> None:
+        """
+        Know further rows until they are forgotten.
 
+        Raises:
+            DeclarationError: a row has the name of another one that is known.
 
-def forget(schedule: Schedule, packs: Collection[str] | None) -> None:
-    """Leave out the rows, of these packs or of all, that are for no role and that nobody holds."""
-    for name, state in list(schedule.patches.items()):
-        is_guest = not (state.row.roles or state.holders)
-        if is_guest and (packs is None or state.row.pack in packs):
-            schedule.remove(name)
+        """
+        for row in [row for row in rows if not self._is_known(row)]:
+            self._schedule.add(Row(row.pack, row.patch, frozenset()))
+        self._finder.watch(self._schedule.modules)
+        let_pass(self._schedule.modules)
+
+    def forget(self, packs: Collection[str] | None = None) -> None:
+        """Leave out the rows that nobody holds, all or those of these packs."""
+        for name, state in list(self._schedule.patches.items()):
+            is_guest = not (state.row.roles or state.holders)
+            if is_guest and (packs is None or state.row.pack in packs):
+                self._schedule.remove(name)
+
+    def _is_known(self, row: Row) -> bool:
+        if (state := self._schedule.patches.get(row.name)) is None:
+            return False
+        if (state.row.pack, state.row.patch) != (row.pack, row.patch):
+            raise duplicate(row, state.row)
+        return True

@@ -56,8 +56,7 @@ class Lookout:
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
-        patches = list(self._states.patches.values())
-        if any(patch.is_open and patch.is_for(self._states.roles) for patch in patches):
+        if self._states.open_here():
             self.verifier.start()
 
     def note_applied(self) -> None:
@@ -101,9 +100,8 @@ class Lookout:
         """
         if self._unmet is None and not anew:
             return
-        mine = [one for one in self._states.patches.values() if one.is_for(self._states.roles)]
-        waiting = [state.row for state in mine if state.status == ARMED]
-        asked = {row.name: self._selection.unmet_here(row) for row in waiting}
+        waiting = [state for state in self._states.open_here() if state.status == ARMED]
+        asked = {state.name: self._selection.unmet_here(state.row) for state in waiting}
         unmet = {name: reason for name, reason in asked.items() if reason}
         if unmet != (self._unmet or {}):
             self._states.journal.write("unmet", reasons=unmet)

@@ -123,6 +123,11 @@ class PatchStates:
         self.roles: set[Role] = set()
         self.ending = Ending(self.reason_to_end)
 
+    def open_here(self) -> list[PatchState]:
+        """The patches of this process that are applied or may yet be."""
+        here = [state for state in list(self.patches.values()) if state.is_for(self.roles)]
+        return [state for state in here if state.is_open]
+
     def set(self, state: PatchState, status: str, reason: str = "", **facts: Any) -> None:
         """Give a patch another status, and tell."""
         state.status, state.reason = status, reason

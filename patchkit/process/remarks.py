@@ -1,17 +1,19 @@
-"""What the journal says of a group that was applied, beside that it was."""
+"""What the journal says beside the status of patches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from patchkit.copies import Outcome, subclasses_left, untraced
-from patchkit.process.patch_state import APPLIED
+from patchkit.imports.finder import home, others
+from patchkit.process.journal import process_facts
+from patchkit.process.patch_state import APPLIED, ARMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.changes.sites import Site
-    from patchkit.process.patch_state import GroupState, PatchState
+    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
 
 
 def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
@@ -57,17 +59,6 @@ def layers_of(group: GroupState) -> dict[str, list[str]]:
     return {target: order or [group.patch.name] for target, order in found.items()}
 
 
-def told_of(state: PatchState) -> list[dict[str, Any]]:
-    """List what was told of each group of a row, as it is now; one at least, without facts."""
-    made = state.groups if state.status == APPLIED else ()
-    told = [
-        group.facts | {"layers": layers_of(group)}
-        for group in made
-        if group.applied_to and group.facts
-    ]
-    return told or [{}]
-
-
 def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:
     for target, site in group.made.sites:
         *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
@@ -83,3 +74,41 @@ def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
 
 def _is_changed(site: Site) -> bool:
     return site.original is not site.current
+
+
+# -- of the process -------------------------------------------------------------------------------
+
+
+def tell_armed(states: PatchStates, **facts: Any) -> None:
+    """Write which patches there are, for which roles, and what process this is."""
+    rows = {name: sorted(state.row.roles) for name, state in states.patches.items()}
+    states.journal.write("armed", patches=list(rows), roles=rows, **facts, **process_facts())
+
+
+def tell_others(states: PatchStates) -> None:
+    """Tell of other copies of patchkit that patch this process too."""
+    for other in others():
+        states.journal.write("other-copy", copy=home(other))
+        states.say(
+            "warning",
+            f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
+            "act; a Replace of what the other one has changed is refused",
+        )
+
+
+def tell_inherited(states: PatchStates) -> None:
+    """Write the statuses that a forked child has from its parent into a journal of its own."""
+    tell_armed(states, forked=True)
+    for role in sorted(states.roles):
+        states.journal.write("role", role=str(role), inherited=True)
+    for state in states.patches.values():
+        if state.status != ARMED or state.reason:
+            for facts in _facts_of(state):
+                states.tell(state, inherited=True, **facts)
+
+
+def _facts_of(state: PatchState) -> list[dict[str, Any]]:
+    """What was told of each group of a patch, as it is now; one at least, without facts."""
+    told = [group for group in state.groups if group.applied_to and group.facts]
+    applied = told if state.status == APPLIED else ()
+    return [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]

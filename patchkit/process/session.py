@@ -11,24 +11,22 @@ import sys
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from patchkit.changes.context import Context
-from patchkit.changes.owners import locate
 from patchkit.copies import modules_since, nowhere
-from patchkit.errors import ApplyError, TargetError
-from patchkit.imports.finder import Finder, home, others
+from patchkit.imports.finder import Finder
 from patchkit.imports.half_imported import let_pass
-from patchkit.imports.provided_modules import is_served, loader_of, not_found, spec_provided
-from patchkit.imports.run_as_main import run_beside_its_name
-from patchkit.process import agreement, guests
+from patchkit.imports.provided_modules import is_served, refuse_withdrawn, spec_provided
+from patchkit.imports.run_as_main import run_beside_its_name, unreachable
+from patchkit.process import agreement
 from patchkit.process.applier import Applier
 from patchkit.process.body import bound_in_parent
 from patchkit.process.executions import Executions
+from patchkit.process.guests import Guests
 from patchkit.process.held import Holds
-from patchkit.process.journal import process_facts
+from patchkit.process.hooks import Hooks
 from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.process.relevance import Relevance
-from patchkit.process.remarks import told_of
+from patchkit.process.remarks import tell_armed, tell_inherited, tell_others
 from patchkit.process.schedule import Schedule
 from patchkit.rows.declaration import Role
 from patchkit.rows.target import Item
@@ -41,13 +39,9 @@ if TYPE_CHECKING:
 
     from patchkit.copies import Where
     from patchkit.process.journal import Journal
-    from patchkit.process.patch_state import GroupState, PatchState
+    from patchkit.process.patch_state import GroupState
     from patchkit.registry import Registry
-    from patchkit.rows.row import Row
     from patchkit.rows.selection import Selection
-    from patchkit.rows.target import Target
-
-    Hook = Callable[[ModuleType], None]
 
 
 class Session:
@@ -59,31 +53,30 @@ class Session:
         selection: which of them are for here.
         journal: told of everything that happens.
 
+    Attributes:
+        states: how it stands with each patch, by name.
+        roles: those that the process has entered.
+        hooks: patchkit's own, into upstream.
+        guests: rows that a block has brought along.
+        lookout: looks again at what is applied.
+
     """
 
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
         self.journal = journal
         self._schedule = Schedule(registry)
         self._states = PatchStates(self._schedule.patches, selection.settings, journal)
+        self.states, self.roles = self._states.patches, self._states.roles
         self._relevance = Relevance(self._states, selection)
-        self._finder = Finder(self, self.provide, self._stir)
+        self._finder = Finder(self, self.provide, lambda: self.lookout.begin())  # noqa: PLW0108 - not there yet
         self._executions = Executions(self._finder)
         self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
+        self.guests = Guests(self._schedule, self._finder)
         self._holds = Holds(self._states, self._relevance, self._applier)
         self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
         self._entering: set[tuple[Role, int]] = set()
-        self._hooks: dict[str, list[Hook]] = {}
+        self.hooks = Hooks(self._applier.sites)
         self._why_beside = "it had begun to run before patchkit was there"
-
-    @property
-    def states(self) -> dict[str, PatchState]:
-        """How it stands with each row, by name."""
-        return self._states.patches
-
-    @property
-    def roles(self) -> set[Role]:
-        """The roles that the process has entered."""
-        return self._states.roles
 
     # -- arm ------------------------------------------------------------------------------------
 
@@ -96,18 +89,18 @@ class Session:
             lent: never, as the process is not armed; patches are only held.
 
         """
-        self._tell_armed()
-        self._tell_others()
+        tell_armed(self._states)
+        tell_others(self._states)
         self._relevance.awaits_role = not (roles or lent)
         if self._relevance.awaits_role:
             self._settle_serving(frozenset(Role))
-        watched = self._schedule.modules | set(self._hooks)
+        watched = self._schedule.modules | set(self.hooks.modules)
         self._finder.watch(watched)
         self._finder.install()
         let_pass(watched)
-        for name in list(self._hooks):
+        for name in self.hooks.modules:
             if self._executions.is_whole(name):
-                self._run_hooks(name, sys.modules[name])
+                self.hooks.run(name, sys.modules[name])
         for role in sorted(roles):
             self.enter(role)
 
@@ -116,45 +109,10 @@ class Session:
         self._finder.uninstall()
         self.lookout.stand_down()
 
-    def _tell_armed(self, **facts: Any) -> None:
-        rows = {name: sorted(state.row.roles) for name, state in self.states.items()}
-        self.journal.write("armed", patches=list(rows), roles=rows, **facts, **process_facts())
-
-    def _tell_others(self) -> None:
-        for other in others():
-            self.journal.write("other-copy", copy=home(other))
-            self._states.say(
-                "warning",
-                f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
-                "act; a Replace of what the other one has changed is refused",
-            )
-
     def patches_on(self, owner: object, name: Any) -> list[str]:
         """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
         site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
         return site.patches if site is not None else []
-
-    def when_imported(self, name: str, hook: Hook) -> None:
-        """Call `hook(module)` after each execution of a module; say so before `arm`."""
-        self._hooks.setdefault(name, []).append(hook)
-
-    def hook_call(self, module: ModuleType, target: Target, by: Any) -> None:
-        """Wrap an upstream function for patchkit itself; does nothing where it is not there."""
-        from patchkit.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
-
-        try:
-            location = locate(module, target.qualname)
-            if getattr(location.owner, "__module__", target.module) != target.module:
-                return  # only a name for another module's class
-            context = Context(module, module, self._applier.sites, rank=(-1, 0))
-            ready = wrapped_at([location], by, context, str(target))
-        except TargetError:
-            return
-        ready.apply()
-
-    def _run_hooks(self, name: str, module: ModuleType) -> None:
-        for hook in self._hooks.get(name, ()):
-            hook(module)
 
     # -- what the finder tells ------------------------------------------------------------------
 
@@ -166,7 +124,7 @@ class Session:
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
         with bound_in_parent(name, module):
-            self._run_hooks(name, module)
+            self.hooks.run(name, module)
             missed = [one for one in self._schedule.before(name) if one.applied_to is None]
             # Those that serve the module have done so now, or refuse one that upstream has.
             due = [*missed, *self._schedule.serving(name), *self._schedule.after(name)]
@@ -174,7 +132,7 @@ class Session:
             if waiting := self._schedule.of_body(name):
                 self._apply_late(waiting, from_body=True)
             self._apply_late(self._executions.postponed(name))
-            _refuse_withdrawn(name, module)
+            refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""
@@ -191,7 +149,7 @@ class Session:
         self._why_beside = reason
         for group in (*self._schedule.before(name), *self._schedule.after(name)):
             if self._relevance.is_wanted(group) and self._relevance.changes_here(group):
-                self._applier.refuse(group.patch, _unreachable(name, reason))
+                self._applier.refuse(group.patch, unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
         """
@@ -214,10 +172,6 @@ class Session:
     def _serve(self, name: str, module: ModuleType) -> bool:
         self._apply(self._schedule.serving(name), {name: module}, nowhere)
         return is_served(module)
-
-    def _stir(self) -> None:
-        """Modules may come that nobody tells of."""
-        self.lookout.begin()
 
     def _apply(
         self,
@@ -243,7 +197,7 @@ class Session:
                 has overwritten what one had changed.
 
         """
-        self._stop_if_failed((role,))
+        self.stop_if_failed({role})
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
@@ -276,18 +230,19 @@ class Session:
             if serves and state.row.roles.issuperset(roles):
                 self._relevance.settle(state)
 
-    def stop_if_failed(self) -> None:
+    def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
         """
         Stop where a required patch of this process has failed and somebody swallowed the error.
+
+        Args:
+            roles: only look at patches of these, which the process need not have entered.
 
         Raises:
             ApplyError: one has, or somebody has overwritten what one had changed.
 
         """
-        self._stop_if_failed(self.roles)
-
-    def _stop_if_failed(self, roles: Collection[Role]) -> None:
-        self._states.stop_if_failed(list(self.states.values()), roles)
+        wanted = self.roles if roles is None else roles
+        self._states.stop_if_failed(list(self.states.values()), wanted)
         self._applier.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
@@ -329,14 +284,6 @@ class Session:
         """Take back what a block has held, unless it is there for others, too; see `Holds`."""
         self._holds.let_go(names)
 
-    def meet(self, rows: Iterable[Row]) -> None:
-        """Know further rows, for no role, until they are forgotten; see `guests`."""
-        guests.meet(rows, self._schedule, self._finder)
-
-    def forget_guests(self, packs: Collection[str] | None = None) -> None:
-        """Leave out such rows again, where nobody holds them; all, or those of these packs."""
-        guests.forget(self._schedule, packs)
-
     # -- fork -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
@@ -344,26 +291,6 @@ class Session:
         self._applier.after_fork()
         self._entering.clear()
         self.journal.after_fork()
-        self._tell_armed(forked=True)
-        for role in sorted(self.roles):
-            self.journal.write("role", role=str(role), inherited=True)
-        for state in self.states.values():
-            if state.status != ARMED or state.reason:
-                for facts in told_of(state):
-                    self._states.tell(state, inherited=True, **facts)
+        tell_inherited(self._states)
         self.lookout.tell_inherited()
         self._relevance.tell_again()
-
-
-def _unreachable(name: str, reason: str) -> ApplyError:
-    return ApplyError(
-        f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "
-        f"imported under its own name: start it with `patchkit run -- python -m {name}`, by its "
-        f"command (such as `vllm serve`), or with python -c 'import {name}; …'"
-    )
-
-
-def _refuse_withdrawn(name: str, module: ModuleType) -> None:
-    """Fail the import of a module that was served by a patch whose other changes have failed."""
-    if loader_of(module) is not None and not is_served(module):
-        raise not_found(name)

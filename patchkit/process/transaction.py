@@ -105,18 +105,19 @@ class Transaction:
         if change.kind == "AfterImport":
             self.calls.append(ready.undo)
         ready.apply()
-        self.targets.append(str(change.place))
-        scope = scope_of(change.place.module, change.rebind)
+        place, words = change.place, str(change.place)
+        self.targets.append(words)
+        scope = scope_of(place.module, change.rebind)
         for site in ready.sites:
             site.rebind |= scope
-            self.sites.append((str(change.place), site))
+            self.sites.append((words, site))
 
     def _note_route(self, change: Change, ready: Prepared, module: ModuleType | None) -> None:
         """Note the way to a target, so that it can be walked again."""
-        if module is not None and change.place.qualname:
+        place = change.place
+        if module is not None and place.qualname:
             edited = cast("PreparedEdit", ready).code.function if change.kind == "Edit" else None
-            words, steps = str(change.place), change.place.steps
-            self.routes.append(route_of(words, module, steps, ready.sites, edited))
+            self.routes.append(route_of(str(place), module, place.steps, ready.sites, edited))
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:

@@ -108,7 +108,7 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
         if is_first:
             session.arm(frozenset(), lent=True)
         if packs or (present and not (names and session.states.keys() >= set(names))):
-            session.meet(Registry.collect(settings, packs))
+            session.guests.meet(Registry.collect(settings, packs))
     except BaseException:
         give_back(session, packs)
         raise
@@ -132,7 +132,7 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             if is_over:
                 _here.session = None
         unnamed = {pack for pack, times in _here.packs.items() if times == 0}
-        session.forget_guests(unnamed if _here.borrowers else None)
+        session.guests.forget(unnamed if _here.borrowers else None)
         if is_over:
             session.stand_down()
 

@@ -59,7 +59,9 @@ def watch_children(session: Session) -> None:
 
 
 def _hook(session: Session, target: Target, by: Any) -> None:
-    session.when_imported(target.module, lambda module: session.hook_call(module, target, by))
+    session.hooks.when_imported(
+        target.module, lambda module: session.hooks.around(module, target, by)
+    )
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:

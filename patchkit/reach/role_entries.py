@@ -22,8 +22,8 @@ _LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.ge
 def watch_entries(session: Session) -> None:
     """Enter a role where a function of `roles.ENTRIES` is called, or Ray loads an actor or task."""
     for target, role in ENTRIES.items():
-        session.when_imported(target.module, _entry_hook(session, target, role))
-    session.when_imported(_LOAD_ACTOR.module, _actor_hook(session))
+        session.hooks.when_imported(target.module, _entry_hook(session, target, role))
+    session.hooks.when_imported(_LOAD_ACTOR.module, _actor_hook(session))
 
 
 def _entry_hook(session: Session, target: Target, role: Role) -> Any:
@@ -42,7 +42,7 @@ def _entry_hook(session: Session, target: Target, role: Role) -> Any:
         return wrapped(*args, **kwargs)
 
     by = configure if role is Role.MAIN else enter
-    return lambda module: session.hook_call(module, target, by)
+    return lambda module: session.hooks.around(module, target, by)
 
 
 def _configuration(values: Iterable[Any]) -> Any:
@@ -83,8 +83,8 @@ def _actor_hook(session: Session) -> Any:
         return wrapped(*args, **kwargs)
 
     def hook(module: ModuleType) -> None:
-        session.hook_call(module, _LOAD_ACTOR, load)
-        session.hook_call(module, _LOAD_TASK, load_task)
+        session.hooks.around(module, _LOAD_ACTOR, load)
+        session.hooks.around(module, _LOAD_TASK, load_task)
 
     return hook
 

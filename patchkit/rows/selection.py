@@ -76,9 +76,10 @@ class Selection(Record):
         )
 
     def _switched_off(self, row: Row) -> str | None:
-        if row.name in self.settings.disabled:
+        name = row.patch.name
+        if name in self.settings.disabled:
             return "disabled by PATCHKIT_DISABLE"
-        if self.settings.only is not None and row.name not in self.settings.only:
+        if self.settings.only is not None and name not in self.settings.only:
             return "not named in PATCHKIT_ONLY"
         return None
 

@@ -171,7 +171,7 @@ LATE = """
     told = [helper()]
     current().enter(Role.WORKER)
     told.append(helper())
-    current().undo()
+    current().become([])
     print(json.dumps([*told, helper()]))
 """
 
@@ -181,11 +181,12 @@ def test_undo_takes_both_back(world: World) -> None:
     module = MODULE.replace(
         "    main()",
         """
+    from patchkit import Role
     from patchkit.reach.arming import current
     main()
-    current().undo()
+    current().become([])
     main()
-    current().apply(["p"])
+    current().become([Role.MAIN])
     main()
 """,
     )
