@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.values import Kind
-from patchkit.upstream.resolving.wrapped import makes_operator
+from patchkit.upstream.resolving.wrapped import operator_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +102,7 @@ def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     in_class = value.kind is Kind.FIELD
-    annotated = any(makes_operator(one.node) for one in wrapped)
+    annotated = any(operator_call(one.node) for one in wrapped)
     for node in value.nodes if value.kind is not Kind.OUTSIDE else ():
         defined = _without_methods(node) if value.kind is Kind.GENERATED else node
         parts += canonical(defined, in_class=in_class, annotated=annotated)

@@ -14,19 +14,19 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """List the statements that run at import, but those in the bodies of classes."""
-    for one in body:
-        if isinstance(one, SCOPES):
+    """List the statements that run with a body, definitions included, but what is in those."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, SCOPES):
             continue
-        yield one
         for field in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(one, field, ()))
-        for part in (*getattr(one, "handlers", ()), *getattr(one, "cases", ())):
+            yield from statements(getattr(statement, field, ()))
+        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
             yield from statements(part.body)
 
 
 def expressions(statement: ast.AST) -> Iterator[ast.AST]:
-    """Walk the expressions of a statement itself, not of statements in it."""
+    """Walk the expressions of a statement itself, decorators included, not of statements in it."""
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from ast.walk(child)
@@ -40,11 +40,10 @@ def called_at_import(tree: ModuleTree) -> frozenset[str]:
 
 def _called(tree: ModuleTree) -> set[str]:
     functions = {one.name: one for one in tree.body if isinstance(one, SCOPES)}
-    runs = [node for one in statements(tree.body) for node in expressions(one)]
-    marks = [one for each in functions.values() for one in each.decorator_list]
+    marks = [mark for function in functions.values() for mark in function.decorator_list]
+    waiting = _calls(node for one in statements(tree.body) for node in expressions(one))
+    waiting |= {mark.id for mark in marks if isinstance(mark, ast.Name)}
     found: set[str] = set()
-    waiting = _calls([*runs, *(node for one in marks for node in ast.walk(one))])
-    waiting |= {one.id for one in marks if isinstance(one, ast.Name)}
     while waiting:
         name = waiting.pop()
         found.add(name)
@@ -54,5 +53,5 @@ def _called(tree: ModuleTree) -> set[str]:
 
 
 def _calls(nodes: Iterable[ast.AST]) -> set[str]:
-    called = (one.func for one in nodes if isinstance(one, ast.Call))
-    return {one.id for one in called if isinstance(one, ast.Name)}
+    called = (node.func for node in nodes if isinstance(node, ast.Call))
+    return {func.id for func in called if isinstance(func, ast.Name)}

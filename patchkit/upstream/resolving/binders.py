@@ -100,8 +100,6 @@ def _within(target: ast.AST | None) -> Iterator[str]:
     for node in ast.walk(target) if target else ():
         if isinstance(node, ast.Name):
             yield node.id
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value  # `globals()["name"] = …`
         elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
             yield node.name or ""
         elif isinstance(node, ast.MatchMapping):

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import decorators
-from patchkit.upstream.resolving.at_import import SCOPES, expressions, statements
+from patchkit.upstream.resolving.at_import import expressions, statements
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value
@@ -56,62 +56,50 @@ def _edits(lookup: Lookup, entry: Value) -> Edits:
     opened = ""
     if entry.tree.source.count(entry.classes[-1].name.encode()) < 2:
         return Edits(names, opened)
-    for one, node in _below(entry):
-        touched, is_open = _done(lookup, entry, one, node)
-        text = f"line {one.lineno}"
-        names.update(dict.fromkeys(touched, text))
-        opened = opened or (f"{text} may set it on {entry.qualname}" if is_open else "")
+    end = entry.classes[0].end_lineno or 0
+    below = (one for one in statements(entry.tree.body) if (one.end_lineno or 0) > end)
+    for statement, node in ((one, node) for one in below for node in expressions(one)):
+        for name in _set_by(lookup, entry, statement, node):
+            text = f"line {statement.lineno}"
+            if name is None:
+                opened = opened or f"{text} may set it on {entry.qualname}"
+            else:
+                names[name] = text
     return Edits(names, opened)
 
 
-def _below(entry: Value) -> Iterator[tuple[ast.stmt, ast.AST]]:
-    """Walk what runs at import below the outermost class, decorators included."""
+def _set_by(
+    lookup: Lookup, entry: Value, statement: ast.stmt, node: ast.AST
+) -> Iterator[str | None]:
+    """Name what an expression sets on a class; None for what cannot be told."""
+    owner = entry.qualname
+    if isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner:
+        yield None
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        if dotted(node.value) == owner:
+            yield node.attr
+    elif isinstance(node, ast.Call):
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        called, is_given = dotted(node.func), any(dotted(one) == owner for one in given)
+        if is_given and called in _SETTERS and len(given) > 1:
+            key = given[1].value if isinstance(given[1], ast.Constant) else None
+            yield key if isinstance(key, str) else None
+        elif is_given or called.rpartition(".")[0] == owner:
+            yield from _set_in(lookup, entry, statement, node.func)
+
+
+def _set_in(
+    lookup: Lookup, entry: Value, statement: ast.stmt, function: ast.expr
+) -> Iterator[str | None]:
+    """Name what a function sets on a class that it is given, or that it is a method of."""
     assert entry.tree is not None
-    end = entry.classes[0].end_lineno or 0
-    for one in statements(entry.tree.body):
-        if (one.end_lineno or 0) > end:
-            yield from ((one, node) for node in expressions(one))
-    for one in entry.tree.body:
-        if isinstance(one, SCOPES) and one.lineno > end:
-            yield from ((one, node) for each in one.decorator_list for node in ast.walk(each))
-
-
-def _done(
-    lookup: Lookup, entry: Value, one: ast.stmt, node: ast.AST
-) -> tuple[frozenset[str], bool]:
-    nothing: frozenset[str] = frozenset()
-    name = entry.qualname
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        return (frozenset([node.attr]) if dotted(node.value) == name else nothing), False
-    if isinstance(one, (ast.For, ast.AsyncFor)) and dotted(node) == name:
-        return nothing, True
-    if not isinstance(node, ast.Call):
-        return nothing, False
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    called = dotted(node.func)
-    if not any(dotted(each) == name for each in given):
-        if called.rpartition(".")[0] != name:
-            return nothing, False
-    elif called in _SETTERS and dotted(given[0]) == name and len(given) > 1:
-        key = given[1].value if isinstance(given[1], ast.Constant) else None
-        return (frozenset([key]), False) if isinstance(key, str) else (nothing, True)
-    return _called(lookup, entry, one, node)
-
-
-def _called(
-    lookup: Lookup, entry: Value, one: ast.stmt, call: ast.Call
-) -> tuple[frozenset[str], bool]:
-    """Tell what a function sets on a class that it is given, or that it is a method of."""
-    assert entry.tree is not None
-    touched: frozenset[str] = frozenset()
-    is_open = False
-    for value in lookup.evaluate(call.func, Scope(entry.tree, (), one)):
+    for value in lookup.evaluate(function, Scope(entry.tree, (), statement)):
         node = value.nodes[0] if value.nodes else None
+        is_open = not value.classes
         if value.dotted:
-            is_open |= value.dotted.partition(".")[0] not in _HARMLESS
+            is_open = value.dotted.partition(".")[0] not in _HARMLESS
         elif isinstance(node, ast.FunctionDef) and value.kind is not Kind.METHOD:
-            names, opened = decorators.touched_by(lookup, value)
-            touched, is_open = touched | names, is_open or opened
-        else:
-            is_open |= not value.classes
-    return touched, is_open
+            names, is_open = decorators.touched_by(lookup, value)
+            yield from names
+        if is_open:
+            yield None

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import factories, inheritance, signature
 from patchkit.upstream.resolving.class_body import own_binding
-from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.values import (
-    FUNCTIONS,
-    METHODS,
     Kind,
     Value,
     absent,
@@ -19,8 +16,6 @@ from patchkit.upstream.resolving.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.scope import Scope
     from patchkit.upstream.resolving.values import Values
@@ -29,7 +24,6 @@ _PLAIN = (
     *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),
     *(ast.Compare, ast.UnaryOp, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
 )
-_OF_FUNCTIONS = frozenset(dir(lambda: None))
 
 
 def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
@@ -78,28 +72,8 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (factories.member(value, name),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
-    if value.kind in FUNCTIONS | METHODS and value.sure:
-        return (_of_function(value, name),)
-    return (undecidable(f"{value.qualname or 'it'} is a value, whose attributes are not told"),)
-
-
-def _of_function(value: Value, name: str) -> Value:
-    place = f"{value.module}:{value.qualname}"
-    if name in _OF_FUNCTIONS:
-        return undecidable(f"{name} of {place} is set by Python")
-    marks = getattr(value.nodes[0], "decorator_list", ()) if value.nodes else ()
-    if marks or (value.tree and _sets(value.tree.body, value.qualname, name)):
-        return undecidable(f"{place} is decorated, or has attributes set")
-    return absent(f"the {value.kind} {place} has no attribute {name!r}")
-
-
-def _sets(body: Sequence[ast.stmt], owner: str, name: str) -> bool:
-    return any(
-        isinstance(target, ast.Attribute) and target.attr == name and dotted(target.value) == owner
-        for statement in body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-    )
+    what = f"the {value.kind} {value.qualname}" if value.qualname else f"the {value.kind}"
+    return (undecidable(f"the attributes of {what} are not told"),)
 
 
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:

@@ -6,11 +6,12 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from patchkit.upstream.resolving.at_import import statements
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.signature import of_arguments
 from patchkit.upstream.resolving.values import Kind, undecidable
-from patchkit.upstream.resolving.wrapped import operator_call, run_with
+from patchkit.upstream.resolving.wrapped import operator_call
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
@@ -25,7 +26,7 @@ def made_in(lookup: Lookup, module: str, value: Value) -> Values:
     names = value.dotted.removeprefix(_OPERATORS).split(".")
     if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
         return (value,)
-    for statement in run_with(tree.body):
+    for statement in statements(tree.body):
         function = _function_of(statement, module.partition(".")[0], "::".join(names))
         if function:
             found = lookup.evaluate(function, Scope(tree))

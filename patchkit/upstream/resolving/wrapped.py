@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.resolving.at_import import statements
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
 
@@ -38,13 +39,8 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[Wrapped]:
     return [one for key, one in found.items() if key not in own]
 
 
-def makes_operator(node: ast.AST) -> bool:
-    """Whether a statement makes an operator of a function, whose annotations are its schema."""
-    return operator_call(node) is not None
-
-
 def operator_call(node: ast.AST) -> ast.Call | None:
-    """Return the call of a statement that makes an operator; None for any other."""
+    """Return the call of a statement that makes an operator of a function; None for any other."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
         return call
@@ -111,7 +107,7 @@ def _additions(
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     found: dict[str, list[ast.stmt]] = {}
-    for statement in run_with(body):
+    for statement in statements(body):
         for name in _added_to(statement):
             found.setdefault(name, []).append(statement)
     return found
@@ -130,15 +126,3 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
     elif call := operator_call(statement):
         given = (*call.args, *(one.value for one in call.keywords))
         yield from (one.id for one in given if isinstance(one, ast.Name))
-
-
-def run_with(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements that run with a body, those in branches too."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, (*_DEFS, ast.ClassDef)):
-            continue
-        for field in ("body", "orelse", "finalbody"):
-            yield from run_with(getattr(statement, field, ()))
-        for handler in getattr(statement, "handlers", ()):
-            yield from run_with(handler.body)
