@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.edits import Edits
+from patchkit.check.coverage import Coverage
+from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Finding, Report, State, cause_of
-from patchkit.check.grid import Grid
 from patchkit.check.importers import importers
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
@@ -57,24 +57,24 @@ class Check:
         known: Mapping[str, Sequence[str]],
         commands: Commands | None = None,
     ) -> None:
-        self._grid = Grid(rows, subjects)
+        self._coverage = Coverage(rows, subjects)
         self._lock = lock
         self._known = known
         self._commands = commands or Commands()
-        self._edits = {one.name: Edits() for one in subjects}
+        self._edits = {one.name: EditSequence() for one in subjects}
         self._packs = sources_of(rows)
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
     def run(self, progress: Progress | None = None) -> Report:
         """Look into every release; one that cannot be read is a finding, and the others go on."""
-        whole = self._grid
+        whole = self._coverage
         faults = learn_all(whole.subjects, whole.targets, progress)
         findings = [
             Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
             for name, error in faults.items()
         ]
-        self._grid = whole.without(faults)
-        moves = Moves(self._grid)
+        self._coverage = whole.without(faults)
+        moves = Moves(self._coverage)
         for row in whole.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
@@ -85,11 +85,11 @@ class Check:
 
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         place = self._packs[row.pack].place(row)
-        yield from of_ranges(row, self._grid, self._known, place)
-        for subject in self._grid.subjects:
-            if not self._grid.meets(row, subject):
+        yield from of_ranges(row, self._coverage, self._known, place)
+        for subject in self._coverage.subjects:
+            if not self._coverage.meets(row, subject):
                 continue
-            if self._grid.is_out(row, subject):
+            if self._coverage.is_out(row, subject):
                 self._states[row.name][subject.name] = State.OUT_OF_RANGE
                 continue
             try:
@@ -98,12 +98,12 @@ class Check:
                 words = (cause_of(error), _AGAIN, row.name, "", subject.name)
                 yield Finding(codes.RELEASE_UNREADABLE, *words)
         yield from self._reviews(row)
-        yield from of_bases(row, self._grid, place)
+        yield from of_bases(row, self._coverage, place)
 
     def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
         worst = State.OK
-        for change in self._grid.due(row, subject):
+        for change in self._coverage.due(row, subject):
             for fault in judge.faults(change):
                 worst = max(worst, _state_of(fault), key=_WORST.index)
                 yield self._finding(row, subject, change, fault, moves)
@@ -112,8 +112,8 @@ class Check:
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
         states = self._states[row.name]
-        readable = self._grid.without(
-            one.name for one in self._grid.subjects if one.name not in states
+        readable = self._coverage.without(
+            one.name for one in self._coverage.subjects if one.name not in states
         )
         place = self._packs[row.pack].place(row)
         for one in of_reviews(row, readable, self._lock, self._commands, place):
@@ -138,11 +138,11 @@ class Check:
 
     def _order(self) -> Iterator[Finding]:
         seen: dict[tuple[str, str, str], list[str]] = {}
-        for subject in self._grid.subjects:
-            due = {row.name: self._grid.due(row, subject) for row in self._grid.rows}
-            for found in unordered(self._grid.rows, partial(_is_among, due)):
+        for subject in self._coverage.subjects:
+            due = {row.name: self._coverage.due(row, subject) for row in self._coverage.rows}
+            for found in unordered(self._coverage.rows, partial(_is_among, due)):
                 seen.setdefault(found, []).append(subject.name)
-        rows = {row.name: row for row in self._grid.rows}
+        rows = {row.name: row for row in self._coverage.rows}
         for (target, inner, outer), names in seen.items():
             file, line = self._packs[rows[outer].pack].place(rows[outer])
             message = f"{inner} and {outer} both change {target}, and neither says which is first"
@@ -151,10 +151,10 @@ class Check:
 
     def _importers(self) -> Iterator[Finding]:
         """Read releases whole, those of which all is at hand."""
-        for subject in self._grid.subjects:
+        for subject in self._coverage.subjects:
             if not subject.is_local:
                 continue
-            wanted = {row.name: self._copied(row, subject) for row in self._grid.rows}
+            wanted = {row.name: self._copied(row, subject) for row in self._coverage.rows}
             targets = {target for several in wanted.values() for target in several}
             found = importers(subject.resolver.modules, targets)
             subject.rest()
@@ -163,7 +163,7 @@ class Check:
                     yield from _imported(name, target, subject, found.get(target, ()))
 
     def _copied(self, row: Row, subject: Subject) -> list[Target]:
-        due = self._grid.due(row, subject)
+        due = self._coverage.due(row, subject)
         return list(dict.fromkeys(one.place for one in due if _leaves_copies(one)))
 
 

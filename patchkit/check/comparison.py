@@ -6,7 +6,7 @@ import contextlib
 import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.check.grid import Grid
+from patchkit.check.coverage import Coverage
 from patchkit.check.ranges import allows
 from patchkit.errors import UpstreamError
 from patchkit.versions.version import parse_version
@@ -131,13 +131,13 @@ def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) ->
         lock: what has been reviewed.
 
     """
-    grid = Grid(rows, subjects)
+    coverage = Coverage(rows, subjects)
     found: dict[tuple[str, Target, str], Difference] = {}
     for row in rows:
         last: dict[Target, Subject] = {}
         for subject in subjects:
             with contextlib.suppress(UpstreamError):
-                for place, text in _of_release(row, subject, grid, last, lock):
+                for place, text in _of_release(row, subject, coverage, last, lock):
                     key = (row.name, place, text.split("\n", 2)[-1])  # the head names releases
                     old = found.get(key, Difference(row.name, (), text))
                     found[key] = old._replace(releases=(*old.releases, subject.name))
@@ -145,9 +145,9 @@ def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) ->
 
 
 def _of_release(
-    row: Row, subject: Subject, grid: Grid, last: dict[Target, Subject], lock: Lock
+    row: Row, subject: Subject, coverage: Coverage, last: dict[Target, Subject], lock: Lock
 ) -> Iterator[tuple[Target, str]]:
-    for place in dict.fromkeys(one.place for one in grid.due(row, subject) if one.is_reviewed):
+    for place in coverage.reviewed(row, subject):
         mark = subject.facts(place).fingerprint
         old = last.get(place)
         if old and old.project == subject.project and old.facts(place).fingerprint != mark:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     _Made = Sequence[tuple[Row, Edit]]
 
 
-class Edits:
+class EditSequence:
     """The Edits that hold so far, by the definition that they change; rows come in their order."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from patchkit.upstream.resolving.values import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.check.edits import Edits
+    from patchkit.check.edits import EditSequence
     from patchkit.check.pack_source import PackSource
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change
@@ -74,7 +74,7 @@ class Judge:
 
     """
 
-    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: Edits) -> None:
+    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: EditSequence) -> None:
         self._row = row
         self._subject = subject
         self._pack = pack

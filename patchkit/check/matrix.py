@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.check.grid import Grid
+from patchkit.check.coverage import Coverage
 from patchkit.check.learning import learn_all
 
 if TYPE_CHECKING:
@@ -38,21 +38,21 @@ def cases(
         The cases, and the error of each release that cannot be read.
 
     """
-    grid = Grid(rows, subjects)
-    faults = learn_all(subjects, grid.targets, progress)
+    coverage = Coverage(rows, subjects)
+    faults = learn_all(subjects, coverage.targets, progress)
     found: Cases = {}
     sound = [at for at, one in enumerate(subjects) if one.name not in faults]
     for row in rows:
-        found.update(_boundaries(row, grid, sound))
-        found.update(_sources(row, grid, sound))
+        found.update(_boundaries(row, coverage, sound))
+        found.update(_sources(row, coverage, sound))
     return found, faults
 
 
-def _boundaries(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
-    ranges = {row.name: [at for at in places if _is_in(row, grid, at)]}
+def _boundaries(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator[_Case]:
+    ranges = {row.name: [at for at in places if _is_in(row, coverage, at)]}
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
-            due = [at for at in places if change in grid.due(row, grid.subjects[at])]
+            due = [at for at in places if change in coverage.due(row, coverage.subjects[at])]
             ranges[f"{row.name}, change {number}"] = due
     for name, inside in ranges.items():
         if inside:
@@ -61,16 +61,16 @@ def _boundaries(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
                 yield f"{word} {what} {name}", frozenset([inside[at]])
 
 
-def _is_in(row: Row, grid: Grid, at: int) -> bool:
-    subject = grid.subjects[at]
-    return grid.meets(row, subject) and not grid.is_out(row, subject)
+def _is_in(row: Row, coverage: Coverage, at: int) -> bool:
+    subject = coverage.subjects[at]
+    return coverage.meets(row, subject) and not coverage.is_out(row, subject)
 
 
-def _sources(row: Row, grid: Grid, places: Sequence[int]) -> Iterator[_Case]:
+def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator[_Case]:
     by_source: dict[str, set[int]] = {}
     for at in places:
-        subject = grid.subjects[at]
-        for change in grid.due(row, subject):
+        subject = coverage.subjects[at]
+        for change in coverage.due(row, subject):
             facts = subject.facts(change.place)
             mark = facts.fingerprint or facts.state
             by_source.setdefault(f"{change.place} as {mark}", set()).add(at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.check.grid import Grid
+from patchkit.check.coverage import Coverage
 from patchkit.check.learning import learn_all
 from patchkit.review.lock_format import Lock, Span
 from patchkit.review.spans import both_wordings, joined
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
-    from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
+    from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
     from patchkit.versions.version import ReleaseVersion
 
@@ -39,29 +39,28 @@ def accept(
         The new lock, and the error of each release that cannot be read.
 
     """
-    grid = Grid(rows, subjects)
-    faults = learn_all(subjects, grid.targets, progress)
-    sound = grid.without(faults)
+    coverage = Coverage(rows, subjects)
+    faults = learn_all(subjects, coverage.targets, progress)
+    sound = coverage.without(faults)
     for row in rows:
         old = lock.entries.get(row.name, {})
-        targets = {str(one.place) for one in row.patch.changes if one.is_reviewed}
+        targets = {change.place for change in row.patch.changes if change.is_reviewed}
         found = {
-            target: _merged(old.get(target, ()), list(_spans(row, target, sound)), sound.subjects)
-            for target in sorted(targets)
+            str(target): _merged(
+                old.get(str(target), ()), list(_spans(row, target, sound)), sound.subjects
+            )
+            for target in sorted(targets, key=str)
         }
         lock = lock.with_patch(row.name, {target: one for target, one in found.items() if one})
     return lock, faults
 
 
-def _spans(row: Row, target: str, grid: Grid) -> Iterator[Span]:
+def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
     """One for each run of neighbouring releases with the same source."""
     last: Span | None = None
-    for subject in grid.subjects:
-        due = (
-            one for one in grid.due(row, subject) if str(one.place) == target and one.is_reviewed
-        )
-        change = next(due, None)
-        here = _span(subject, change) if change else None
+    for subject in coverage.subjects:
+        is_due = target in coverage.reviewed(row, subject)
+        here = _span(subject, target) if is_due else None
         if here and last and here[:2] == last[:2]:
             last = last._replace(last=here.last, wordings=both_wordings(last, here))
             continue
@@ -72,8 +71,8 @@ def _spans(row: Row, target: str, grid: Grid) -> Iterator[Span]:
         yield last
 
 
-def _span(subject: Subject, change: Change) -> Span | None:
-    facts, version = subject.facts(change.place), subject.version
+def _span(subject: Subject, target: Target) -> Span | None:
+    facts, version = subject.facts(target), subject.version
     if facts.fingerprint is None:
         return None
     wordings = (facts.wording,) if facts.wording else ()

@@ -18,7 +18,7 @@ from patchkit.versions.requirements import allows_any, canonical
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchkit.check.grid import Grid
+    from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
@@ -28,14 +28,14 @@ _CORRECT = "correct the range, or delete the row"
 
 
 def of_ranges(
-    row: Row, grid: Grid, known: Mapping[str, Sequence[str]], place: Place
+    row: Row, coverage: Coverage, known: Mapping[str, Sequence[str]], place: Place
 ) -> Iterator[Finding]:
     """
     Find ranges that no release is in, that leave a gap, overlap, or have no end.
 
     Args:
         row: whose ranges.
-        grid: the releases that are looked at.
+        coverage: the releases that are looked at.
         known: for distributions, the versions of all releases that there are.
         place: file and line of the row.
 
@@ -46,8 +46,8 @@ def of_ranges(
         message = f"{text!r} has no upper bound: releases that nobody has seen are patched too"
         yield Finding(codes.OPEN_RANGE, message, fix, row.name, "", "", *place)
     for group in _alternatives(row):
-        for subject in grid.subjects:
-            yield from _due_once(row, group, grid, subject, place)
+        for subject in coverage.subjects:
+            yield from _due_once(row, group, coverage, subject, place)
 
 
 def _comma(text: str) -> str:
@@ -93,14 +93,14 @@ def _alternatives(row: Row) -> list[list[Change]]:
 
 
 def _due_once(
-    row: Row, group: Sequence[Change], grid: Grid, subject: Subject, place: Place
+    row: Row, group: Sequence[Change], coverage: Coverage, subject: Subject, place: Place
 ) -> Iterator[Finding]:
-    names = grid.names(subject) & {canonical(name) for name in packages_of([row])}
-    if not names or not grid.allows(row.patch.requires, subject):
+    names = coverage.names(subject) & {canonical(name) for name in packages_of([row])}
+    if not names or not coverage.allows(row.patch.requires, subject):
         return
     if not any(names_project(one.requires, name) for one in group for name in names):
         return
-    due = [one for one in group if grid.allows(one.requires, subject)]
+    due = [one for one in group if coverage.allows(one.requires, subject)]
     places = list(dict.fromkeys(str(one.place) for one in due))
     where = (row.name, str(group[0].place), subject.name, *place)
     if not places:

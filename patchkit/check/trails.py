@@ -11,7 +11,7 @@ from patchkit.rows.declaration import Add, Provide
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.grid import Grid
+    from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
     from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
@@ -184,15 +184,15 @@ class Moves:
     All are looked for together: each release is searched once, several at a time.
 
     Args:
-        grid: rows and releases that can be read.
+        coverage: rows and releases that can be read.
 
     """
 
-    def __init__(self, grid: Grid) -> None:
-        self._projects = _by_project(grid.subjects)
+    def __init__(self, coverage: Coverage) -> None:
+        self._projects = _by_project(coverage.subjects)
         self._first: dict[tuple[Target, str], Subject | None] = {}
         self._trails = {
-            project: _followed(subjects, grid) for project, subjects in self._projects.items()
+            project: _followed(subjects, coverage) for project, subjects in self._projects.items()
         }
 
     def words(self, target: Target, subject: Subject) -> str:
@@ -221,18 +221,18 @@ def _by_project(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
     return found
 
 
-def _followed(subjects: Sequence[Subject], grid: Grid) -> Trails:
+def _followed(subjects: Sequence[Subject], coverage: Coverage) -> Trails:
     """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
-    wanted = {target for one in subjects for target in _missing(one, grid)}
+    wanted = {target for one in subjects for target in _missing(one, coverage)}
     learn_all(subjects, lambda _: wanted)
     trails = Trails(subjects, sorted(wanted, key=str), ways=(1,), by_name=True)
     trails.follow()
     return trails
 
 
-def _missing(subject: Subject, grid: Grid) -> Iterator[Target]:
+def _missing(subject: Subject, coverage: Coverage) -> Iterator[Target]:
     """List what a release should have and lacks."""
-    for row in grid.rows:
-        for change in grid.due(row, subject):
+    for row in coverage.rows:
+        for change in coverage.due(row, subject):
             if not isinstance(change, (Add, Provide)) and subject.lacks(change.place):
                 yield change.place

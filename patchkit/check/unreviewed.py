@@ -15,7 +15,7 @@ from patchkit.versions.requirements import canonical
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from patchkit.check.grid import Grid
+    from patchkit.check.coverage import Coverage
     from patchkit.check.spans import Place
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
@@ -62,14 +62,14 @@ class Commands:
 
 
 def of_reviews(
-    row: Row, grid: Grid, lock: Lock, commands: Commands, place: Place
+    row: Row, coverage: Coverage, lock: Lock, commands: Commands, place: Place
 ) -> Iterator[Finding]:
     """
     Find targets of a row whose source is none of those that were reviewed.
 
     Args:
         row: whose targets; nothing is said of one that the lock does not name.
-        grid: the releases, of which all targets are known.
+        coverage: the releases, of which all targets are known.
         lock: what has been reviewed.
         commands: writes what to do.
         place: file and line of the row.
@@ -77,7 +77,7 @@ def of_reviews(
     """
     if row.name not in lock.entries:
         return
-    for (target, mark), several in _sources(row, grid).items():
+    for (target, mark), several in _sources(row, coverage).items():
         known = lock.fingerprints(row.name, str(target))
         if mark in known:
             continue
@@ -94,29 +94,28 @@ def of_reviews(
             yield Finding(code, message, fix, row.name, str(target), one.name, *place)
 
 
-def _sources(row: Row, grid: Grid) -> dict[tuple[Target, str], list[Subject]]:
+def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[Subject]]:
     found: dict[tuple[Target, str], list[Subject]] = {}
-    for subject in grid.subjects:
-        places = (one.place for one in grid.due(row, subject) if one.is_reviewed)
-        for place in dict.fromkeys(places):
+    for subject in coverage.subjects:
+        for place in coverage.reviewed(row, subject):
             if mark := subject.facts(place).fingerprint:
                 found.setdefault((place, mark), []).append(subject)
     return found
 
 
-def of_bases(row: Row, grid: Grid, place: Place) -> Iterator[Finding]:
+def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
     """
     Find classes that stay the same from one release to the next while a base of theirs changes.
 
     Args:
         row: whose targets.
-        grid: the releases that are looked at, the oldest first.
+        coverage: the releases that are looked at, the oldest first.
         place: file and line of the row.
 
     """
     last: dict[tuple[str, Target], Subject] = {}
-    for subject in grid.subjects:
-        for target in dict.fromkeys(one.place for one in grid.due(row, subject)):
+    for subject in coverage.subjects:
+        for target in dict.fromkeys(one.place for one in coverage.due(row, subject)):
             before = last.get((subject.project, target))
             last[subject.project, target] = subject
             names = _changed(target, before, subject) if before else []

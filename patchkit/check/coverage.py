@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from patchkit.rows.target import Target
 
 
-class Grid:
+class Coverage:
     """
     Rows and releases.
 
@@ -36,7 +36,7 @@ class Grid:
         self._names: dict[str, frozenset[str]] = {}
         self._due: dict[tuple[str, str], list[Change]] = {}
 
-    def without(self, names: Iterable[str]) -> Grid:
+    def without(self, names: Iterable[str]) -> Coverage:
         """Leave releases out."""
         left, rest = set(names), copy.copy(self)
         rest.subjects = [one for one in self.subjects if one.name not in left]
@@ -65,6 +65,11 @@ class Grid:
             for one in row.patch.changes
             if package_of(one) in here and self.allows(one.requires, subject)
         ]
+
+    def reviewed(self, row: Row, subject: Subject) -> list[Target]:
+        """List the targets of a row that are changed in a release and are reviewed, each once."""
+        due = self.due(row, subject)
+        return list(dict.fromkeys(change.place for change in due if change.is_reviewed))
 
     def is_out(self, row: Row, subject: Subject) -> bool:
         """Whether a release lies outside of a row's range, or of that of each of its changes."""
