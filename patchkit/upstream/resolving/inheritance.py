@@ -213,10 +213,6 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
     return (_absent(lookup, value, name),)
 
 
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
-
-
 def _added_later(lookup: Lookup, value: Value, name: str) -> Values:
     """Look into the bases that decorators add; () where they surely have no such name."""
     for entry in mro(lookup, value):
