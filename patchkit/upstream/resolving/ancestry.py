@@ -9,11 +9,15 @@ from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Set
+
     from patchkit.upstream.resolving.lookup import Lookup
 
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
 _KNOWN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
+
+_MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -50,6 +54,32 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
                 if found[0].dotted not in _KNOWN_METACLASSES:
                     return found[0]
     return None
+
+
+def gives_more(lookup: Lookup, meta: Value) -> bool:
+    """Whether a metaclass may give a class names that no statement of the class binds."""
+    return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
+
+
+def remade_by(lookup: Lookup, value: Value, name: str, *, is_def: bool) -> str:
+    """Name the metaclass that may replace what a class binds, or take it away; '' for none."""
+    meta = metaclass(lookup, value)
+    if meta is None or not meta.classes:
+        return ""
+    if any(one.dotted.startswith("enum.") for one in mro(lookup, meta)):
+        return ""
+    makers = _methods(lookup, meta, _MAKERS)
+    is_touched = any(not is_def or _spells(one, name) for one in makers)
+    return meta.qualname if is_touched else ""
+
+
+def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
+    bodies = (entry.classes[-1].body for entry in mro(lookup, meta) if entry.classes)
+    return (one for body in bodies for one in body if getattr(one, "name", "") in names)
+
+
+def _spells(node: ast.AST, name: str) -> bool:
+    return any(isinstance(one, ast.Constant) and one.value == name for one in ast.walk(node))
 
 
 def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.ancestry import mro
-from patchkit.upstream.resolving.bindings import UNBOUND, Cases, Form
+from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import Kind, Value
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.values import Value
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""
@@ -112,18 +113,11 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
     """Add what the bases' `__init_subclass__` set on a class."""
     touched, opened = dict(work.touched), work.opened
     for entry in mro(lookup, value)[1:]:
-        if not entry.classes or entry.tree is None:
+        body = entry.classes[-1].body if entry.classes else ()
+        hooks = tuple(one for one in body if getattr(one, "name", "") == "__init_subclass__")
+        if not hooks:
             continue
-        binding = own_binding(lookup, entry.tree, entry.classes, "__init_subclass__")[0].binding
-        if binding is None or binding.form is not Form.FUNCTION:
-            continue
-        hook = Value(
-            "present",
-            Kind.CLASSMETHOD,
-            tree=entry.tree,
-            nodes=(binding.node,),
-            classes=entry.classes,
-        )
+        hook = replace(entry, kind=Kind.CLASSMETHOD, nodes=hooks)
         names, is_open = decorators.touched_by(lookup, hook)
         text = f"{entry.qualname}.__init_subclass__"
         touched |= dict.fromkeys(names, text)

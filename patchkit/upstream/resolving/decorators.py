@@ -97,7 +97,7 @@ _WRAPS = frozenset(
         "torch.autograd.no_grad",
     ]
 )
-_DESCRIPTORS = {
+DESCRIPTORS = {
     "builtins.staticmethod": Kind.STATICMETHOD,
     "builtins.classmethod": Kind.CLASSMETHOD,
     "builtins.property": Kind.PROPERTY,
@@ -209,8 +209,8 @@ def _effect(
 
 
 def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
-    if name in _DESCRIPTORS:
-        return Effect(SAME, _DESCRIPTORS[name])
+    if name in DESCRIPTORS:
+        return Effect(SAME, DESCRIPTORS[name])
     if name in _SAME:
         touched = _SETTING.get(name, frozenset())
         flavour = "attrs" if touched is _ATTRS else DATACLASSES.get(name, "")

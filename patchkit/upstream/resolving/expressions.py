@@ -69,7 +69,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     if value.classes:
         return inheritance.member(lookup, value, name)
     if value.kind is Kind.CLASS:
-        return (factories.member(value, name),)
+        return (undecidable(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
     what = f"the {value.kind} {value.qualname}" if value.qualname else f"the {value.kind}"

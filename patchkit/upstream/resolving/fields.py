@@ -17,7 +17,7 @@ from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.outside import is_class
 from patchkit.upstream.resolving.scope import Scope
 from patchkit.upstream.resolving.signature import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,9 +113,11 @@ def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | 
     if not bound and (slot := _slot(lookup, entry, name)):
         return slot
     node = annotation(entry.classes[-1], name)
-    if node is None or _is_class_var(node):
-        return _listed(lookup, entry, name) if not bound else None
     kind = flavour(lookup, entry)
+    if kind == "ctypes" and not bound:
+        return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
+    if node is None or _is_class_var(node):
+        return None
     if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not _is_direct(lookup, entry)):
         return None
     field = _field(lookup, entry, node, kind)
@@ -150,11 +152,9 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind == "enum" and not name.startswith("_"):
-        if (ignored := _is_ignored(lookup, entry, name)) is not False:
-            reason = f"{entry.qualname}._ignore_ names {name}"
-            return (
-                absent(reason) if ignored else undecidable(f"{entry.qualname}._ignore_ is computed")
-            )
+        assert entry.tree is not None
+        if class_body.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding:
+            return undecidable(f"{entry.qualname}._ignore_ may name {name}")
         where = f"{entry.qualname}.{name}"
         return replace(
             value,
@@ -168,18 +168,6 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
             dotted="",
         )
     return value
-
-
-def _is_ignored(lookup: Lookup, entry: Value, name: str) -> bool | None:
-    """Whether an enum takes a name away; None where that is computed."""
-    assert entry.tree is not None
-    binding = class_body.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding
-    if binding is None:
-        return False
-    text = literals.text(lookup, binding.value, entry.tree) if binding.value else None
-    if text is not None:
-        return name in text.replace(",", " ").split()
-    return literals.membership(lookup, binding, entry.tree, name)
 
 
 def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
@@ -394,26 +382,6 @@ def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
         return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
     node = bindings[0].node
     return Value("present", Kind.FIELD, entry.module, where, entry.tree, (node,), "a slot")
-
-
-def _listed(lookup: Lookup, entry: Value, name: str) -> Value | None:
-    """A name in the `_fields_` of a structure of ctypes."""
-    if flavour(lookup, entry) != "ctypes" or entry.tree is None:
-        return None
-    cases = class_body.own_binding(lookup, entry.tree, entry.classes, "_fields_")
-    if all(case.binding is None for case in cases):
-        return None
-    value = cases[0].binding.value if cases[0].binding else None
-    if len(cases) != 1 or not isinstance(value, (ast.List, ast.Tuple)):
-        return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
-    for one in value.elts:
-        first = one.elts[0] if isinstance(one, ast.Tuple) and one.elts else None
-        if not isinstance(first, ast.Constant):
-            return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
-        if first.value == name:
-            where = f"{entry.qualname}.{name}"
-            return Value("present", Kind.FIELD, entry.module, where, entry.tree, (one,))
-    return None
 
 
 def _is_direct(lookup: Lookup, entry: Value) -> bool:

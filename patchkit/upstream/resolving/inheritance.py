@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import decorators, factories, fields, metaclasses
-from patchkit.upstream.resolving.ancestry import is_bare, metaclass, mro
+from patchkit.upstream.resolving import decorators, fields
+from patchkit.upstream.resolving.ancestry import gives_more, is_bare, metaclass, mro, remade_by
 from patchkit.upstream.resolving.class_body import made, own_binding, written
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
@@ -41,7 +41,6 @@ _BY_TYPE = {one for one in vars(type) if callable(vars(type)[one])} - set(vars(o
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
-_SETS_OWN = re.compile(rb"setattr\(\s*(cls|self\.__class__|type\(self\))\s*,\s*[^'\"]")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -175,8 +174,8 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
 
 def _remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     is_def = bool(value.nodes) and isinstance(value.nodes[0], _DEFS)
-    reason = metaclasses.remakes(lookup, entry, name, is_def=is_def)
-    return undecidable(reason) if reason else value
+    meta = "" if name.startswith("__") else remade_by(lookup, entry, name, is_def=is_def)
+    return undecidable(f"the metaclass {meta} may replace it or take it away") if meta else value
 
 
 def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
@@ -196,7 +195,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
         if any(one.state == "present" for one in found):
             return found
-        if metaclasses.opens(lookup, meta):
+        if gives_more(lookup, meta):
             return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
     if doubt:
         return (undecidable(f"{doubt} may have it"),)
@@ -233,9 +232,9 @@ def _absent(lookup: Lookup, value: Value, name: str) -> Value:
         found = _instance_attribute(entry, name) if entry.classes else None
         if found is not None:
             method, node = found
-            if _is_of_class(entry, method):
-                return undecidable(f"{entry.qualname}.{method} sets {name} on the class")
-            reason = f"{entry.qualname}.{method} assigns it"
+            reason = f"{entry.qualname}.{method.name} assigns it"
+            if method.args.args[0].arg == "cls":
+                return undecidable(reason)
             return replace(
                 absent(f"an instance attribute of {place}, not one of the class: {reason}"),
                 kind=Kind.INSTANCE_ATTRIBUTE,
@@ -250,15 +249,10 @@ def _absent(lookup: Lookup, value: Value, name: str) -> Value:
 
 
 def _outside(entry: Value, name: str) -> bool | None:
-    if entry.kind is Kind.CLASS:
-        found = factories.member(entry, name)
-        return None if found.state == "undecidable" else found.state == "present"
     return has_member(entry.dotted, name) if entry.kind is Kind.OUTSIDE else None
 
 
 def _inherited(entry: Value, name: str) -> Value:
-    if entry.kind is Kind.CLASS:
-        return factories.member(entry, name)
     module, _, owner = entry.dotted.rpartition(".")
     return Value(
         "present", Kind.OUTSIDE, module, f"{owner}.{name}", dotted=f"{entry.dotted}.{name}"
@@ -295,40 +289,26 @@ def _opened(lookup: Lookup, value: Value) -> str:
 
 
 def _dynamic_body(entry: Value) -> bool:
-    """Whether a class sets attributes on itself by computed names."""
-    assert entry.tree is not None
-    if _SETS_OWN.search(entry.tree.source) and any(map(_sets_own, ast.walk(entry.classes[-1]))):
-        return True
+    """Whether the body of a class binds computed names."""
     return any(
         isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
-        for one in entry.classes[-1].body
-        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        for node in ast.walk(one)
+        for statement in entry.classes[-1].body
+        if not isinstance(statement, (*_DEFS, ast.ClassDef))
+        for node in ast.walk(statement)
     )
 
 
-def _sets_own(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or dotted(node.func) != "setattr" or not node.args:
-        return False
-    return _SETS_OWN.match(ast.unparse(node).encode()) is not None
-
-
-def _is_of_class(entry: Value, method: str) -> bool:
-    """Whether a method is given the class, and not an instance."""
-    node = next(one for one in entry.classes[-1].body if getattr(one, "name", "") == method)
-    marks = [dotted(one) for one in getattr(node, "decorator_list", ())]
-    return "classmethod" in marks or method in ("__init_subclass__", "__class_getitem__")
-
-
-def _instance_attribute(entry: Value, name: str) -> tuple[str, ast.AST] | None:
+def _instance_attribute(
+    entry: Value, name: str
+) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.AST] | None:
     assert entry.tree is not None
     if not re.search(rb"\.%s\b" % re.escape(name.encode()), entry.tree.source):
         return None
     for method in entry.classes[-1].body:
-        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.args.args:
+        if isinstance(method, _DEFS) and method.args.args:
             wanted = f"{method.args.args[0].arg}.{name}"
             for node in ast.walk(method):
                 stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
                 if stored and dotted(node) == wanted:
-                    return method.name, node
+                    return method, node
     return None

@@ -160,17 +160,15 @@ class Read:
     [
         ("Model.x", "present field False"),
         ("Model.method", "present method True"),
-        ("Colour.RED", "present constant True"),
-        ("Colour.tmp", "absent None False"),
-        ("Point.y", "present field True"),
-        ("Point.z", "absent None False"),
+        ("Colour.RED", "undecidable None False"),
+        ("Colour.tmp", "undecidable None False"),
+        ("Point.y", "undecidable None False"),
         ("Point.__call__", "undecidable None False"),
-        ("Level.HIGH", "present constant True"),
-        ("Level.NONE", "absent None False"),
+        ("Level.HIGH", "undecidable None False"),
         ("Read.value", "present property True"),
     ],
 )
 def test_classes_of_several_makes(qualname: str, answer: str) -> None:
-    """A default that may be a field, names that an enum ignores, factories with more arguments."""
+    """A default that may be a field, an enum that ignores names, classes that a call makes."""
     found = resolve(IMPORTS + MIXED, qualname)
     assert f"{found.state} {found.kind} {found.is_sure}" == answer
