@@ -62,7 +62,7 @@ def _function_parts(function: FunctionType) -> Iterable[Any]:
         parts += defaults
     if (keyword := function.__kwdefaults__) is not None:
         parts += keyword.values()
-    for content in _cells(function):
+    for content in _cells(function) if function.__closure__ else ():
         parts.append(content)
         if type(content) in _NESTING:
             parts += _beneath(content)
@@ -111,13 +111,15 @@ def _items(value: Any) -> Iterable[Any]:
 # -- what has functions inside ---------------------------------------------------------------------
 
 
-def _kind(named: Callable[[Any], Iterator[tuple[str, Any]]]) -> Kind:
-    """Make the kind of objects that are rare enough to be looked into by name at once."""
-    return Kind(lambda value: [part for _, part in named(value)], named)
-
-
 def _around(words: str, *names: str) -> Kind:
     """Make the kind of objects that hold others under fixed names."""
+
+    def parts(value: Any) -> Iterable[Any]:
+        held = [getattr(value, name) for name in names]
+        for part in tuple(held):
+            if type(part) is FunctionType:
+                held += _function_parts(part)
+        return held
 
     def named(value: Any) -> Iterator[tuple[str, Any]]:
         for part in (getattr(value, name) for name in names):
@@ -125,11 +127,15 @@ def _around(words: str, *names: str) -> Kind:
             if type(part) is FunctionType:
                 yield from _function_named(part)
 
-    return _kind(named)
+    return Kind(parts, named)
+
+
+def _partial_parts(value: Any) -> Iterable[Any]:
+    return [value.func, *value.args, *value.keywords.values()]
 
 
 def _partial_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((" (partial)", part) for part in (value.func, *value.args, *value.keywords.values()))
+    return ((" (partial)", part) for part in _partial_parts(value))
 
 
 # -- containers ------------------------------------------------------------------------------------
@@ -190,7 +196,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((MethodType,), _around("bound method", "__func__")),
     ((property,), _around("property", "fget", "fset", "fdel")),
     ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), _kind(_partial_named)),
+    ((partial, partialmethod), Kind(_partial_parts, _partial_named)),
     ((dict,), Kind(_mapping_parts, _mapping_named)),
     ((list, tuple, deque), Kind(_sequence_parts, _sequence_named)),
     ((set, frozenset), Kind(_sequence_parts, _set_named)),

@@ -49,15 +49,19 @@ class _Namespace(NamedTuple):
     Args:
         owner: the module or class.
         values: its own attributes.
-        prefix: `pkg.mod:`, or `pkg.mod:Class.`
         module: name of the module.
 
     """
 
     owner: Any
     values: Mapping[str, Any]
-    prefix: str
     module: str
+
+    @property
+    def prefix(self) -> str:
+        """`pkg.mod:`, or `pkg.mod:Class.`"""
+        is_class = isinstance(self.owner, type)
+        return f"{self.module}:" + (f"{self.owner.__qualname__}." if is_class else "")
 
     def place(self, key: str) -> tuple[Any, Step]:
         """Tell what to write to; a module's dict, as its class may watch assignments."""
@@ -113,7 +117,7 @@ class CopySearch:
             near = name.startswith(prefixes) or name in packages
             # In C from end to end, so that no other thread changes the dict meanwhile.
             if near or not ids.isdisjoint(map(id, values.values())):
-                yield from self._look(_Namespace(loaded.get(name), values, f"{name}:", name))
+                yield from self._look(_Namespace(loaded.get(name), values, name))
 
     def _look(self, module: _Namespace) -> Iterator[Holder]:
         """Look into a module: for anything at all first, and by name where there is something."""
@@ -223,7 +227,7 @@ def _of_package(cls: type, top: str) -> _Namespace | None:
     home = values.get("__module__")
     if not isinstance(home, str) or home.partition(".")[0] != top:
         return None
-    return _Namespace(cls, values, f"{home}:{cls.__qualname__}.", home)
+    return _Namespace(cls, values, home)
 
 
 def _is_about_code(key: str, value: Any) -> bool:
