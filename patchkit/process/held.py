@@ -147,7 +147,7 @@ class Holds:
         if state.status == FAILED:
             raise _failed(state) from state.error
         if (reason := self._reason_to_skip(state)) is not None:
-            raise ApplyError(f"patch {state.name} is not for here: {reason}")
+            raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
     def _make(self, states: Sequence[PatchState]) -> None:
         try:
@@ -199,7 +199,7 @@ def _refuse_undone(states: Iterable[PatchState]) -> None:
         if state.status == FAILED:
             raise _failed(state) from state.error
         if state.status == SKIPPED:
-            raise ApplyError(f"patch {state.name} is not for here: {state.reason}")
+            raise ApplyError(f"patch {state.name} does not apply here: {state.reason}")
 
 
 def _unfinished(group: GroupState) -> ApplyError:

@@ -97,7 +97,7 @@ class Maker:
             if reason is not None:
                 self._tell_left_out(group.patch.name, change, reason)
         if not wanted and not self._is_left(group.patch):
-            raise NotWanted(f"no change is for here: {reasons[0]}")
+            raise NotWanted(f"no change applies here: {reasons[0]}")
         return bool(wanted)
 
     def _is_left(self, state: PatchState) -> bool:

@@ -117,8 +117,8 @@ class Selection(Record):
             return None
         seen = reviewed[0] if reviewed[0] == reviewed[1] else f"{reviewed[0]} to {reviewed[1]}"
         bounds = written_bounds(text)
-        return "" if holds else f"what lies here of {name} is that of {seen}, outside {bounds}"
+        return "" if holds else f"the source of {name} here matches {seen}, outside {bounds}"
 
     def _no_change_left(self, row: Row) -> str | None:
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
-        return f"no change is for here: {reasons[0]}" if all(reasons) else None
+        return f"no change applies here: {reasons[0]}" if all(reasons) else None

@@ -87,7 +87,7 @@ def parse_requirement(text: str) -> Requirement:
         reason = str(error).partition("\n")[0]
         raise _no_requirement(text, reason) from error
     if requirement.url:
-        raise _no_requirement(text, "a URL says nothing about versions")
+        raise _no_requirement(text, "a URL names no versions")
     return requirement
 
 

@@ -103,7 +103,7 @@ def test_a_module_that_imports_its_own_target_again(world: World) -> None:
 
 
 def test_when_skips_with_its_reason(world: World) -> None:
-    """The body says that it is not for here: nothing is changed, and asked only once."""
+    """The body says that it does not apply here: nothing is changed, and asked only once."""
     body = "asked = []\ndef here():\n    asked.append(1)\n    return 'no device'\n"
     a_world(world, when="'here'", body=body)
     session = armed(world)

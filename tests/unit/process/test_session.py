@@ -342,7 +342,7 @@ def test_a_row_whose_changes_are_all_left_out_is_skipped(world: World) -> None:
     state = session.states["p"]
     assert state.status == ARMED
     assert load("up.other").value == "old"
-    assert (state.status, state.reason) == (SKIPPED, "no change is for here: fine")
+    assert (state.status, state.reason) == (SKIPPED, "no change applies here: fine")
 
 
 def test_a_when_of_a_change_that_gives_no_answer_fails_the_row(world: World) -> None:

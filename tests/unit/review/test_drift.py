@@ -211,7 +211,7 @@ def test_every_process_tells(world: World) -> None:
     [
         ("('up>=1',)", APPLIED, ""),
         ("('up>=1,<1.5', 'up!=0.9')", APPLIED, ""),
-        ("('up>=1.5',)", SKIPPED, "what lies here of up is that of 1.0, outside >=1.5"),
+        ("('up>=1.5',)", SKIPPED, "the source of up here matches 1.0, outside >=1.5"),
     ],
 )
 def test_the_source_tells_where_the_version_does_not(

@@ -101,7 +101,7 @@ def test_one_change_for_here_is_enough() -> None:
 
 def test_no_change_for_here_is_a_reason() -> None:
     """A row of which nothing is left is skipped, with the first change's reason."""
-    expected = "no change is for here: vllm 0.12.0 is outside <0.12"
+    expected = "no change applies here: vllm 0.12.0 is outside <0.12"
     assert reason(selection(vllm="0.12.0"), changes=(_OLD, _RAY)) == expected
 
 

@@ -80,7 +80,7 @@ with applied("env"): see()
 see()
 """
     skipped, held = ["old", {"env": "skipped"}], [["two", "old"], {"env": "applied"}]
-    said = "patch env is not for here: ACME_FLAG is not set"
+    said = "patch env does not apply here: ACME_FLAG is not set"
     assert armed(world, code, "env") == [skipped, said, held, skipped]
 
 

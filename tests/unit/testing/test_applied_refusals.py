@@ -28,10 +28,10 @@ world, upstream = packages.world, blocks.upstream
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("old", "patch old is not for here: up 1.0 is outside <1"),
-        ("absent", "patch absent is not for here: no-such-dist is not installed"),
-        ("asks", "patch asks is not for here: not today"),
-        ("env", "patch env is not for here: ACME_FLAG is not set"),
+        ("old", "patch old does not apply here: up 1.0 is outside <1"),
+        ("absent", "patch absent does not apply here: no-such-dist is not installed"),
+        ("asks", "patch asks does not apply here: not today"),
+        ("env", "patch env does not apply here: ACME_FLAG is not set"),
         ("broken", r"patch broken \(pack.patch_a\) failed: TargetError: target up.mod:gone"),
         ("optional", r"patch optional \(pack.patch_a\) failed: TargetError: target up.mod:gone"),
         ("elsewhere", "patch elsewhere: its target's module gone.mod cannot be imported"),
@@ -60,7 +60,7 @@ def test_a_patch_that_cannot_be_applied(
 def test_switched_off_by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """PATCHKIT_DISABLE, PATCHKIT_ONLY and PATCHKIT=0 are said, not obeyed in silence."""
     monkeypatch.setenv("PATCHKIT_DISABLE", "p")
-    with pytest.raises(ApplyError, match="p is not for here: disabled by PATCHKIT_DISABLE"):
+    with pytest.raises(ApplyError, match="p does not apply here: disabled by PATCHKIT_DISABLE"):
         applied("p").__enter__()
     monkeypatch.setenv("PATCHKIT", "0")
     with pytest.raises(SettingsError, match="PATCHKIT is '0'"):

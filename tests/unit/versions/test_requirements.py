@@ -249,7 +249,7 @@ class TestRequirement:
 
     def test_url_is_refused(self) -> None:
         """A requirement with a URL is refused: it names no versions."""
-        with pytest.raises(RequirementError, match="URL says nothing"):
+        with pytest.raises(RequirementError, match="URL names no versions"):
             check_requirement("vllm @ https://example.org/vllm.whl")
 
     def test_bounds_that_are_none(self) -> None:
