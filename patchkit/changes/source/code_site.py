@@ -182,7 +182,7 @@ class CodeSite:
             return {"__code__": code}
         from patchkit.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
 
-        values = edited_values(self.function, old.header, function.header)
+        values = edited_values(self.function, self._original, old.header, function.header)
         return {**values, "__code__": code}
 
     def _is_ours(self) -> bool:

@@ -14,19 +14,24 @@ from typing import TYPE_CHECKING, Any, cast
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import FunctionType
 
     Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
+_ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
 
-def edited_values(function: FunctionType, old: str, new: str) -> dict[str, Any]:
+
+def edited_values(
+    function: FunctionType, original: Mapping[str, Any], old: str, new: str
+) -> dict[str, Any]:
     """
     Return the function's attributes that become others, by their names.
 
     Args:
-        function: not edited yet.
-        old: its `def` line.
+        function: it.
+        original: its attributes that were edited already, as they were before.
+        old: its `def` line before any edit.
         new: the edited one.
 
     Raises:
@@ -37,16 +42,13 @@ def edited_values(function: FunctionType, old: str, new: str) -> dict[str, Any]:
     changed = _signature(former) != _signature(later)
     if not changed:
         _drop_annotations(later)
-    kept = _keep_unedited(former, later, _live_defaults(function))
+    before = {name: original.get(name, getattr(function, name)) for name in _ATTRIBUTES}
+    kept = _keep_unedited(former, later, _live_defaults(before))
     made = _executed(function, later, kept)
     values = {"__defaults__": made.__defaults__, "__kwdefaults__": made.__kwdefaults__}
     if changed:
         values["__annotations__"] = made.__annotations__
-    return {
-        name: value
-        for name, value in values.items()
-        if not _identical(value, getattr(function, name))
-    }
+    return {name: value for name, value in values.items() if not _identical(value, before[name])}
 
 
 def _parsed(line: str) -> Definition:
@@ -99,12 +101,12 @@ def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
             yield arg.arg, keyword
 
 
-def _live_defaults(function: FunctionType) -> dict[str, Any]:
-    """Return the defaults that the function has by now, whoever set them."""
-    code, values = function.__code__, function.__defaults__ or ()
+def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults that a function has, whoever set them."""
+    code, values = attributes["__code__"], attributes["__defaults__"] or ()
     positional = code.co_varnames[: code.co_argcount]
     last = positional[max(0, len(positional) - len(values)) :]
-    return {**dict(zip(last, values, strict=False)), **(function.__kwdefaults__ or {})}
+    return {**dict(zip(last, values, strict=False)), **(attributes["__kwdefaults__"] or {})}
 
 
 def _executed(function: FunctionType, definition: Definition, kept: dict[str, Any]) -> Any:

@@ -70,6 +70,18 @@ def test_the_def_line_can_be_edited(desk: Desk, old: str, new: str, signature: s
     assert same(state(function), before)
 
 
+def test_edits_of_one_line_come_off_alone(desk: Desk) -> None:
+    """What is left is what the other one has edited, and the very objects of before."""
+    function, before = desk.upstream.f, state(desk.upstream.f)
+    first = desk.edit("f", "b=marker", "b=1")
+    second = desk.edit("f", "d: int = marker", "d: int = 2")
+    first.undo()
+    assert function.__defaults__[0] is desk.upstream.marker
+    assert function.__kwdefaults__ == {"d": 2}
+    second.undo()
+    assert same(state(function), before)
+
+
 def test_defaults_that_somebody_has_set_stay(desk: Desk) -> None:
     """They are not in the text; only the edited one is the text's."""
     function = desk.upstream.f
