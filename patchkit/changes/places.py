@@ -1,11 +1,15 @@
-"""Read, write and remove an attribute of an object or an item of a container."""
+"""Read, write and remove an attribute of an object or an item of a container; what lies there."""
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType, ModuleType
 from typing import Any
 
-from patchkit.changes.owners import MISSING, has_own, item_of, stored
+from patchkit.changes.owners import MISSING, has_own, item_of, namespace, stored
 from patchkit.rows.target import Item, Step
+
+Place = tuple[int, Step]
 
 
 def read(owner: Any, step: Step) -> Any:
@@ -53,3 +57,32 @@ def words(owner: Any, step: Step) -> str:
     """For messages: `module.name`, `Class.name`, `dict['key']`."""
     where = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
     return f"{where}{step}" if isinstance(step, Item) else f"{where}.{step}"
+
+
+def place_of(owner: object, name: Step) -> Place:
+    """Tell a place from all others; a module's attribute is an item of its dict."""
+    if isinstance(owner, ModuleType) and not isinstance(name, Item):
+        return id(namespace(owner)), Item(name)
+    return id(owner), name
+
+
+def is_as(value: Any, before: Any) -> bool:
+    """Whether a value is what was there before, or its equal where each look makes a new one."""
+    try:
+        return value is before or bool(value == before)
+    except Exception:  # noqa: BLE001 - a stranger's `__eq__` may raise anything
+        return False
+
+
+def function_of(value: Any) -> FunctionType | None:
+    """The function itself, or what a static or class method calls."""
+    if type(value) in {staticmethod, classmethod}:
+        value = value.__func__
+    return value if type(value) is FunctionType else None
+
+
+def held_elsewhere(values: list[Any]) -> list[Any]:
+    """Leave out what only this list holds: nobody can come with it any more."""
+    alone = [object()]
+    (least,) = (sys.getrefcount(value) for value in alone)
+    return [value for value in values if sys.getrefcount(value) > least]

@@ -7,26 +7,23 @@ layers that are left, and the very original once none is left.
 
 from __future__ import annotations
 
-import sys
 import threading
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from patchkit.changes import places
 from patchkit.changes.foreign import described
-from patchkit.changes.owners import MISSING, namespace
-from patchkit.changes.places import put_back, read, restore, words, write
+from patchkit.changes.owners import MISSING
 from patchkit.errors import TargetError, UndoError
 from patchkit.record import Record, field
-from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import CodeType
+    from types import CodeType, FunctionType
 
     from patchkit.changes.owners import Location
+    from patchkit.rows.target import Step
 
 _Extra = TypeVar("_Extra")
-Place = tuple[int, Step]
 
 
 class Layer(Record, frozen=False, eq=False):
@@ -73,7 +70,7 @@ class Site(Record, frozen=False, eq=False):
     own: bool
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
-    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)
+    aliases: dict[places.Place, tuple[Any, Step]] = field(default_factory=dict)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
     rebind: frozenset[str] = frozenset()
@@ -88,7 +85,7 @@ class Site(Record, frozen=False, eq=False):
     @property
     def words(self) -> str:
         """For messages: `module.name`."""
-        return words(self.owner, self.name)
+        return places.words(self.owner, self.name)
 
     @property
     def patches(self) -> list[str]:
@@ -103,11 +100,6 @@ class Site(Record, frozen=False, eq=False):
             TargetError: the place does not keep what is put there, or a copy of it refuses that.
 
         """
-        if isinstance(self.owner, threading.local):
-            raise TargetError(
-                f"{self.words} is an attribute of a threading.local, of which each thread has its "
-                "own; let an AfterImport change its class, or what sets it"
-            )
         with self.guard:
             layers = sorted(
                 [*self.layers, layer], key=lambda placed: (not placed.base, placed.rank)
@@ -125,64 +117,56 @@ class Site(Record, frozen=False, eq=False):
 
         """
         with self.guard:
-            self._take(layer)
+            if layer in self.layers:
+                self._take(layer)
 
     def _take(self, layer: Layer) -> None:
-        if layer not in self.layers:
-            return
         left = [kept for kept in self.layers if kept is not layer]
-        value = read(self.owner, self.name)
+        value = places.read(self.owner, self.name)
         errors: list[str] = []
         if not (known := self.knows(value)):
             what = f"{self.words} was overwritten by somebody else with {described(value)}"
             errors.append(f"{what}; it is left as it is")
-        if refused := self._set_back(left, copies_only=not known):
+        try:
+            refused = self._set(left, copies_only=not known)
+        except Exception:
+            self._repoint()  # its copies go back even where it itself refuses
+            raise
+        if refused:
             errors.append(_refusal(refused))
         if errors:
             raise UndoError("; ".join(errors))
 
-    def _set_back(self, layers: list[Layer], *, copies_only: bool) -> list[str]:
-        """Set it, and its copies also where it itself refuses."""
-        try:
-            return self._set(layers, copies_only=copies_only)
-        except Exception:
-            self._repoint()
-            raise
-
     def is_intact(self) -> bool:
         """Whether the attribute still holds what was last put there."""
-        return read(self.owner, self.name) is self.current
+        return places.read(self.owner, self.name) is self.current
 
     def code_since(self) -> tuple[FunctionType, CodeType] | None:
         """The function that was put there, where it has another code by now than it had then."""
-        function = function_of(self.current) if self._code is not None else None
-        if function is None or self._code is None or function.__code__ is self._code:
+        function, code = places.function_of(self.current), self._code
+        if function is None or code is None or function.__code__ is code:
             return None
-        return function, self._code
+        return function, code
 
     def is_ours(self) -> bool:
         """Whether it holds the original, or anything that was ever put there."""
-        return self.knows(read(self.owner, self.name))
+        return self.knows(places.read(self.owner, self.name))
 
     def knows(self, value: Any) -> bool:
         """Whether a value is the original, or was ever put there."""
-        return any(value is known for known in self._known())
-
-    def _known(self) -> Iterator[Any]:
-        yield from (self.current, self.original)
-        yield from self.wrappers
-        yield from self.replacements
+        known = (self.current, self.original, *self.wrappers, *self.replacements)
+        return any(value is held for held in known)
 
     def followers(self) -> Iterator[tuple[Any, Step, Any]]:
         """The copies that still hold what they have from here: their places, and what it is."""
         for owner, name in list(self.aliases.values()):
-            value = read(owner, name)
+            value = places.read(owner, name)
             if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
                 yield owner, name, value
 
     def forget(self, owner: Any, name: Step) -> None:
         """Leave a copy, which does not go with this one after all."""
-        self.aliases.pop(_place(owner, name), None)
+        self.aliases.pop(places.place_of(owner, name), None)
 
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
         value, is_made = self.original, False
@@ -196,26 +180,28 @@ class Site(Record, frozen=False, eq=False):
         if copies_only:
             pass
         elif not (layers or self.own):
-            restore(self.owner, self.name, self.original)
+            places.restore(self.owner, self.name, self.original)
         elif not self.is_intact():
-            (write if layers else put_back)(self.owner, self.name, value)
+            (places.write if layers else places.put_back)(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
-        function = function_of(self.current)
+        function = places.function_of(self.current)
         self._code = function.__code__ if function is not None and layers else None
         return self._repoint()
 
     def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
         """Refuse a place behind code that gives out something else, as C keeps what it is given."""
-        kept = read(self.owner, self.name)
+        kept = places.read(self.owner, self.name)
         self.layers, self.current, self._is_made = layers, current, is_made
         if layers or self.own:
-            put_back(self.owner, self.name, current)
+            places.put_back(self.owner, self.name, current)
         else:
-            restore(self.owner, self.name, self.original)
-        now = read(self.owner, self.name)
+            places.restore(self.owner, self.name, self.original)
+        now = places.read(self.owner, self.name)
         changed = (
-            "" if _is_as(now, current) else f"; it is not as it was: it holds {described(now)}"
+            ""
+            if places.is_as(now, current)
+            else f"; it is not as it was: it holds {described(now)}"
         )
         raise TargetError(
             f"{self.words} is kept elsewhere than in an attribute: it holds {described(kept)} "
@@ -224,12 +210,11 @@ class Site(Record, frozen=False, eq=False):
         )
 
     def _outdate(self) -> None:
-        if self.layers and self.current is not self.original:
-            former = self.wrappers if self._is_made else self.replacements
-            if all(value is not self.current for value in former):
-                former.append(self.current)
+        former = self.wrappers if self._is_made else self.replacements
+        if self.layers and all(value is not self.current for value in (self.original, *former)):
+            former.append(self.current)
         for former in (self.wrappers, self.replacements):
-            former[:] = held_elsewhere(former)
+            former[:] = places.held_elsewhere(former)
 
     def _repoint(self) -> list[str]:
         """Let the copies go with it; say which of them refuse."""
@@ -237,9 +222,9 @@ class Site(Record, frozen=False, eq=False):
         for owner, name, value in self.followers() if self.current is not MISSING else ():
             if value is not self.current:
                 try:
-                    write(owner, name, self.current)
+                    places.write(owner, name, self.current)
                 except Exception as error:  # noqa: BLE001 - a stranger's `__setitem__` may raise any
-                    refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
+                    refused.append(f"{places.words(owner, name)} ({type(error).__name__}: {error})")
         return refused
 
 
@@ -250,34 +235,12 @@ def _refusal(refused: list[str]) -> str:
     )
 
 
-def _is_as(value: Any, before: Any) -> bool:
-    """Whether a value is what was there before, or its equal where each look makes a new one."""
-    try:
-        return value is before or bool(value == before)
-    except Exception:  # noqa: BLE001 - a stranger's `__eq__` may raise anything
-        return False
-
-
-def function_of(value: Any) -> FunctionType | None:
-    """The function itself, or what a static or class method calls."""
-    if type(value) in {staticmethod, classmethod}:
-        value = value.__func__
-    return value if type(value) is FunctionType else None
-
-
-def held_elsewhere(values: list[Any]) -> list[Any]:
-    """Leave out what only this list holds: nobody can come with it any more."""
-    alone = [object()]
-    (least,) = (sys.getrefcount(value) for value in alone)
-    return [value for value in values if sys.getrefcount(value) > least]
-
-
 class Sites:
     """Every changed attribute of this process, by owner and name."""
 
     def __init__(self) -> None:
-        self._sites: dict[Place, Site] = {}
-        self._led: dict[Place, Site] = {}
+        self._sites: dict[places.Place, Site] = {}
+        self._led: dict[places.Place, Site] = {}
         self._extras: dict[object, object] = {}
         self._guard = threading.RLock()
 
@@ -302,22 +265,21 @@ class Sites:
             if site is None or not site.is_ours():
                 site = Site(location.owner, location.name, location.value, location.own)
                 site.is_patched, site.guard = self.holds, self._guard
-                self._sites[_place(location.owner, location.name)] = site
+                self._sites[places.place_of(location.owner, location.name)] = site
         return site
 
     def get(self, owner: object, name: Step) -> Site | None:
         """Return the site of an attribute that was changed, the latest one."""
-        site = self._sites.get(_place(owner, name))
-        return site if site is not None and _same(site.owner, owner) else None
+        return self._sites.get(places.place_of(owner, name))  # it keeps its owner alive
 
     def leader(self, owner: object, name: Step) -> Site | None:
         """Return the site that a place was last repointed with."""
-        site = self._led.get(_place(owner, name))
-        return site if site is not None and _place(owner, name) in site.aliases else None
+        site = self._led.get(places.place_of(owner, name))
+        return site if site is not None and places.place_of(owner, name) in site.aliases else None
 
     def follow(self, site: Site, owner: Any, name: Step) -> None:
         """Note that a place goes with a site from now on, and with no other."""
-        place = _place(owner, name)
+        place = places.place_of(owner, name)
         if (before := self._led.get(place)) is not None:
             before.aliases.pop(place, None)
         self._led[place] = site
@@ -337,14 +299,3 @@ class Sites:
     def rebound(self) -> list[Site]:
         """Every site whose copies are repointed with it."""
         return [site for site in self if site.rebind]
-
-
-def _place(owner: object, name: Step) -> Place:
-    """Tell a place from all others; a module's attribute is an item of its dict."""
-    if isinstance(owner, ModuleType) and not isinstance(name, Item):
-        return id(namespace(owner)), Item(name)
-    return id(owner), name
-
-
-def _same(noted: object, other: object) -> bool:
-    return noted is other or (isinstance(noted, ModuleType) and namespace(noted) is other)

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import enum
 import functools
+import threading
 from collections import namedtuple
 from inspect import isasyncgenfunction, isgeneratorfunction
 from types import (
@@ -117,6 +118,11 @@ def _fault(location: Location) -> str:
     owner = location.owner
     if isinstance(owner, type):
         return _class_fault(owner, location)
+    if isinstance(owner, threading.local):
+        return (
+            "found an attribute of a threading.local, of which each thread has its own; let an "
+            "AfterImport change its class, or what sets it"
+        )
     if isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own:
         return ""
     if hasattr(type(location.value), "__set__") or not hasattr(owner, "__dict__"):

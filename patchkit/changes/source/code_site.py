@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from patchkit.changes.sites import held_elsewhere
+from patchkit.changes.places import held_elsewhere
 from patchkit.changes.source.edited_file import publish
 from patchkit.changes.source.mismatch import describe
 from patchkit.changes.source.rewriting import MiscountError, rewrite
