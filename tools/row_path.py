@@ -75,6 +75,7 @@ class Trail:
         file = str(frame.f_globals.get("__name__", ""))
         is_function = bool(frame.f_code.co_flags & CO_OPTIMIZED)  # no module, no class body
         is_ours = event == "call" and is_function and file.partition(".")[0] == "patchkit"
+        is_ours = is_ours and file != "patchkit.record"  # an `__init__`, wherever it is inherited
         if is_ours and file != self._last:
             self.entered[file] += 1
             self._last = file
@@ -89,7 +90,8 @@ def follow(folder: Path) -> tuple[Trail, Trail]:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(source)
     sys.path.insert(0, str(folder))
-    os.environ.update(PATCHKIT_PATCHES="pack", PATCHKIT_VERSIONS="up=1.0", PATCHKIT_VERIFY="0")
+    os.environ.update(PATCHKIT_PATCHES="pack", PATCHKIT_ONLY="p")
+    os.environ.update(PATCHKIT_VERSIONS="up=1.0", PATCHKIT_VERIFY="0")
     for name in LATE:
         importlib.import_module(name)
     arming, applying = Trail(), Trail()

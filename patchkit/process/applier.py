@@ -36,16 +36,7 @@ if TYPE_CHECKING:
 
 
 class Applier:
-    """
-    What is due, made.
-
-    Args:
-        schedule: the patches, by the modules that make them due.
-        states: told of the outcome.
-        relevance: which patches are for here.
-        executions: which modules are there.
-
-    """
+    """What is due, made."""
 
     def __init__(
         self, schedule: Schedule, states: PatchStates, relevance: Relevance, executions: Executions

@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 class CopiesPass:
-    """
-    Repoints copies.
-
-    Args:
-        sites: every changed attribute of this process.
-        schedule: the patches, whose bodies keep originals.
-        states: told of what happens.
-
-    """
+    """Repoints copies."""
 
     def __init__(self, sites: Sites, schedule: Schedule, states: PatchStates) -> None:
         self._sites = sites

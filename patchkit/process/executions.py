@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class Executions:
-    """
-    The modules that patches are for, and the bodies.
-
-    Args:
-        finder: tells the end of imports that are under way.
-
-    """
+    """The modules that patches are for, and the bodies."""
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder

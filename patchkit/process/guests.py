@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 class Guests:
-    """
-    Takes rows in, and leaves them out again.
-
-    Args:
-        schedule: where they come to.
-        finder: watches their modules, too.
-
-    """
+    """Takes rows in, and leaves them out again."""
 
     def __init__(self, schedule: Schedule, finder: Finder) -> None:
         self._schedule = schedule

@@ -22,15 +22,7 @@ _PATIENCE = 600.0
 
 
 class Holds:
-    """
-    Who holds what.
-
-    Args:
-        states: of all patches.
-        relevance: which patches are for here.
-        applier: applies what is held, and takes back what is let go.
-
-    """
+    """Who holds what."""
 
     def __init__(self, states: PatchStates, relevance: Relevance, applier: Applier) -> None:
         self._states = states
@@ -123,7 +115,6 @@ class Holds:
             yield
 
     def _reason_to_skip(self, state: PatchState) -> str | None:
-        """Say why a row cannot be held here, or None."""
         return self._relevance.selection.reason_to_skip(state.row)
 
     # -- who holds ------------------------------------------------------------------------------

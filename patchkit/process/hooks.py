@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """
-    The hooks, by the module after whose import they are called.
-
-    Args:
-        sites: every changed attribute of this process.
-
-    """
+    """The hooks, by the module after whose import they are called."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 class Inspection:
-    """
-    Tells of neighbours, each once.
-
-    Args:
-        sites: every changed attribute of this process.
-        states: told of what is found.
-
-    """
+    """Tells of neighbours, each once."""
 
     def __init__(self, sites: Sites, states: PatchStates) -> None:
         self._sites = sites

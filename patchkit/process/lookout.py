@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
 
 class Lookout:
-    """
-    Begins to look once there is something to be seen, where the process is the session's.
-
-    Args:
-        schedule: the patches, by the modules that make them due.
-        states: how it stands with them.
-        selection: says which rows are for here.
-        applier: looks at what it has applied.
-
-    """
+    """Begins to look once there is something to be seen, where the process is the session's."""
 
     def __init__(
         self, schedule: Schedule, states: PatchStates, selection: Selection, applier: Applier

@@ -28,17 +28,7 @@ class NotWanted(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Maker:
-    """
-    Makes groups, one at a time in each thread.
-
-    Args:
-        sites: every changed attribute of this process.
-        states: told of what is left out.
-        relevance: which patches and changes are for here.
-        executions: which modules are there.
-        turns: told when a body is loaded.
-
-    """
+    """Makes groups, one at a time in each thread."""
 
     def __init__(
         self,

@@ -16,13 +16,14 @@ from patchkit.errors import AgreementError
 from patchkit.process.pack_files import body_bytes, data_bytes, hash_of, modules_digest
 from patchkit.record import Record
 from patchkit.rows.canonical import canonical
+from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from patchkit.process.patch_state import PatchState
+    from patchkit.process.patch_state import PatchState, PatchStates
     from patchkit.process.relevance import Relevance
-    from patchkit.rows.declaration import Change, Role
+    from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
 
     PatchSet = Mapping[str, "Mark"]
@@ -73,6 +74,38 @@ def patch_set(states: Iterable[PatchState], relevance: Relevance, role: Role) ->
     }
 
 
+def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
+    """Write into an engine's configuration which patches are for each role."""
+    sets = {role: patch_set(states.patches.values(), relevance, role) for role in Role}
+    if _write(config, sets):
+        _tell_digest(Role.MAIN, sets[Role.MAIN], states)
+    else:
+        states.say("warning", "the engine's additional_config is no dict: not stamped")
+
+
+def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) -> None:
+    """
+    Compare the patches for a role here with those that the main process selected.
+
+    Raises:
+        AgreementError: they differ.
+
+    """
+    ours = patch_set(states.patches.values(), relevance, role)
+    _tell_digest(role, ours, states)
+    try:
+        _refuse_difference(_stamped(config, role), ours, role)
+    except AgreementError as error:
+        states.journal.write("disagreement", role=str(role), reason=str(error))
+        if states.settings.on_failure == "stop":
+            raise
+        states.say("warning", str(error))
+
+
+def _tell_digest(role: Role, patches: PatchSet, states: PatchStates) -> None:
+    states.journal.write("digest", role=str(role), digest=digest(patches))
+
+
 def digest(patches: PatchSet) -> str:
     """Hash a patch set: equal digests mean equal patch sets, in one order, by one patchkit."""
     lines = [f"{name} {patches[name].code} {patches[name].pack}" for name in _in_order(patches)]
@@ -102,7 +135,7 @@ def _in_order(patches: PatchSet) -> list[str]:
     return sorted(patches, key=lambda name: patches[name].at)
 
 
-def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
+def _write(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
     """
     Write the patch sets into an engine's configuration.
 
@@ -122,7 +155,7 @@ def stamp(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
     return True
 
 
-def stamped(config: Any, role: Role) -> PatchSet | None:
+def _stamped(config: Any, role: Role) -> PatchSet | None:
     """
     Read the patch set for a role back; None where no patchkit wrote one.
 
@@ -143,7 +176,7 @@ def stamped(config: Any, role: Role) -> PatchSet | None:
     return {name: Mark(**mark) for name, mark in sets.get(str(role), {}).items()}
 
 
-def refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
+def _refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
     """
     Compare the set that the main process selected with the one of this process.
 

@@ -104,11 +104,6 @@ class PatchStates:
     """
     The one who changes statuses, and the failure policy.
 
-    Args:
-        patches: by name.
-        settings: `on_failure` and how much to say.
-        journal: told of every change of status.
-
     Attributes:
         roles: those that the process has entered.
 

@@ -19,10 +19,6 @@ class Relevance:
     """
     Says of each patch whether it is for this process, and why it is not.
 
-    Args:
-        states: of all patches.
-        selection: what the environment and the versions here say of a row.
-
     Attributes:
         awaits_role: the process learns its role later, when upstream's modules may be there.
 

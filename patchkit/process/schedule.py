@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """
-    What is due when; rows may come and go.
-
-    Args:
-        rows: in the order in which they apply.
-
-    """
+    """What is due when; rows may come and go."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}

@@ -16,7 +16,7 @@ from patchkit.imports.finder import Finder
 from patchkit.imports.half_imported import let_pass
 from patchkit.imports.provided_modules import is_served, refuse_withdrawn, spec_provided
 from patchkit.imports.run_as_main import run_beside_its_name, unreachable
-from patchkit.process import agreement
+from patchkit.process import patch_set
 from patchkit.process.applier import Applier
 from patchkit.process.body import bound_in_parent
 from patchkit.process.executions import Executions
@@ -32,7 +32,7 @@ from patchkit.rows.declaration import Role
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
@@ -47,11 +47,6 @@ if TYPE_CHECKING:
 class Session:
     """
     The patches of one process.
-
-    Args:
-        registry: the rows.
-        selection: which of them are for here.
-        journal: told of everything that happens.
 
     Attributes:
         states: how it stands with each patch, by name.
@@ -129,8 +124,7 @@ class Session:
             # Those that serve the module have done so now, or refuse one that upstream has.
             due = [*missed, *self._schedule.serving(name), *self._schedule.after(name)]
             self._apply(due, {name: module}, lambda: modules_since(name))
-            if waiting := self._schedule.of_body(name):
-                self._apply_late(waiting, from_body=True)
+            self._apply_late(self._schedule.of_body(name), from_body=True)
             self._apply_late(self._executions.postponed(name))
             refuse_withdrawn(name, module)
 
@@ -175,15 +169,15 @@ class Session:
 
     def _apply(
         self,
-        groups: Iterable[GroupState],
+        groups: Sequence[GroupState],
         modules: dict[str, ModuleType],
         scope: Callable[[], Where],
     ) -> None:
-        if self._applier.apply(groups, modules, scope):
+        if groups and self._applier.apply(groups, modules, scope):
             self.lookout.note_applied()
 
-    def _apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> None:
-        if self._applier.apply_late(groups, from_body=from_body):
+    def _apply_late(self, groups: Sequence[GroupState], *, from_body: bool = False) -> None:
+        if groups and self._applier.apply_late(groups, from_body=from_body):
             self.lookout.note_applied()
 
     # -- roles ----------------------------------------------------------------------------------
@@ -220,7 +214,7 @@ class Session:
         # Where another thread is at it, this waits until everything is applied. A role that was
         # entered before may have missed a module, whose import nobody told of.
         groups = self._schedule.groups()
-        self._apply_late(group for group in groups if role in group.patch.row.roles)
+        self._apply_late([group for group in groups if role in group.patch.row.roles])
         self._states.stop_if_failed(list(self.states.values()), (role,))
 
     def _settle_serving(self, roles: Collection[Role]) -> None:
@@ -260,7 +254,7 @@ class Session:
     def stamp(self, config: Any) -> None:
         """Write into an engine's configuration which patches are for each role."""
         self.lookout.tell_unmet()
-        agreement.stamp(config, self._states, self._relevance)
+        patch_set.stamp(config, self._states, self._relevance)
 
     def agree(self, role: Role, config: Any) -> None:
         """
@@ -270,7 +264,7 @@ class Session:
             AgreementError: they differ.
 
         """
-        agreement.agree(role, config, self._states, self._relevance)
+        patch_set.agree(role, config, self._states, self._relevance)
 
     # -- blocks ---------------------------------------------------------------------------------
 

@@ -110,8 +110,10 @@ def test_a_configuration_without_a_stamp_says_nothing(world: World) -> None:
 def test_a_place_for_the_stamp(world: World, extra: object) -> None:
     """None becomes a dict; an object of the platform's own is left alone."""
     config = SimpleNamespace(additional_config=extra)
-    assert patch_sets.stamp(config, {Role.MAIN: {"p": Mark(0, "1", "2")}}) is (extra is None)
-    a_session(world).agree(Role.WORKER, config) if extra else None
+    session = a_session(world)
+    session.stamp(config)
+    assert isinstance(config.additional_config, dict) is (extra is None)
+    session.agree(Role.WORKER, config)
 
 
 def test_digests_are_equal_for_equal_sets_only() -> None:
