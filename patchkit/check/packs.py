@@ -68,7 +68,7 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
     file, line = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
         if not getattr(row.patch, field).strip():
-            message = f"{row.name} says no {field}, expected {expected}"
+            message = f"{row.name} has no `{field}`, expected {expected}"
             fix = f"say it in the row: {field}=…"
             yield Finding(code, message, fix, row.name, "", "", file, line)
     if row.patch.body is None:
