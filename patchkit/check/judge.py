@@ -10,7 +10,7 @@ from patchkit.check.calls import refused_call, takes_wrapped
 from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
-from patchkit.rows.target import Item, Target
+from patchkit.rows.target import Target
 from patchkit.upstream.resolving.storage import HOOKS
 from patchkit.upstream.resolving.values import Kind
 
@@ -48,18 +48,10 @@ def needed(change: Change) -> list[Target]:
     if isinstance(change, AddField):
         return [place, Target(place.module, f"{place.qualname}.{change.name}")]
     if isinstance(change, Add):
-        return [place, around(place)]
+        return [place, place.holder]
     if isinstance(change, Provide) and "." in place.module:
         return [place, Target(place.module.rpartition(".")[0])]
     return [place]
-
-
-def around(place: Target) -> Target:
-    """Return what holds a target: a class, a container, its module."""
-    steps = place.steps
-    last = steps[-1]
-    size = len(str(last)) if isinstance(last, Item) else len(last) + 1
-    return Target(place.module, place.qualname[:-size] if len(steps) > 1 else "")
 
 
 class Judge:
@@ -110,7 +102,7 @@ class Judge:
     # --- what has to be absent
 
     def _add(self, change: Add) -> Iterator[Fault]:
-        holder = around(change.place)
+        holder = change.place.holder
         outer, facts = self._facts(holder), self._facts(change.place)
         if outer.state == "absent":
             yield Fault(codes.TARGET_MISSING, f"{holder} is not there: {outer.reason}", _NARROW)

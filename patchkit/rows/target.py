@@ -56,6 +56,13 @@ class Target(Record):
         """The qualname, taken apart."""
         return steps_of(self.qualname)
 
+    @property
+    def holder(self) -> Target:
+        """What holds it: a class, a container, its module."""
+        *around, last = self.steps
+        size = len(str(last)) if isinstance(last, Item) else len(last) + 1
+        return Target(self.module, self.qualname[:-size] if around else "")
+
     def __str__(self) -> str:
         return f"{self.module}:{self.qualname}" if self.qualname else self.module
 

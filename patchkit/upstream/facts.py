@@ -164,34 +164,28 @@ def _shape(found: Resolution) -> str | None:
 
 def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:
     """Name the class that really holds a member which the target's class only inherits."""
-    around = _around(target)
-    if around is None or "." not in found.qualname:
+    if not _is_member(target) or "." not in found.qualname:
         return ""
-    outer = resolver.resolve(around)
+    outer = resolver.resolve(target.holder)
     holder = (found.module, found.qualname.rpartition(".")[0])
     if outer.kind is not Kind.CLASS or (outer.module, outer.qualname) == holder:
         return ""
     return f"{holder[0]}:{holder[1]}"
 
 
-def _around(target: Target) -> Target | None:
-    """Return what holds a target: all but its last step, where that is a name below another."""
+def _is_member(target: Target) -> bool:
     steps = target.steps if target.qualname else ()
-    if len(steps) < 2 or isinstance(steps[-1], Item):
-        return None
-    return Target(target.module, target.qualname.rpartition(".")[0])
+    return len(steps) > 1 and not isinstance(steps[-1], Item)
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:
     """Look up `Class.name.fset`, which names a property's setter."""
-    around, last = _around(target), target.qualname.rpartition(".")[2]
-    if around is None or last not in _ACCESSORS:
+    last = target.qualname.rpartition(".")[2]
+    if not _is_member(target) or last not in _ACCESSORS:
         return None
-    whole = resolver.resolve(around)
-    if whole.kind is not Kind.PROPERTY:
-        return None
+    whole = resolver.resolve(target.holder)
     node = next((one for one in whole.nodes if _is_accessor(one, last)), None)
-    if node is None:
+    if whole.kind is not Kind.PROPERTY or node is None:
         return None
     return Facts(
         "present",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.rows.target import Item, Target
+from patchkit.rows.target import Target
 from patchkit.upstream.moves.evidence import (
     RENAMED,
     RENAMED_NEAR,
@@ -106,13 +106,13 @@ class MoveSearch:
 
     def _member(self, target: Target, old: Resolution) -> Whereabouts:
         """Find where the class went, and look for the member in it."""
-        owner, step = _split(target)
+        owner = target.holder
         if self._new.resolve(owner).state == "present":
             return self._left(owner, old)
         went = self.find(owner).place
         if went is None:
             return self._elsewhere(old, f"{owner} is gone too")
-        place = Target(went.module, went.qualname + step)
+        place = Target(went.module, went.qualname + target.qualname[len(owner.qualname) :])
         found = self._new.resolve(place)
         if found.state == "present":
             return _at(place, old, found, f"moved with {owner} to {place}")
@@ -128,7 +128,7 @@ class MoveSearch:
         if renamed:
             return _told(renamed, "renamed to")
         origin = old.defined
-        if origin and origin.qualname and _split(origin)[0] != _split(old.target)[0]:
+        if origin and origin.qualname and origin.holder != old.target.holder:
             found = self._new.resolve(origin)
             if found.state == "present":
                 words = f"it came from {origin}, which {owner} no longer derives from"
@@ -236,14 +236,6 @@ class MoveSearch:
             return GONE  # several are no answer
         words = f"something of that name is at {there[0]}, by name only"
         return Whereabouts(there[0], None, words)
-
-
-def _split(target: Target) -> tuple[Target, str]:
-    """Return what holds a target, and what has to be written after that."""
-    last = target.steps[-1]
-    step = str(last) if isinstance(last, Item) else f".{last}"
-    qualname = target.qualname[: -len(step)] if len(target.steps) > 1 else ""
-    return Target(target.module, qualname), step
 
 
 def _last(module: str) -> str:
