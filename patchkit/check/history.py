@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.findings import cause_of
 from patchkit.check.learning import learn_all
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.parallel import Progress
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """
     A target in one release.
 
@@ -43,21 +41,6 @@ class Step:
     moved_to: Target | None = None
     likeness: float | None = None
     reason: str = ""
-
-
-def history(
-    target: Target, subjects: Sequence[Subject], progress: Progress | None = None
-) -> list[Step]:
-    """
-    Follow a target through releases.
-
-    Args:
-        target: what to follow.
-        subjects: the releases, the oldest first.
-        progress: told of each that was read.
-
-    """
-    return histories([target], subjects, progress)[target]
 
 
 def histories(
@@ -92,20 +75,18 @@ def _steps(
 
 
 def _step(subject: Subject, target: Target, told: Whereabouts | None) -> Step:
-    found = subject.facts(target)
-    step = Step(subject.version, found.state, found.fingerprint, reason=found.reason)
+    facts = subject.facts(target)
+    step = Step(subject.version, facts.state, facts.fingerprint, reason=facts.reason)
     if told is None or told.place is None:
         more = f"; {told.words}" if told and told.words else ""
-        return replace(step, reason=f"{found.reason}{more}")
+        return step._replace(reason=f"{facts.reason}{more}")
     mark = subject.facts(told.place).fingerprint
-    return replace(step, moved_to=told.place, likeness=told.likeness, fingerprint=mark)
+    return step._replace(moved_to=told.place, likeness=told.likeness, fingerprint=mark)
 
 
 def _compared(steps: Iterable[Step]) -> Iterator[Step]:
-    last: Step | None = None
+    last: str | None = None
     for step in steps:
-        if step.fingerprint is None:
-            yield step
-            continue
-        yield replace(step, changed=last is not None and step.fingerprint != last.fingerprint)
-        last = step
+        mark = step.fingerprint
+        yield step._replace(changed=mark is not None and last not in (None, mark))
+        last = mark or last

@@ -33,7 +33,7 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
       patchkit history vllm.envs:VLLM_USE_V1 --releases 'vllm>=0.9'
       patchkit history ray.actor:ActorClass._remote --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.history import history  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.history import histories  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.near import never_there  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
@@ -43,7 +43,7 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     spec = releases or canonical(place.module.partition(".")[0])
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = on_index(spec, library)
-        steps = history(place, subjects, told)
+        steps = histories([place], subjects, told)[place]
         unknown = never_there(place, steps, subjects)
     if form == "json":
         click.echo(to_json({"target": str(place), "releases": [_data(step) for step in steps]}))

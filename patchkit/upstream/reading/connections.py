@@ -13,7 +13,7 @@ import threading
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import urllib3
 from urllib3.exceptions import (
@@ -27,7 +27,7 @@ from urllib3.exceptions import (
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.parallel import CONNECTIONS
-from patchkit.upstream.reading.url import host_of, without_secrets
+from patchkit.upstream.reading.url import host_of, joined, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -197,11 +197,10 @@ def _let_go(response: urllib3.BaseHTTPResponse) -> None:
 def _whole(base: str, location: str) -> str:
     """Make a URL whole, and refuse what is none."""
     try:
-        url = urljoin(base, location)
-        parts = urlsplit(url)
-        _ = parts.port
+        url = joined(base, location)
     except ValueError as error:
         raise UpstreamError(f"found {location!r}, which is no URL ({error})") from error
+    parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UpstreamError(f"found {without_secrets(url)!r}, expected a URL of http or https")
     return url

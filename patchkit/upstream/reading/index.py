@@ -8,13 +8,13 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import IndexPage
 from patchkit.upstream.reading.replies import StatusError
 from patchkit.upstream.reading.sdist import SUFFIX
-from patchkit.upstream.reading.url import without_secrets
+from patchkit.upstream.reading.url import joined, without_secrets
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
@@ -227,13 +227,10 @@ def _of_html(page: IndexPage) -> Iterator[Link]:
 
 
 def _joined(base: str, url: str) -> str:
-    """Make a link whole; empty where it is no URL."""
     try:
-        whole = urljoin(base, url)
-        _ = urlsplit(whole).port
+        return joined(base, url)
     except ValueError:
         return ""
-    return whole
 
 
 class _Anchors(HTMLParser):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 
 def host_of(url: str) -> str:
@@ -13,3 +13,16 @@ def host_of(url: str) -> str:
 def without_secrets(url: str) -> str:
     """A URL for a message: without the user's name and password."""
     return urlsplit(url)._replace(netloc=host_of(url)).geturl()
+
+
+def joined(base: str, url: str) -> str:
+    """
+    Make a link whole.
+
+    Raises:
+        ValueError: it is no URL.
+
+    """
+    whole = urljoin(base, url)
+    _ = urlsplit(whole).port
+    return whole

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from check.released import broken, subject
-from patchkit.check.history import history
+from patchkit.check.history import histories
 from patchkit.rows.target import Target
 
 F = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
@@ -21,7 +21,7 @@ def test_the_story_of_a_target() -> None:
         subject("0.7", mod="", late=F2),
         subject("0.8"),
     ]
-    steps = history(PLACE, releases)
+    steps = histories([PLACE], releases)[PLACE]
     assert [one.state for one in steps] == [
         *("absent", "absent", "present", "present", "present"),
         *("unreadable", "absent", "absent"),
@@ -35,6 +35,6 @@ def test_the_story_of_a_target() -> None:
 
 def test_what_cannot_be_told_is_said() -> None:
     """Undecidable is neither present nor absent, and has its reason."""
-    (step,) = history(PLACE, [subject("1.0", mod="globals().update(x())")])
+    (step,) = histories([PLACE], [subject("1.0", mod="globals().update(x())")])[PLACE]
     assert step.state == "undecidable"
     assert "globals" in step.reason

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,7 +140,7 @@ def test_history_keeps_names_whole(
         moved_to=Target.parse(place),
         likeness=0.97,
     )
-    here = replace(step, release="0.11.0", state="present", moved_to=None)
+    here = step._replace(release="0.11.0", state="present", moved_to=None)
     monkeypatch.setenv("COLUMNS", "80")
     print_history(Target.parse("up.mod:f"), [step, here])
     shown = capsys.readouterr().out
