@@ -104,15 +104,12 @@ class Flow:
             return shaped(cases, node)
         return self._bind(Form.FUNCTION, node)
 
-    def _assign(self, node: ast.Assign, cases: Cases) -> Cases:
-        for target in node.targets:
-            cases = self._assign_to(target, node.value, node, cases)
-        return cases
-
-    def _ann_assign(self, node: ast.AnnAssign, cases: Cases) -> Cases:
+    def _assign(self, node: ast.Assign | ast.AnnAssign, cases: Cases) -> Cases:
         if node.value is None:
             return cases
-        return self._assign_to(node.target, node.value, node, cases)
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            cases = self._assign_to(target, node.value, node, cases)
+        return cases
 
     def _assign_to(
         self, target: ast.expr, value: ast.expr | None, node: ast.stmt, cases: Cases
@@ -132,9 +129,7 @@ class Flow:
         return cases
 
     def _aug_assign(self, node: ast.AugAssign, cases: Cases) -> Cases:
-        if isinstance(node.target, ast.Name) and node.target.id == self._name:
-            return shaped(cases, node)
-        return cases
+        return shaped(cases, node) if dotted(node.target) == self._name else cases
 
     def _type_alias(self, node: ast.stmt, cases: Cases) -> Cases:
         if getattr(node, "name").id != self._name:  # noqa: B009 - a node of Python 3.12
@@ -142,11 +137,10 @@ class Flow:
         return self._bind(Form.OTHER, node)
 
     def _expression(self, node: ast.Expr, cases: Cases) -> Cases:
-        call = node.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            base = call.func.value
-            if isinstance(base, ast.Name) and base.id == self._name:
-                return shaped(cases, node) if call.func.attr in _MUTATORS else cases
+        if isinstance(node.value, ast.Call):
+            owner, _, method = dotted(node.value.func).rpartition(".")
+            if owner == self._name and method in _MUTATORS:
+                return shaped(cases, node)
         return cases
 
     def _delete(self, node: ast.Delete, cases: Cases) -> Cases:
@@ -233,14 +227,11 @@ class Flow:
         for item in node.items:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
+        end = self.run(node.body, cases)
         if not any(_is_suppress(item.context_expr) for item in node.items):
-            return self.run(node.body, cases)
-        points, end = self._points(node.body, cases)
+            return end
         text = words(node.items[0].context_expr)
-        return joined(
-            (Condition("the with succeeds"), end),
-            (Condition(text), points),
-        )
+        return joined((Condition("the with succeeds"), end), (Condition(text), cases))
 
     def _try(self, node: ast.Try, cases: Cases) -> Cases | None:
         points, end = self._points(node.body, cases)
@@ -248,8 +239,8 @@ class Flow:
             end = self.run(node.orelse, end)
         ways = [(Condition("the try succeeds"), end)]
         for handler in node.handlers:
-            caught = self._handler(handler, points)
-            ways.append((Condition(f"except {_caught(handler)}"), caught))
+            error = words(handler.type) if handler.type else "anything"
+            ways.append((Condition(f"except {error}"), self._handler(handler, points)))
         after = joined(*ways) if len(ways) > 1 else end
         return None if after is None else self.run(node.finalbody, after)
 
@@ -301,7 +292,7 @@ class Flow:
         ast.AsyncFunctionDef: _definition,
         ast.ClassDef: _definition,
         ast.Assign: _assign,
-        ast.AnnAssign: _ann_assign,
+        ast.AnnAssign: _assign,
         ast.AugAssign: _aug_assign,
         ast.Expr: _expression,
         ast.Delete: _delete,
@@ -342,10 +333,6 @@ def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.
 
 def _is_suppress(context: ast.expr) -> bool:
     return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
-
-
-def _caught(handler: ast.ExceptHandler) -> str:
-    return words(handler.type) if handler.type is not None else "anything"
 
 
 def _may_fail(statement: ast.stmt) -> bool:
