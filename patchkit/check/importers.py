@@ -44,8 +44,8 @@ def importers(modules: Modules, targets: Collection[Target]) -> dict[Target, lis
     wanted = {(one.module, one.qualname): one for one in targets if _is_name(one)}
     found: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
     names = {name.encode() for _, name in wanted}
-    for source, path in modules.all_paths():
-        text = source.read(path) or b""
+    for path in sorted(modules.files.python()):
+        text = modules.files.read(path) or b""
         if not any(name in text for name in names):
             continue  # to parse a file takes its time
         tree = modules.get(module_name(path))

@@ -97,18 +97,18 @@ class ParsedFiles:
 
 class Files:
     """
-    The Python files of one release, and of others beside it.
+    The Python files of one release.
 
     Those that were asked for last stay parsed.
 
     Args:
-        sources: where they lie; the first that has a file provides it.
+        source: where they lie.
         shared: keeps the parsed files of other releases as well; None for those of this one.
 
     """
 
-    def __init__(self, *sources: ReleaseSource, shared: ParsedFiles | None = None) -> None:
-        self._sources = sources
+    def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:
+        self._source = source
         self._own = ParsedFiles()
         self._shared = shared or self._own
 
@@ -116,8 +116,7 @@ class Files:
         """Answer a question; '' where there is no such thing. Equal answers mean equal content."""
         kind, path = question
         if kind == "file":
-            found = self._provider(path)
-            return str(found.mark(path) or _THERE) if found else ""
+            return str(self._source.mark(path) or _THERE) if self._source.has(path) else ""
         if kind == "folder":
             return _THERE if path in self._folders else ""
         if kind == "compiled":
@@ -132,48 +131,37 @@ class Files:
 
     def read(self, path: str) -> bytes | None:
         """Read a file; None where there is none."""
-        found = self._provider(path)
-        return found.read(path) if found else None
+        return self._source.read(path) if self._source.has(path) else None
 
     def mark(self, path: str) -> ContentMark | None:
         """Tell a file's content from another; None without file, or where only reading tells."""
-        found = self._provider(path)
-        return found.mark(path) if found else None
+        return self._source.mark(path) if self._source.has(path) else None
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch several files at once."""
-        wanted = list(paths)
-        for source in self._sources:
-            source.prefetch(wanted)
+        self._source.prefetch(list(paths))
 
     def python(self) -> Iterator[str]:
         """Every `.py` path."""
-        return (path for path in self._paths() if path.endswith(".py"))
+        return (path for path in self._source.paths() if path.endswith(".py"))
 
     def forget(self) -> None:
         """Let go of what was parsed for this release alone."""
         self._own.forget()
 
-    def _provider(self, path: str) -> ReleaseSource | None:
-        return next((one for one in self._sources if one.has(path)), None)
-
     @cached_property
     def _tops(self) -> frozenset[str]:
-        return frozenset(path.split("/", 1)[0] for path in (*self._paths(), *self._compiled))
+        return frozenset(path.split("/", 1)[0] for path in (*self._source.paths(), *self._compiled))
 
     @cached_property
     def _compiled(self) -> frozenset[str]:
-        return frozenset(filter(None, map(compiled, self._paths())))
+        return frozenset(filter(None, map(compiled, self._source.paths())))
 
     @cached_property
     def _folders(self) -> frozenset[str]:
         modules = (*self.python(), *self._compiled)
         nearest = {path.rpartition("/")[0] for path in modules}
         return frozenset(above for folder in nearest for above in _above(folder))
-
-    def _paths(self) -> Iterator[str]:
-        for source in self._sources:
-            yield from source.paths()
 
 
 def _above(folder: str) -> Iterator[str]:

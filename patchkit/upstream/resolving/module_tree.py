@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.upstream.reading.files import Files, Parsed, Question
+from patchkit.upstream.reading.files import Parsed, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.upstream.reading.files import ParsedFiles
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.files import Files
+
 
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
@@ -93,29 +93,21 @@ class ModuleTree:
 
 class Modules:
     """
-    The modules of one release, and of others beside it.
+    The modules of one release.
 
     Args:
-        sources: where they lie; the first that has a module provides it.
-        parsed: keeps the parsed files of other releases as well.
+        files: the release's.
 
     """
 
-    def __init__(self, *sources: ReleaseSource, parsed: ParsedFiles | None = None) -> None:
-        self.files = Files(*sources, shared=parsed)
-        self.sources = sources
+    def __init__(self, files: Files) -> None:
+        self.files = files
         self.asked: dict[Question, str] = {}
         """All that was asked of the files, with the answers: what came of them depends on it."""
         self._trees: dict[str, ModuleTree | None] = {}
 
     def __contains__(self, name: str) -> bool:
         return self._place(name) is not None
-
-    def afresh(self) -> Modules:
-        """Begin anew with the same files, as if nothing had been asked; they stay parsed."""
-        modules = Modules()
-        modules.files, modules.sources = self.files, self.sources
-        return modules
 
     def forget(self) -> None:
         """Let go of modules at once, and do not leave it to the collector of circles."""
@@ -125,13 +117,13 @@ class Modules:
         self._trees.clear()
 
     def get(self, name: str) -> ModuleTree | None:
-        """Parse a module; None where no source has it."""
+        """Parse a module; None where the release has none."""
         if name not in self._trees:
             self._trees[name] = self._read(name)
         return self._trees[name]
 
     def covers(self, name: str) -> bool:
-        """Whether a module, if there were one, would be in these sources."""
+        """Whether a module, if there were one, would be in this release."""
         return self._is(Question("top", name.split(".", 1)[0]))
 
     def compiled(self, name: str) -> bool:
@@ -142,11 +134,6 @@ class Modules:
     def has_stub(self, name: str) -> bool:
         """Whether a stub tells of a module, which need not be there."""
         return self._is(Question("file", f"{name.replace('.', '/')}.pyi"))
-
-    def all_paths(self) -> Iterator[tuple[ReleaseSource, str]]:
-        """Every Python file, with where it lies."""
-        for source in self.sources:
-            yield from ((source, path) for path in sorted(source.paths()) if path.endswith(".py"))
 
     def _place(self, name: str) -> tuple[str, bool] | None:
         base = name.replace(".", "/")

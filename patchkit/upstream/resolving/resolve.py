@@ -6,10 +6,12 @@ What the source does not tell is said to be undecidable, with the reason; nothin
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
+from patchkit.upstream.reading.files import Files
 from patchkit.upstream.resolving import inheritance, items
 from patchkit.upstream.resolving.ancestry import mro
 from patchkit.upstream.resolving.deciding import Platform
@@ -157,7 +159,6 @@ class Resolver:
 
     Args:
         source: the release.
-        others: further ones to look into where it imports from them.
         python: the Python that it is judged for.
         system: the `sys.platform` that it is judged for.
         parsed: keeps the parsed files of other releases as well.
@@ -167,19 +168,19 @@ class Resolver:
     def __init__(
         self,
         source: ReleaseSource,
-        *others: ReleaseSource,
+        *,
         python: tuple[int, int] = (3, 11),
         system: str = "linux",
         parsed: ParsedFiles | None = None,
     ) -> None:
         self.source = source
-        self.modules = Modules(source, *others, parsed=parsed)
+        self.modules = Modules(Files(source, shared=parsed))
         self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
     def afresh(self) -> Resolver:
         """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
-        resolver = Resolver(self.source)
-        resolver.modules = self.modules.afresh()
+        resolver = copy(self)
+        resolver.modules = Modules(self.modules.files)
         resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
         return resolver
 

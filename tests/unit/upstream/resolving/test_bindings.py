@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from patchkit.upstream.reading.files import Files
 from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.module_tree import Modules
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
@@ -12,7 +13,7 @@ LINUX_311 = Platform((3, 11), "linux")
 
 def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
     """What `x` may be bound to at the end: the lines, `-` where it is not bound."""
-    modules = Modules(Memory({"up.": text}))
+    modules = Modules(Files(Memory({"up.": text})))
     tree = modules.get("up")
     assert tree is not None
     assert not tree.fault
@@ -92,7 +93,7 @@ def test_follows_another_python() -> None:
 
 def test_later_statements_shape_a_binding() -> None:
     """`+=`, items that are set and setters belong to the binding, and do not replace it."""
-    modules = Modules(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"}))
+    modules = Modules(Files(Memory({"up.": "x = []\nx += [1]\nx.append(2)\nx[0] = 3\nx.sort()"})))
     tree = modules.get("up")
     assert tree is not None
     (case,) = ReleaseLookup(modules, LINUX_311).cases(tree, "x")
@@ -102,7 +103,9 @@ def test_later_statements_shape_a_binding() -> None:
 
 def test_conditions_say_where_ways_differ() -> None:
     """A condition stands at what only one way binds, with its words."""
-    modules = Modules(Memory({"up.": "if a > 1:\n x = 1\nelse:\n x = 2\ny = 1\nif b: z = 1"}))
+    modules = Modules(
+        Files(Memory({"up.": "if a > 1:\n x = 1\nelse:\n x = 2\ny = 1\nif b: z = 1"}))
+    )
     tree = modules.get("up")
     assert tree is not None
     lookup = ReleaseLookup(modules, LINUX_311)

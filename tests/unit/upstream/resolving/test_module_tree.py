@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from patchkit.upstream.reading.files import Files
 from patchkit.upstream.resolving.module_tree import Modules, module_name
 from upstream.memory import Memory
 
@@ -7,7 +8,7 @@ from upstream.memory import Memory
 def test_reads_a_module_once_and_only_when_asked() -> None:
     """A module's file is read at the first question about it, and kept."""
     source = Memory({"up.": "", "up.a": "x = 1", "up.b": "y = 1"})
-    modules = Modules(source)
+    modules = Modules(Files(source))
     assert source.read_paths == []
     first = modules.get("up.a")
     assert first is not None
@@ -17,7 +18,7 @@ def test_reads_a_module_once_and_only_when_asked() -> None:
 
 def test_tells_packages_modules_and_namespaces_apart() -> None:
     """A folder without an `__init__` is a package too, an empty one."""
-    modules = Modules(Memory({"up.": "", "up.space.deep": "x = 1"}))
+    modules = Modules(Files(Memory({"up.": "", "up.space.deep": "x = 1"})))
     space = modules.get("up.space")
     assert space is not None
     assert (space.is_package, space.path, space.body) == (True, "", [])
@@ -27,21 +28,21 @@ def test_tells_packages_modules_and_namespaces_apart() -> None:
 
 def test_a_module_that_cannot_be_parsed_says_why() -> None:
     """Source that this Python does not read is a fault in words, no exception."""
-    tree = Modules(Memory({"up.": "def ("})).get("up")
+    tree = Modules(Files(Memory({"up.": "def ("}))).get("up")
     assert tree is not None
     assert "cannot parse" in tree.fault
 
 
 def test_upstreams_warnings_are_not_ours() -> None:
     """An invalid escape in upstream's source warns nobody."""
-    tree = Modules(Memory({"up.": r"x = '\d'"})).get("up")
+    tree = Modules(Files(Memory({"up.": r"x = '\d'"}))).get("up")
     assert tree is not None
     assert not tree.fault
 
 
 def test_relative_imports_are_made_absolute() -> None:
     """Dots count from the package, and not beyond the top."""
-    modules = Modules(Memory({"up.": "", "up.a.": "", "up.a.b": ""}))
+    modules = Modules(Files(Memory({"up.": "", "up.a.": "", "up.a.b": ""})))
     package, module = modules.get("up.a"), modules.get("up.a.b")
     assert package is not None
     assert module is not None
@@ -64,6 +65,6 @@ def test_finds_what_functions_bind_globally() -> None:
         global made
         made = other
     """
-    tree = Modules(Memory({"up.": text})).get("up")
+    tree = Modules(Files(Memory({"up.": text}))).get("up")
     assert tree is not None
     assert tree.rebound_in_functions() == {"made": {"start"}}

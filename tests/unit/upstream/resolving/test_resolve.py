@@ -368,16 +368,6 @@ def test_a_missing_module() -> None:
     assert (found.state, found.reason) == ("absent", "there is no module up.none")
 
 
-def test_another_release_may_be_looked_into() -> None:
-    """With its dependency beside it, what lies outside is resolved too."""
-    up = Memory({"up.": "import dep\nclass C(dep.Base): ...\nx = dep.y"})
-    dep = Memory({"dep.": "class Base:\n def run(self): ...\ndef y(): ..."})
-    assert Resolver(up).resolve(Target("up", "C.run")).state == "undecidable"
-    found = Resolver(up, dep).resolve(Target("up", "C.run"))
-    assert (found.state, str(found.defined)) == ("present", "dep:Base.run")
-    assert Resolver(up, dep).resolve(Target("up", "x")).kind is Kind.FUNCTION
-
-
 def test_knows_where_the_source_is() -> None:
     """File, lines and text cover the definition with its decorators."""
     found = resolve("\n@staticmethod\ndef x():\n    return 1\ny = 2\n", "x")
