@@ -7,6 +7,7 @@ One code object is gone through once, with a stack of what is known of the value
 from __future__ import annotations
 
 import dis
+from itertools import pairwise
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class Source(NamedTuple):
+class NameSource(NamedTuple):
     """
     What a name was bound to: a module, a name, or an attribute of one of them.
 
@@ -30,13 +31,13 @@ class Source(NamedTuple):
     level: int = 0
 
 
-class Made(NamedTuple):
+class Constant(NamedTuple):
     """What stands in the code itself, or is made there: a text, a function, a new list."""
 
     constant: Any = None
 
 
-Value = Source | Made | None
+Value = NameSource | Constant | None
 """None: what a call returned, an item was, and whatever else the code does not tell."""
 
 _Values = frozenset[Value]
@@ -45,21 +46,6 @@ _MAKES = frozenset(("BUILD_LIST", "BUILD_MAP", "BUILD_SET", "MAKE_FUNCTION"))
 _IDLE = frozenset(("NOP", "RESUME", "CACHE", "EXTENDED_ARG"))
 _STORES = frozenset(("STORE_NAME", "STORE_GLOBAL"))
 _LEAVES = ("RETURN", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
-_SPECIAL = {
-    "LOAD_NAME": "_load_name",
-    "LOAD_GLOBAL": "_load_name",
-    "LOAD_CONST": "_load_const",
-    "LOAD_ATTR": "_load_attr",
-    "STORE_ATTR": "_store_attr",
-    "IMPORT_NAME": "_import_name",
-    "IMPORT_FROM": "_import_from",
-    "COPY": "_copy",
-    "DUP_TOP": "_copy",
-    "SWAP": "_swap",
-    "ROT_TWO": "_swap",
-    "ROT_THREE": "_rotate",
-}
-"""How to follow instructions of Python 3.10 to 3.13 that say where a value is from."""
 _BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__", "__setattr__"))
 """What binds names that are made up as the program runs."""
 _BEGINS = ("LOAD_", "PUSH_")
@@ -78,7 +64,7 @@ class Bindings:
     def __init__(self, code: CodeType) -> None:
         self._code = code
         self._names: dict[str, set[Value]] = {}
-        self.stars: list[Source] = []
+        self.stars: list[NameSource] = []
         self._stack: list[_Values] = []
         self._brought: dict[int, list[_Values]] = {}
         for step in dis.get_instructions(code):
@@ -92,23 +78,23 @@ class Bindings:
 
     def of(self, name: str) -> set[Value]:
         """Everything that a name is bound to, also by functions that declare it `global`."""
-        inner = (one for one in all_inner(self._code) if name in one.co_names)
-        found = (Bindings(one).own(name) for one in inner if _binds_globally(one, name))
-        return self.own(name).union(*found)
+        inner = [code for code in all_inner(self._code) if name in code.co_names]
+        binding = [code for code in inner if _binds_globally(code, name)]
+        return self.own(name).union(*(Bindings(code).own(name) for code in binding))
 
     def may_set(self, name: str) -> bool:
         """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
         inner = list(all_inner(self._code))
-        if any(not _BY_TEXT.isdisjoint(one.co_names) for one in (self._code, *inner)):
+        if any(not _BY_TEXT.isdisjoint(code.co_names) for code in (self._code, *inner)):
             return True
-        return any(_sets_attribute(one, name) for one in inner if name in one.co_names)
+        return any(_sets_attribute(code, name) for code in inner if name in code.co_names)
 
     def inner(self, path: Iterable[str]) -> list[Bindings]:
         """Find the bodies of the class (or function) with this path."""
-        found = [self._code]
+        bodies = [self._code]
         for part in path:
-            found = [one for code in found for one in _codes(code) if one.co_name == part]
-        return [Bindings(code) for code in found]
+            bodies = [code for body in bodies for code in _codes(body) if code.co_name == part]
+        return [Bindings(body) for body in bodies]
 
     # -- one instruction ---------------------------------------------------------------------------
 
@@ -118,12 +104,10 @@ class Bindings:
             return
         if name in _STORES:
             self._bind(step.argval, self._pop())
-        elif name in _SPECIAL:
-            getattr(self, _SPECIAL[name])(step)
         else:
-            self._do_whatever(step)
+            getattr(self, f"_on_{name.lower()}", self._do_whatever)(step)
         if name in _MAKES:
-            self._stack[-1] = frozenset((Made(),))
+            self._stack[-1] = frozenset((Constant(),))
         if name.startswith(_LEAVES):
             self._stack = []
 
@@ -156,50 +140,56 @@ class Bindings:
     def _drop(self, count: int) -> None:
         del self._stack[max(0, len(self._stack) - count) :]
 
-    # -- instructions that say something -----------------------------------------------------------
+    # -- instructions of Python 3.10 to 3.13 that say where a value is from ------------------------
 
-    def _load_name(self, step: dis.Instruction) -> None:
+    def _on_load_name(self, step: dis.Instruction) -> None:
         self._do_whatever(step)
-        self._stack[-1] = frozenset((Source((step.argval,)),))
+        self._stack[-1] = frozenset((NameSource((step.argval,)),))
 
-    def _load_const(self, step: dis.Instruction) -> None:
-        self._stack.append(frozenset((Made(step.argval),)))
+    _on_load_global = _on_load_name
 
-    def _load_attr(self, step: dis.Instruction) -> None:
+    def _on_load_const(self, step: dis.Instruction) -> None:
+        self._stack.append(frozenset((Constant(step.argval),)))
+
+    def _on_load_attr(self, step: dis.Instruction) -> None:
         values = self._pop()
         self._stack.append(values)
         self._do_whatever(step)  # in a call it leaves two
         self._stack[-1] = _attribute(values, step.argval)
 
-    def _store_attr(self, step: dis.Instruction) -> None:
+    def _on_store_attr(self, step: dis.Instruction) -> None:
         for owner in self._pop():
-            if isinstance(owner, Source) and owner.module is None:
+            if isinstance(owner, NameSource) and owner.module is None:
                 self._bind(".".join((*owner.names, step.argval)), self._stack[-1:][0])
         self._pop()
 
-    def _import_name(self, step: dis.Instruction) -> None:
+    def _on_import_name(self, step: dis.Instruction) -> None:
         wanted, level = (_constant(self._pop()) for _ in range(2))
         name = step.argval if wanted or level else step.argval.partition(".")[0]
-        source = Source((), name, level or 0)
+        source = NameSource((), name, level or 0)
         self._stack.append(frozenset((source,)))
         if wanted == ("*",):
             self.stars.append(source)
 
-    def _import_from(self, step: dis.Instruction) -> None:
+    def _on_import_from(self, step: dis.Instruction) -> None:
         self._stack.append(_attribute(self._stack[-1], step.argval))
 
-    def _copy(self, step: dis.Instruction) -> None:
+    def _on_copy(self, step: dis.Instruction) -> None:
         depth = step.arg or 1
         self._reach(depth)
         self._stack.append(self._stack[-depth])
 
-    def _swap(self, step: dis.Instruction) -> None:
+    _on_dup_top = _on_copy
+
+    def _on_swap(self, step: dis.Instruction) -> None:
         depth = step.arg or 2
         self._reach(depth)
         stack = self._stack
         stack[-1], stack[-depth] = stack[-depth], stack[-1]
 
-    def _rotate(self, _: dis.Instruction) -> None:
+    _on_rot_two = _on_swap
+
+    def _on_rot_three(self, _: dis.Instruction) -> None:
         self._reach(3)
         self._stack.insert(-2, self._stack.pop())
 
@@ -209,22 +199,22 @@ class Bindings:
 
 def _attribute(values: _Values, name: str) -> _Values:
     return frozenset(
-        one._replace(names=(*one.names, name)) if isinstance(one, Source) else None
-        for one in values
+        value._replace(names=(*value.names, name)) if isinstance(value, NameSource) else None
+        for value in values
     )
 
 
 def _constant(values: _Values) -> Any:
-    return next((one.constant for one in values if isinstance(one, Made)), None)
+    return next((value.constant for value in values if isinstance(value, Constant)), None)
 
 
-def _merged(one: list[_Values], other: list[_Values]) -> list[_Values]:
-    pairs = zip(reversed(one), reversed(other), strict=False)
+def _merged(stack: list[_Values], other: list[_Values]) -> list[_Values]:
+    pairs = zip(reversed(stack), reversed(other), strict=False)
     return [ours | theirs for ours, theirs in pairs][::-1]
 
 
 def _codes(code: CodeType) -> list[CodeType]:
-    return [one for one in code.co_consts if isinstance(one, CodeType)]
+    return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
 def all_inner(code: CodeType) -> Iterator[CodeType]:
@@ -242,9 +232,10 @@ def _binds_globally(code: CodeType, name: str) -> bool:
 
 def _sets_attribute(code: CodeType, name: str) -> bool:
     """Whether a function sets an attribute of anything but `self`."""
-    steps = list(dis.get_instructions(code))
-    stores = [at for at, one in enumerate(steps) if one.opname == "STORE_ATTR"]
-    return any(steps[at].argval == name and not _loads_self(steps[at - 1].argval) for at in stores)
+    return any(
+        step.opname == "STORE_ATTR" and step.argval == name and not _loads_self(before.argval)
+        for before, step in pairwise(dis.get_instructions(code))
+    )
 
 
 def _loads_self(loaded: object) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.bindings import Bindings, Made, Source, all_inner
+from patchkit.copies.bindings import Bindings, NameSource, all_inner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,10 +66,10 @@ class Origins:
 
         """
         ends = set(self._ends((owner, name), value, ()))
-        found = [end for end in ends if isinstance(end, Site)]
-        if len(found) == 1 and True not in ends:
-            return found[0]
-        if found or None in ends or True not in ends:
+        sites = [end for end in ends if isinstance(end, Site)]
+        if len(sites) == 1 and True not in ends:
+            return sites[0]
+        if sites or None in ends or True not in ends:
             return None
         return None if self._is_set_otherwise(owner, name) else ELSEWHERE
 
@@ -81,16 +81,16 @@ class Origins:
 
     def is_copy(self, owner: Any, name: str) -> bool:
         """Whether the code says that a place has what it holds from another."""
-        return any(isinstance(one, Source) for one in self._bound(owner, name))
+        return bool(_sources(self._bound(owner, name)))
 
     def leads(self, start: Place, goal: Place) -> bool:
         """Whether a place got what it holds from another one, as far as the code says."""
         waiting, seen = [start], [start]
         while waiting:
             place = waiting.pop()
-            sources = [one for one in self._bound(*place) if isinstance(one, Source)]
-            further = [found for one in sources for found in self._follow(one, place)]
-            waiting += [one for one in further if not _is_among(one, seen)]
+            sources = _sources(self._bound(*place))
+            further = [way for source in sources for way in self._follow(source, place)]
+            waiting += [way for way in further if not _is_among(way, seen)]
             seen += waiting
         return _is_among(goal, seen[1:])
 
@@ -98,11 +98,11 @@ class Origins:
         bound = self._bound(*place)
         if not bound:
             yield None
-        for one in bound:
-            if not isinstance(one, Source):
-                yield isinstance(one, Made) and one.constant is value if one else None
+        for source in bound:
+            if not isinstance(source, NameSource):
+                yield source and source.constant is value
                 continue
-            for further in self._follow(one, place) or (None,):
+            for further in self._follow(source, place) or (None,):
                 if further is None:
                     yield None
                 elif not _is_among(further, seen):
@@ -124,7 +124,7 @@ class Origins:
 
     # -- from what the code says to a place --------------------------------------------------------
 
-    def _follow(self, source: Source, place: Place) -> list[Place]:
+    def _follow(self, source: NameSource, place: Place) -> list[Place]:
         """Tell the places that a source names, of which one is it; none where nobody can tell."""
         owner, name = place
         module = _module_of(owner)
@@ -138,7 +138,8 @@ class Origins:
             owners, rest = [_imported(source, module)], list(source.names)
         else:
             owners = self._objects(owner, module, first)
-        return [found for one in owners if (found := _attribute(one, tuple(rest))) is not None]
+        places = (_attribute(value, tuple(rest)) for value in owners)
+        return [further for further in places if further is not None]
 
     def _is_of(self, cls: type, first: str, name: str) -> bool:
         """Whether a class's body means itself by a name, and not its module."""
@@ -150,8 +151,8 @@ class Origins:
         bound = self._bound(module, name)
         if len(bound) == 1 and now:
             return now[:1]
-        imports = [one for one in bound if isinstance(one, Source) and one.module is not None]
-        ways = [_attribute(_imported(one, module), (*one.names, "")) for one in imports]
+        imports = [source for source in _sources(bound) if source.module is not None]
+        ways = (_attribute(_imported(source, module), (*source.names, "")) for source in imports)
         return now[:1] + [way[0] for way in ways if way is not None]
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
@@ -165,14 +166,17 @@ class Origins:
         path = [part for part in owner.__qualname__.split(".") if part != "<locals>"]
         if bodies is None:
             bodies = self._classes[owner] = code.inner(path)
-        found = [body.own(name) for body in bodies]
-        return set().union(code.own(".".join((*path, name))), *found)
+        return set().union(code.own(".".join((*path, name))), *(body.own(name) for body in bodies))
 
     def _code(self, module: ModuleType) -> Bindings | None:
         if id(module) not in self._modules:
             code = code_of(module)
             self._modules[id(module)] = None if code is None else Bindings(code)
         return self._modules[id(module)]
+
+
+def _sources(values: Iterable[Value]) -> list[NameSource]:
+    return [value for value in values if isinstance(value, NameSource)]
 
 
 def _is_among(place: Place, places: Iterable[Place]) -> bool:
@@ -185,7 +189,7 @@ def _module_of(owner: Any) -> ModuleType | None:
     return owner if isinstance(owner, ModuleType) else None
 
 
-def _imported(source: Source, module: ModuleType) -> Any:
+def _imported(source: NameSource, module: ModuleType) -> Any:
     package = str(namespace(module).get("__package__") or "").split(".")
     outer = package[: len(package) + 1 - source.level] if source.level else []
     return sys.modules.get(".".join(filter(None, (*outer, source.module))))
@@ -211,8 +215,8 @@ def _step(owner: Any, name: str) -> Any:
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
     """Name every star import that brings a name, of which any may have been the last."""
-    stars = (one for one in code.stars if _exports(namespace(_imported(one, module)), name))
-    return {one._replace(names=(name,)) for one in stars}
+    stars = (star for star in code.stars if _exports(namespace(_imported(star, module)), name))
+    return {star._replace(names=(name,)) for star in stars}
 
 
 def _exports(values: dict[str, Any], name: str) -> bool:
@@ -264,12 +268,13 @@ def _compiled(file: str) -> CodeType:
 def _is_of(head: bytes, file: Path) -> bool:
     """Whether the cached code is of the file as it is now."""
     stat = file.stat()
-    stamp = b"".join(int(one).to_bytes(8, "little")[:4] for one in (stat.st_mtime, stat.st_size))
+    stamp = b"".join(int(fact).to_bytes(8, "little")[:4] for fact in (stat.st_mtime, stat.st_size))
     return head[4:8] != bytes(4) or head[8:16] == stamp
 
 
 def _has_made(code: CodeType, values: dict[str, Any]) -> bool:
     """Whether a module's functions are from this code, as far as it has any of its own file."""
-    made = [one.__code__ for one in tuple(values.values()) if type(one) is FunctionType]
-    own = [one for one in made if one.co_filename == values.get("__file__")]
-    return not own or not set(own).isdisjoint(all_inner(code))
+    functions = [value for value in tuple(values.values()) if type(value) is FunctionType]
+    made = {function.__code__ for function in functions}
+    own = {inner for inner in made if inner.co_filename == values.get("__file__")}
+    return not own or not own.isdisjoint(all_inner(code))

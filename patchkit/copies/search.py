@@ -138,11 +138,11 @@ class CopySearch:
 
     def _inside(self, objects: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
         """Add what new objects hold to `parts`; return this package's classes in them."""
-        found: list[_Namespace] = []
+        inside: list[_Namespace] = []
         while classes := self._open(objects, top, parts):
-            found += classes
+            inside += classes
             objects = [value for cls in classes for value in cls.values.values()]
-        return found
+        return inside
 
     def _open(self, values: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
         """Do so one level down; the classes of other packages are found with their own modules."""
