@@ -57,12 +57,9 @@ class _Commands(click.Group):
         """List the commands by what they are for, their first sentences uncut."""
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                commands = ((name, self.get_command(ctx, name)) for name in names)
-                formatter.write_dl([(name, _summary(one)) for name, one in commands if one])
-
-
-def _summary(command: click.Command) -> str:
-    return command.get_short_help_str(limit=1_000)
+                commands = [(name, self.get_command(ctx, name)) for name in names]
+                told = [(name, it.get_short_help_str(1_000)) for name, it in commands if it]
+                formatter.write_dl(told)
 
 
 @click.group(

@@ -70,7 +70,7 @@ def command(
             say(f"no release is newer than {first.name}; --from compares with an older one")
             if form == "table":
                 return
-        places = [one.place for one in row.patch.changes if package_of(one) == package]
+        places = [change.place for change in row.patch.changes if package_of(change) == package]
         found = [compare(place, first, last) for place in dict.fromkeys(places)]
     if form == "json":
         data = {"patch": name, "from": first.name, "to": last.name, "targets": [*map(_data, found)]}

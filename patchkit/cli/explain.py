@@ -29,7 +29,7 @@ def command(code: str | None, form: str) -> None:
     texts = explanations()
     codes = [CODES[code.upper()]] if code else list(CODES.values())
     if form == "json":
-        data = [{**one._asdict(), "text": texts[one.code]} for one in codes]
+        data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
         click.echo(to_json({"findings": data}))
         return
     from patchkit.report import explain_page  # noqa: PLC0415 - JSON needs no rich

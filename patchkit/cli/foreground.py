@@ -93,9 +93,9 @@ def _ended(pid: int) -> int | None:
     """Collect whatever has ended, orphans too; the exit code of the command if it has."""
     code = None
     with suppress(ChildProcessError):
-        while (one := os.waitpid(-1, os.WNOHANG))[0]:
-            if one[0] == pid:
-                code = os.waitstatus_to_exitcode(one[1])
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == pid:
+                code = os.waitstatus_to_exitcode(ended[1])
     return code
 
 

@@ -18,7 +18,8 @@ _WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 def last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
     """Say what became of the patches in the processes started since; `how` shows more."""
-    processes = [one for one in picture.processes if (one.started or started) >= started]
+    every = picture.processes
+    processes = [process for process in every if (process.started or started) >= started]
     told = [
         finding.message
         for finding in picture.findings

@@ -61,7 +61,7 @@ def rows_of(
     if not chosen and not findings:
         where = f"in {', '.join(packs)}" if packs else "here; --patches MODULE names a pack"
         raise click.UsageError(f"expected one patch at least, found none {where}")
-    return chosen, [one for one in findings if not names or one.patch in names]
+    return chosen, [finding for finding in findings if not names or finding.patch in names]
 
 
 def packs_to_name(packs: Collection[str]) -> Collection[str]:
@@ -79,7 +79,7 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
     """
     versions = Versions.of(Settings.read())
     if wanted.releases:
-        return [one for spec in wanted.releases for one in on_index(spec, library)]
+        return [subject for spec in wanted.releases for subject in on_index(spec, library)]
     if wanted.path:
         return tree(Path(wanted.path), packages, versions)
     if wanted.wheel:
@@ -99,8 +99,8 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
 
 def all_versions(subjects: Iterable[Subject], library: Library) -> Mapping[str, Sequence[str]]:
     """List the versions of all releases of those distributions that come from an index."""
-    projects = dict.fromkeys(one.project for one in subjects if not one.is_local)
-    return {name: [one.version for one in find_releases(name, library)] for name in projects}
+    projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)
+    return {name: [found.version for found in find_releases(name, library)] for name in projects}
 
 
 def locks_of(file: str | None) -> Locks:

@@ -98,4 +98,4 @@ def _folders_of(packs: Iterable[str], project: Project) -> list[str]:
     places = {place for top in tops if top for place in top.submodule_search_locations or ()}
     found = {Path(place).parent for place in places}
     folders = dict.fromkeys((Path().absolute(), *project.folders)) if found else ()
-    return [str(one) for one in folders if one in found]
+    return [str(folder) for folder in folders if folder in found]

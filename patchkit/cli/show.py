@@ -55,8 +55,8 @@ def _data(found: RowHere) -> dict[str, object]:
     patch = found.row.patch
     return {
         **row_data(found.row, found.reason),
-        "requirements": [_requirement(one) for one in found.requirements],
-        "changes": [_change(one) for one in found.changes],
+        "requirements": [_requirement(requirement) for requirement in found.requirements],
+        "changes": [_change(change) for change in found.changes],
         "required": patch.required,
         "after": list(patch.after),
         "conflicts": list(patch.conflicts),

@@ -22,10 +22,10 @@ def to_lines(data: Mapping[str, object]) -> str:
 
 def _in_lines(value: object) -> str:
     if isinstance(value, dict) and value:
-        lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in value.items()]
+        lines = [f"{json.dumps(name)}: {json.dumps(item)}" for name, item in value.items()]
         return _around("{}", lines)
     if isinstance(value, list) and value:
-        return _around("[]", [json.dumps(one) for one in value])
+        return _around("[]", [json.dumps(item) for item in value])
     return json.dumps(value)
 
 

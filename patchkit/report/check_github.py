@@ -31,27 +31,28 @@ def as_github(report: Report) -> str:
 
 
 def _command(group: Group, report: Report) -> str:
-    one = group.finding
-    file = _in_repository(one)
-    properties = {"file": file, "line": str(one.line or "") if file else "", "title": _title(one)}
+    finding = group.finding
+    file = _in_repository(finding)
+    line = str(finding.line or "") if file else ""
+    properties = {"file": file, "line": line, "title": _title(finding)}
     written = ",".join(
         f"{name}={_escaped(text, _PROPERTY)}" for name, text in properties.items() if text
     )
-    said = [one.message, one.fix and f"fix: {one.fix}", view.spans(group.releases, report)]
-    said += [] if file else [view.where(one)]
+    said = [finding.message, finding.fix and f"fix: {finding.fix}"]
+    said += [view.spans(group.releases, report), "" if file else view.where(finding)]
     message = printable("\n".join(filter(None, said)))
-    return f"::{_COMMANDS[one.severity]} {written}::{_escaped(message, _DATA)}"
+    return f"::{_COMMANDS[finding.severity]} {written}::{_escaped(message, _DATA)}"
 
 
-def _title(one: Finding) -> str:
-    about = f": {one.patch}" if one.patch else ""
-    return printable(f"{one.code.code} {one.code.title}{about}")
+def _title(finding: Finding) -> str:
+    about = f": {finding.patch}" if finding.patch else ""
+    return printable(f"{finding.code.code} {finding.code.title}{about}")
 
 
-def _in_repository(one: Finding) -> str:
+def _in_repository(finding: Finding) -> str:
     """Name its file as seen from the working directory; '' where it is not in there."""
-    file, here = Path(one.file or "").absolute(), Path.cwd()
-    if not one.file or not file.is_file() or not file.is_relative_to(here):
+    file, here = Path(finding.file or "").absolute(), Path.cwd()
+    if not finding.file or not file.is_file() or not file.is_relative_to(here):
         return ""
     return file.relative_to(here).as_posix()
 

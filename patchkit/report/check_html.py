@@ -71,13 +71,13 @@ class _Body:
         self._groups = view.groups(report)
         self._grids = view.grids(report)
         self._diffs: dict[str, list[Difference]] = {}
-        for one in diffs:
-            self._diffs.setdefault(one.patch, []).append(one)
+        for diff in diffs:
+            self._diffs.setdefault(diff.patch, []).append(diff)
         names = dict.fromkeys([*self._groups, *self._diffs])
         self._ids = {name: f"p{number}" for number, name in enumerate(names)}
         # The number of the column in which a release is; over all grids.
         runs = [run for grid in self._grids for run in grid.runs]
-        self._runs = {one: at for at, run in enumerate(runs) for one in run.releases}
+        self._runs = {release: at for at, run in enumerate(runs) for release in run.releases}
         self._told = {name: self._told_of(name) for name in names}
 
     def parts(self) -> Iterator[str]:
@@ -92,7 +92,7 @@ class _Body:
     def _told_of(self, name: str) -> set[int]:
         """The columns that have something of their own to say of a patch."""
         found = [release for group in self._groups.get(name, ()) for release in group.releases]
-        found += [release for one in self._diffs.get(name, ()) for release in one.releases]
+        found += [release for diff in self._diffs.get(name, ()) for release in diff.releases]
         return {self._runs[release] for release in found if release in self._runs}
 
     # -- grids --------------------------------------------------------------------------------
@@ -146,32 +146,32 @@ class _Body:
         heading = _text(name) or "packs and releases"
         yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
         yield from (self._article(group) for group in self._groups.get(name, ()))
-        for one in self._diffs.get(name, ()):
-            runs = self._runs_of(one.releases) or "-"
-            summary = f"What upstream changed in {_text(view.spans(one.releases, self._report))}"
+        for diff in self._diffs.get(name, ()):
+            runs = self._runs_of(diff.releases) or "-"
+            summary = f"What upstream changed in {_text(view.spans(diff.releases, self._report))}"
             opened = f'<details data-runs="{runs}"><summary>{summary}</summary>'
-            yield f"{opened}{_diff(one.text)}</details>"
+            yield f"{opened}{_diff(diff.text)}</details>"
         yield "</section>"
 
     def _explained(self) -> Iterator[str]:
         """Say what the codes mean to which findings lead."""
-        found = sorted({one.code.code for one in self._report.findings} & self._meanings.keys())
-        for code in found:
+        codes = {finding.code.code for finding in self._report.findings}
+        for code in sorted(codes & self._meanings.keys()):
             text = f'<p class="message">{_text(self._meanings[code])}</p>'
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _article(self, group: Group) -> str:
-        one = group.finding
-        code, label = one.code.code, view.label(one.severity)
-        is_link, look = code in self._meanings, f'class="tag {one.severity}"'
+        finding = group.finding
+        code, label = finding.code.code, view.label(finding.severity)
+        is_link, look = code in self._meanings, f'class="tag {finding.severity}"'
         name, look = ("a", f'href="#{code}" {look}') if is_link else ("span", look)
         tag = f"<{name} {look}>{code} {label}</{name}>"
-        fix, commands = view.fix_of(one)
-        places = [_text(view.spans(group.releases, self._report)), _code(view.where(one))]
+        fix, commands = view.fix_of(finding)
+        places = [_text(view.spans(group.releases, self._report)), _code(view.where(finding))]
         lines = [
-            f"<h3>{tag}{_text(one.code.title)}</h3>",
-            f"<p>{_code(one.target)}</p>" if one.target else "",
-            f'<p class="message">{_text(one.message)}</p>',
+            f"<h3>{tag}{_text(finding.code.title)}</h3>",
+            f"<p>{_code(finding.target)}</p>" if finding.target else "",
+            f'<p class="message">{_text(finding.message)}</p>',
             f"<p><b>Fix:</b> {_text(fix)}</p>" if fix else "",
             f"<pre>{_text(chr(10).join(commands))}</pre>" if commands else "",
             f'<p class="quiet">{" · ".join(filter(None, places))}</p>' if any(places) else "",

@@ -9,7 +9,7 @@ from patchkit.report import check_view as view
 from patchkit.report.words import count, one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Grid, Group
@@ -72,7 +72,7 @@ def _findings(report: Report, room: int) -> Iterator[str]:
     """Write as many sections as there is room for; short of what says how many are left out."""
     room -= 200
     found = view.groups(report)
-    left = _count_groups(found)
+    left = sum(map(len, found.values()))
     for patch, some in found.items():
         heading = f"#### {_code(patch) if patch else 'packs and releases'}\n"
         items = [_item(group, report) for group in some]
@@ -86,24 +86,20 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         yield f"{count(left, 'finding')} more: `patchkit check` has them all.\n"
 
 
-def _count_groups(found: Mapping[str, Sequence[Group]]) -> int:
-    return sum(map(len, found.values()))
-
-
 def _item(group: Group, report: Report) -> str:
-    one = group.finding
-    target = f" {_code(one.target)}" if one.target else ""
-    first, *rest = printable(one.message).strip("\n").split("\n")
+    finding = group.finding
+    target = f" {_code(finding.target)}" if finding.target else ""
+    first, *rest = printable(finding.message).strip("\n").split("\n")
     lines = [
-        f"- **{one.code.code} {one.code.title}** ({view.label(one.severity)}){target}",
+        f"- **{finding.code.code} {finding.code.title}** ({view.label(finding.severity)}){target}",
         _text(first),
     ]
     lines += [_block("\n".join(rest))] if rest else []
-    fix, commands = view.fix_of(one)
+    fix, commands = view.fix_of(finding)
     lines += [f"Fix: {_text(fix)}"] if fix else []
     lines += [_block("\n".join(commands))] if commands else []
-    places = [_text(view.spans(group.releases, report)), one.file and _code(view.where(one))]
-    lines += [", ".join(filter(None, places))]
+    where = _code(view.where(finding)) if finding.file else ""
+    lines += [", ".join(filter(None, [_text(view.spans(group.releases, report)), where]))]
     return "\n\n".join(filter(None, lines)).replace("\n", "\n  ") + "\n"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from patchkit.report.check_view import Grid, Group, Run
 
 _STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
-_SEVERITIES = {"error": "bad", "warning": "warn", "info": "note", "": "ok"}
+_SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
@@ -175,21 +175,18 @@ def _print_findings(patch: str, found: Sequence[Group], report: Report, console:
 
 
 def _said(group: Group, report: Report) -> Text:
-    one = group.finding
-    text = Text.assemble((one.code.title, "name"), _after("  ", one.target, "note"))
-    text.append(f"\n{printable(one.message)}")
-    places = [view.spans(group.releases, report), view.where(one)]
+    finding = group.finding
+    target = f"  {printable(finding.target)}" if finding.target else ""
+    text = Text.assemble((finding.code.title, "name"), (target, "note"))
+    text.append(f"\n{printable(finding.message)}")
+    places = [view.spans(group.releases, report), view.where(finding)]
     if line := "  ".join(filter(None, places)):
         text.append(f"\n{printable(line)}", style="note")
-    if fix := view.fix_of(one)[0]:
+    if fix := view.fix_of(finding)[0]:
         text.append_text(Text.assemble(("\nfix: ", "note"), fix))
     return text
 
 
-def _after(blank: str, text: str, style: str) -> Text:
-    return Text(f"{blank}{printable(text)}" if text else "", style=style)
-
-
 def _summary(report: Report) -> Text:
-    style = _SEVERITIES[view.worst(report)]
+    style = _SEVERITIES[report.worst.severity] if report.worst else "ok"
     return Text.assemble((view.tally(report), style), "  ", (view.looked_at(report), "note"))

@@ -97,18 +97,17 @@ def _grid(project: str, releases: Sequence[str], states: Mapping[str, Mapping[st
 def groups(report: Report) -> dict[str, list[Group]]:
     """Fold findings, by patches as the grid has them, '' first; the worst come first in each."""
     same: dict[tuple[str, ...], list[Finding]] = {}
-    for one in report.findings:
-        same.setdefault((one.patch, one.code.code, one.target, one.message, one.fix), []).append(
-            one
-        )
+    for finding in report.findings:
+        texts = (finding.patch, finding.code.code, finding.target, finding.message, finding.fix)
+        same.setdefault(texts, []).append(finding)
     place = {release: number for number, release in enumerate(report.releases)}
     found: dict[str, list[Group]] = {}
     for alike in same.values():
-        alike.sort(key=lambda one: place.get(one.release, -1))
-        releases = tuple(dict.fromkeys(one.release for one in alike if one.release))
+        alike.sort(key=lambda finding: place.get(finding.release, -1))
+        releases = tuple(dict.fromkeys(finding.release for finding in alike if finding.release))
         found.setdefault(alike[0].patch, []).append(Group(alike[-1], releases))
     for some in found.values():
-        some.sort(key=lambda one: _ORDER[one.finding.severity])
+        some.sort(key=lambda finding: _ORDER[finding.finding.severity])
     order = {patch: number for number, patch in enumerate(["", *report.grid])}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
@@ -150,7 +149,7 @@ def fix_of(finding: Finding) -> tuple[str, list[str]]:
 def tally(report: Report) -> str:
     """Count the findings in a few words; those that say the same are one."""
     counted: Counter[str] = Counter(
-        one.finding.severity for some in groups(report).values() for one in some
+        group.finding.severity for some in groups(report).values() for group in some
     )
     parts = [count(counted[name], label(name)) for name in _ORDER if counted[name]]
     return ", ".join(parts) or "no findings"
@@ -169,11 +168,6 @@ def looked_at(report: Report) -> str:
     if report.accepted:
         parts.append(f"{count(len(report.accepted), 'finding')} accepted")
     return ", ".join(parts)
-
-
-def worst(report: Report) -> str:
-    """Return the highest severity that there is; '' where there is no finding."""
-    return min((one.severity for one in report.findings), key=_ORDER.__getitem__, default="")
 
 
 def version_of(release: str) -> str:

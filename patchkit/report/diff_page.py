@@ -19,24 +19,25 @@ def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool)
     """Print what upstream changed; a unified diff where nobody looks at it."""
     out = console()
     out.print(Text(title, style="heading"))
-    for one in several:
-        words = f"{one.target}: {_words(one)}"
-        if out.is_terminal and one.diff:
-            diff_view.print_diff(words, one.old.text, one.new.text, out, side_by_side=side_by_side)
+    for comparison in several:
+        words = f"{comparison.target}: {_words(comparison)}"
+        if out.is_terminal and comparison.diff:
+            texts = comparison.old.text, comparison.new.text
+            diff_view.print_diff(words, *texts, out, side_by_side=side_by_side)
             continue
         out.print(Text(words, style="name"))
-        print_diff_lines(one.diff.splitlines(), out)
+        print_diff_lines(comparison.diff.splitlines(), out)
 
 
-def _words(one: Comparison) -> str:
-    old, new = one.old, one.new
+def _words(comparison: Comparison) -> str:
+    old, new = comparison.old, comparison.new
     states = {old.facts.state, new.facts.state}
     if states == {"absent"}:
         return "in neither of them"
     if new.place != old.place:
-        return f"at {new.place} by now" + (", changed" if one.changed else "")
+        return f"at {new.place} by now" + (", changed" if comparison.changed else "")
     if len(states) > 1:
         return f"{old.facts.state}, then {new.facts.state}"
-    if one.changed:
+    if comparison.changed:
         return "changed"
-    return "the same" if not one.diff else "changed in layout, comments or annotations alone"
+    return "the same" if not comparison.diff else "changed in layout, comments or annotations alone"

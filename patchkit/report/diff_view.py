@@ -92,8 +92,8 @@ def _pairs(
     for tag, old_from, old_to, new_from, new_to in hunk:
         left = ((number + 1, old[number]) for number in range(old_from, old_to))
         right = ((number + 1, new[number]) for number in range(new_from, new_to))
-        for one, other in zip_longest(left, right):
-            yield tag, one, other
+        for before, other in zip_longest(left, right):
+            yield tag, before, other
 
 
 def _side(line: Line, sign: str) -> tuple[Text, Text, Text]:

@@ -35,11 +35,11 @@ def print_show(found: RowHere) -> None:
     out.print(Text(found.row.name, style="name"), Text(found.row.pack, style="note"))
     out.print()
     out.print(_fields(found))
-    for number, one in enumerate(found.changes, start=1):
-        kind, target = one.change.kind, str(one.change.place)
+    for number, change in enumerate(found.changes, start=1):
+        kind, target = change.change.kind, str(change.change.place)
         out.print()
         out.print(Text.assemble(f"{number}. ", (kind, "heading"), " ", (target, "name")))
-        out.print(Padding(_change_fields(one), (0, 0, 0, 3)))
+        out.print(Padding(_change_fields(change), (0, 0, 0, 3)))
 
 
 def _fields(found: RowHere) -> Table:

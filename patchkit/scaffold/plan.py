@@ -81,7 +81,7 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Pat
     patch = Patch(
         name=wish.name,
         body=(wish.body or _free_body(wish, targets[0], place)) if body else None,
-        requires=tuple(dict.fromkeys(_requirement(one, wish.bounds) for one in targets)),
+        requires=tuple(dict.fromkeys(_requirement(upstream, wish.bounds) for upstream in targets)),
         roles=frozenset(wish.roles) if wish.roles else None,
         changes=tuple(change for _, change in changes),
     )
