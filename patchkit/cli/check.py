@@ -13,7 +13,13 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.app import say
-from patchkit.cli.options import complete_names, offline_option, patches_option
+from patchkit.cli.options import (
+    Wanted,
+    complete_names,
+    offline_option,
+    patches_option,
+    wanted_option,
+)
 from patchkit.cli.progress import progress
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import to_lines
@@ -32,12 +38,7 @@ _FINDINGS = 1
 
 @click.command("check")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@click.option(
-    "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
-)
-@click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
-@click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
-@click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
+@wanted_option
 @click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
@@ -52,10 +53,7 @@ _FINDINGS = 1
 )
 def command(
     names: tuple[str, ...],
-    releases: tuple[str, ...],
-    path: str | None,
-    wheel: str | None,
-    here: bool,
+    wanted: Wanted,
     lock: str | None,
     output: str | None,
     offline: bool,
@@ -77,39 +75,58 @@ def command(
       patchkit check --releases 'vllm==0.33.0' --format github
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.cli.look import accepted_codes  # noqa: PLC0415 - late: the help needs none of it
+
+    if form == "table" and output is not None:
+        raise click.UsageError("--output: expected --format json, github, markdown or html")
+    ignore, accept = accepted_codes()
+    found, diffs = _found(names, packs, wanted, lock, offline=offline, with_diffs=form == "html")
+    report = found.accepting(ignore, accept)
+    if form == "table":
+        _print(report)
+    else:
+        _write(_text(report, form, diffs), output)
+    if wanted == Wanted().or_of_project() and not names and not report.unreadable:
+        _say_what_accepts_nothing(report, accept)
+    return 0 if report.is_fine else _FINDINGS
+
+
+def _found(
+    names: Collection[str],
+    packs: Collection[str],
+    wanted: Wanted,
+    lock: str | None,
+    *,
+    offline: bool,
+    with_diffs: bool,
+) -> tuple[Report, Sequence[Difference]]:
+    from patchkit.check.checking import Check  # noqa: PLC0415 - late, as above
     from patchkit.check.comparison import differences  # noqa: PLC0415
     from patchkit.check.ranges import packages_of  # noqa: PLC0415
     from patchkit.check.unreviewed import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    wanted = look.Wanted(releases, path, wheel, here).or_of_project()
-    ignore, accept = look.accepted_codes()
-    if form == "table" and output is not None:
-        raise click.UsageError("--output: expected --format json, github, markdown or html")
     rows, faults = look.rows_of(packs, names)
-    commands = Commands(look.packs_to_name(packs), lock, releases)
+    named = wanted.releases if wanted != Wanted().or_of_project() else ()
+    commands = Commands(look.packs_to_name(packs), lock, named)
     reviewed = look.locks_of(lock).of_all(rows)
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
         subjects = look.open_packages(wanted, packages_of(rows), library) if rows else []
         known = look.all_versions(subjects, library)
-        found = Check(rows, subjects, reviewed, known, commands).run(told)
-        _refuse_what_no_row_is_about(found, rows)
-        report = replace(found, findings=[*faults, *found.findings]).accepting(ignore, accept)
-        diffs = differences(rows, subjects, reviewed) if form == "html" else ()
-    if form == "table":
-        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
-        from patchkit.report.console import console  # noqa: PLC0415
+        report = Check(rows, subjects, reviewed, known, commands).run(told)
+        _refuse_what_no_row_is_about(report, rows)
+        diffs = differences(rows, subjects, reviewed) if with_diffs else ()
+    return replace(report, findings=[*faults, *report.findings]), diffs
 
-        print_check(report, console())
-        if worst := report.worst:
-            say(f"'patchkit explain {worst.code.code}' says what a finding means")
-    else:
-        _write(_text(report, form, diffs), output)
-    if wanted == look.Wanted().or_of_project() and not names and not report.unreadable:
-        _say_what_accepts_nothing(report, accept)
-    return 0 if report.is_fine else _FINDINGS
+
+def _print(report: Report) -> None:
+    from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
+    from patchkit.report.console import console  # noqa: PLC0415
+
+    print_check(report, console())
+    if worst := report.worst:
+        say(f"'patchkit explain {worst.code.code}' says what a finding means")
 
 
 def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
+from patchkit.cli.options import (
+    Wanted,
+    complete_names,
+    format_option,
+    offline_option,
+    patches_option,
+)
 from patchkit.report.as_json import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from patchkit.check.comparison import Comparison, Side
 
 
@@ -22,7 +30,6 @@ if TYPE_CHECKING:
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="Else the project's, else the pack's own.")
-@click.option("--side-by-side", is_flag=True, help="In two columns, on a wide terminal.")
 @offline_option
 @patches_option
 @format_option
@@ -34,7 +41,6 @@ def command(
     path: str | None,
     wheel: str | None,
     lock: str | None,
-    side_by_side: bool,
     offline: bool,
     packs: tuple[str, ...],
     form: str,
@@ -49,6 +55,30 @@ def command(
       patchkit diff my-patch --here                 to what runs here
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    if sum(map(bool, (new, here, path, wheel))) > 1:
+        raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
+    wanted = Wanted(path=path, wheel=wheel, here=here)
+    first, last, found = _compared(name, packs, lock, old, new, wanted, offline=offline)
+    if form == "json":
+        data = {"patch": name, "from": first, "to": last, "targets": [*map(_data, found)]}
+        click.echo(to_json(data))
+    elif first != last or new:
+        from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - JSON needs no rich
+
+        print_diff(f"{name}: {first} to {last}", found)
+
+
+def _compared(
+    name: str,
+    packs: Collection[str],
+    lock: str | None,
+    old: str | None,
+    new: str | None,
+    wanted: Wanted,
+    *,
+    offline: bool,
+) -> tuple[str, str, Sequence[Comparison]]:
+    """Return the names of two releases, and the targets in both."""
     from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
@@ -56,29 +86,18 @@ def command(
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
-    if sum(map(bool, (new, here, path, wheel))) > 1:
-        raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
     (row,), _ = look.rows_of(packs, [name])
     reviewed = look.locks_of(lock).of_all([row])
     package = packages_of([row])[0]
     with Library(offline=offline, notice=say) as library:
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
-        if here or path or wheel:
-            wanted = look.Wanted(path=path, wheel=wheel)
+        if any(wanted):
             last = look.open_packages(wanted, [package], library)[0]
         elif first is last and new is None:
             say(f"no release is newer than {first.name}; --from compares with an older one")
-            if form == "table":
-                return
-        places = [change.place for change in row.patch.changes if package_of(change) == package]
-        found = [compare(place, first, last) for place in dict.fromkeys(places)]
-    if form == "json":
-        data = {"patch": name, "from": first.name, "to": last.name, "targets": [*map(_data, found)]}
-        click.echo(to_json(data))
-        return
-    from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - JSON needs no rich
-
-    print_diff(f"{name}: {first.name} to {last.name}", found, side_by_side=side_by_side)
+        changes = [change for change in row.patch.changes if package_of(change) == package]
+        places = dict.fromkeys(change.place for change in changes)
+        return first.name, last.name, [compare(place, first, last) for place in places]
 
 
 def _data(found: Comparison) -> dict[str, object]:

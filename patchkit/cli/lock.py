@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import complete_names, format_option, offline_option, patches_option
+from patchkit.cli.options import (
+    complete_names,
+    format_option,
+    offline_option,
+    patches_option,
+    wanted_option,
+)
 from patchkit.cli.progress import progress
 from patchkit.report.as_json import to_json
 from patchkit.text.row_lines import shown
@@ -17,20 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from patchkit.cli.options import Wanted
     from patchkit.errors import UpstreamError
     from patchkit.review.lock_format import Lock
+    from patchkit.rows.row import Row
+
+    Locks = dict[Path, tuple[Lock, Lock]]
 
 _FINDINGS = 1
 
 
 @click.command("lock")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@click.option(
-    "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
-)
-@click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM.")
-@click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution.")
-@click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says.")
+@wanted_option
 @click.option("--lock", metavar="FILE", help="Else the project's, else each pack's own.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
@@ -38,10 +43,7 @@ _FINDINGS = 1
 @format_option
 def command(
     names: tuple[str, ...],
-    releases: tuple[str, ...],
-    path: str | None,
-    wheel: str | None,
-    here: bool,
+    wanted: Wanted,
     lock: str | None,
     dry: bool,
     offline: bool,
@@ -58,42 +60,55 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.findings import told_causes  # noqa: PLC0415
-    from patchkit.check.ranges import packages_of  # noqa: PLC0415
-    from patchkit.check.review import accept  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.findings import told_causes  # noqa: PLC0415 - late: the help needs none
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.review.lock_format import read_lock, write_lock  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.review.lock_format import write_lock  # noqa: PLC0415
 
-    wanted = look.Wanted(releases, path, wheel, here).or_of_project()
     rows = look.ours(look.rows_of(packs, names)[0], names, packs)
     files = look.locks_to_write(lock, rows)
-    found: dict[Path, tuple[Lock, Lock]] = {}
+    found, faults = _accepted(files, rows, wanted, offline=offline)
+    for text in told_causes(faults):
+        say(f"not looked at: {text}")
+    changed = [file for file, (old, new) in found.items() if old != new]
+    for file in () if dry else changed:
+        write_lock(file, found[file][1])
+    _print(found, form, written=bool(changed) and not dry)
+    for file, some in files.items():
+        hint = "" if dry else look.unread(file, some)
+        say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")
+    return _FINDINGS if faults or (dry and changed) else 0
+
+
+def _accepted(
+    files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
+) -> tuple[Locks, dict[str, UpstreamError]]:
+    """Return each lock as it is and as it is to be, and the releases that cannot be read."""
+    from patchkit.check.ranges import packages_of  # noqa: PLC0415 - late, as above
+    from patchkit.check.review import accept  # noqa: PLC0415
+    from patchkit.cli.look import open_packages  # noqa: PLC0415
+    from patchkit.review.lock_format import read_lock  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+
+    found: Locks = {}
     faults: dict[str, UpstreamError] = {}
     with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = look.open_packages(wanted, packages_of(rows), library)
+        subjects = open_packages(wanted, packages_of(rows), library)
         for file, some in files.items():
             old = read_lock(file)
             new, unread = accept(old, some, subjects, told)
             found[file] = (old, new)
             faults.update(unread)
-    for text in told_causes(faults):
-        say(f"not looked at: {text}")
-    changed = {file: new for file, (old, new) in found.items() if old != new}
-    diff = [line for file, pair in found.items() for line in _diff(file, *pair)]
-    for file, new in changed.items() if not dry else ():
-        write_lock(file, new)
-    if form == "json":
-        news = {file: new for file, (_, new) in found.items()}
-        click.echo(to_json(_data(news, diff, changed=bool(changed), dry=dry)))
-    else:
-        from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
+    return found, faults
 
-        print_diff_lines(diff, console())
-    for file, some in files.items():
-        hint = "" if dry else look.unread(file, some)
-        say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")
-    return _FINDINGS if faults or (dry and changed) else 0
+
+def _print(locks: Locks, form: str, *, written: bool) -> None:
+    diff = [line for file, pair in locks.items() for line in _diff(file, *pair)]
+    if form == "json":
+        click.echo(to_json(_data(locks, diff, written=written)))
+        return
+    from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
+
+    print_diff_lines(diff, console())
 
 
 def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
@@ -102,16 +117,14 @@ def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
     return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
 
 
-def _data(
-    locks: Mapping[Path, Lock], diff: Sequence[str], *, changed: bool, dry: bool
-) -> dict[str, object]:
+def _data(locks: Locks, diff: Sequence[str], *, written: bool) -> dict[str, object]:
     files = list(map(shown, locks))
     return {
         "file": files[0] if files else "",
         "files": files,
-        "changed": changed,
-        "written": changed and not dry,
-        "spans": [span for lock in locks.values() for span in _spans(lock)],
+        "changed": any(old != new for old, new in locks.values()),
+        "written": written,
+        "spans": [span for _, new in locks.values() for span in _spans(new)],
         "diff": diff,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,7 @@ from patchkit.check.codes import CODES
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
 from patchkit.cli.app import say
-from patchkit.cli.options import choose
+from patchkit.cli.options import Wanted, choose
 from patchkit.errors import SettingsError, UpstreamError
 from patchkit.review.lock_files import NAME, Locks
 from patchkit.rows.packs import OWN_PACKS
@@ -30,26 +30,6 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.rows.row import Row
     from patchkit.upstream.reading.releases import Library
-
-
-class Wanted(NamedTuple):
-    """Which releases a command line asks for; what is installed where it says nothing."""
-
-    releases: tuple[str, ...] = ()
-    path: str | None = None
-    wheel: str | None = None
-    here: bool = False
-
-    def check(self) -> None:
-        """Refuse more than one of them."""
-        if sum(map(bool, self)) > 1:
-            named = "--releases, --path, --wheel and --here"
-            raise click.UsageError(f"{named}: expected one of them at most")
-
-    def or_of_project(self) -> Wanted:
-        """Return this, or where it says nothing the releases of the project's settings."""
-        self.check()
-        return self if any(self) else self._replace(releases=Project.read().releases)
 
 
 def rows_of(

@@ -67,10 +67,8 @@ def command(
         for at in few(found)
     }
     if form == "json":
-        cases_of = [
-            {"release": release, "cases": exercised} for release, exercised in chosen.items()
-        ]
-        click.echo(to_json({"project": project, "releases": cases_of, "unreadable": [*faults]}))
+        parts = [{"release": at, "cases": exercised} for at, exercised in chosen.items()]
+        click.echo(to_json({"project": project, "releases": parts, "unreadable": [*faults]}))
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.app import say
-from patchkit.cli.options import format_option, offline_option, patches_option
+from patchkit.cli.options import Wanted, format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
 from patchkit.errors import DeclarationError
 from patchkit.report.as_json import to_json
@@ -19,7 +19,6 @@ from patchkit.settings import Settings
 from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
-    from patchkit.cli.look import Wanted
     from patchkit.report.here import NextStep
     from patchkit.scaffold.place import Place
     from patchkit.scaffold.plan import Plan, Wish
@@ -69,8 +68,8 @@ def command(
     """
     Start a patch: a row, a body and a test, from what the target is upstream.
 
-    Upstream packages are not imported, and no file is overwritten. Either all files are written or
-    none. A row that cannot be added to the pack's PATCHES is printed, for you to paste.
+    No upstream package is imported, no file overwritten; all files are written or none. A row that
+    cannot be added to the pack's PATCHES is printed, for you to paste.
 
     \b
     Examples:
@@ -81,28 +80,53 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli.look import Wanted  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.cli.next_steps import next_steps  # noqa: PLC0415
-    from patchkit.scaffold.plan import Wish  # noqa: PLC0415
+    from patchkit.scaffold.plan import Wish  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.scaffold.writing import write  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     wanted = Wanted(releases, path, wheel)
-    wanted.check()
-    place = _place(pack)
-    _refuse_taken(name, packs)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
-    with Library(offline=offline, notice=say) as library:  # a plan reads more of the releases
-        plan = _planned(wish, _look_up(targets, wanted, library), place, Path(tests))
+    plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
     if not dry_run:
         write(plan.files)
+    _print(plan, form, written=not dry_run)
+
+
+def _planned(
+    wish: Wish,
+    targets: tuple[str, ...],
+    wanted: Wanted,
+    pack: str | None,
+    tests: Path,
+    packs: tuple[str, ...],
+    *,
+    offline: bool,
+) -> Plan:
+    from patchkit.scaffold.plan import plan  # noqa: PLC0415 - late, as above
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+
+    wanted.check()
+    place = _place(pack)
+    _refuse_taken(wish.name, packs)
+    try:
+        with Library(offline=offline, notice=say) as library:  # a plan reads more of the releases
+            return plan(wish, _look_up(targets, wanted, library), place, tests)
+    except DeclarationError as error:
+        if error.field != "roles":
+            raise
+        fault = f"pack {place.module} is in no folder named 'platform' or 'worker'"
+        raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
+
+
+def _print(plan: Plan, form: str, *, written: bool) -> None:
+    from patchkit.cli.next_steps import next_steps  # noqa: PLC0415 - late, as above
+
     steps = list(next_steps(plan))
     if form == "json":
-        click.echo(to_json(_data(plan, steps, written=not dry_run)))
+        click.echo(to_json(_data(plan, steps, written=written)))
         return
     from patchkit.report.new_page import print_new  # noqa: PLC0415 - JSON needs no rich
 
-    print_new(plan, steps, written=not dry_run)
+    print_new(plan, steps, written=written)
 
 
 def _place(pack: str | None) -> Place:
@@ -145,18 +169,6 @@ def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[U
         for fault in learn_all(subjects, lambda _: targets, told).values():
             raise fault
         return [look_up(target, subjects) for target in targets]
-
-
-def _planned(wish: Wish, targets: list[UpstreamTarget], place: Place, tests: Path) -> Plan:
-    from patchkit.scaffold.plan import plan  # noqa: PLC0415 - late, as above
-
-    try:
-        return plan(wish, targets, place, tests)
-    except DeclarationError as error:
-        if error.field != "roles":
-            raise
-        fault = f"pack {place.module} is in no folder named 'platform' or 'worker'"
-        raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
 
 
 def _data(plan: Plan, steps: list[NextStep], *, written: bool) -> dict[str, object]:

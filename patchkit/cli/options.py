@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
@@ -22,7 +23,54 @@ if TYPE_CHECKING:
 
     from patchkit.rows.row import Row
 
+_WANTED = (
+    click.option(
+        "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
+    ),
+    click.option("--path", metavar="DIR", help="A source tree, such as a checkout of vLLM."),
+    click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution."),
+    click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says."),
+)
 _Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+class Wanted(NamedTuple):
+    """Which releases a command line asks for; what is installed where it says nothing."""
+
+    releases: tuple[str, ...] = ()
+    path: str | None = None
+    wheel: str | None = None
+    here: bool = False
+
+    def check(self) -> None:
+        """Refuse more than one of them."""
+        if sum(map(bool, self)) > 1:
+            named = "--releases, --path, --wheel and --here"
+            raise click.UsageError(f"{named}: expected one of them at most")
+
+    def or_of_project(self) -> Wanted:
+        """Return this, or where it says nothing the releases of the project's settings."""
+        self.check()
+        return self if any(self) else self._replace(releases=Project.read().releases)
+
+
+def wanted_option(command: Callable[..., object]) -> Callable[..., object]:
+    """Give a command that looks at releases the options that say which, as its `wanted`."""
+
+    @functools.wraps(command)
+    def with_wanted(
+        *,
+        releases: tuple[str, ...],
+        path: str | None,
+        wheel: str | None,
+        here: bool,
+        **rest: object,
+    ) -> object:
+        return command(wanted=Wanted(releases, path, wheel, here).or_of_project(), **rest)
+
+    for option in reversed(_WANTED):
+        with_wanted = option(with_wanted)
+    return with_wanted
 
 
 def patches_option(command: _Command) -> _Command:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Difference
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Grid, Group
+    from patchkit.report.check_view import Group, StateTable
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -105,7 +105,7 @@ class _Body:
             yield f"<li>{mark}{state.replace('-', ' ')}: {words}</li>"
         yield "</ul>"
 
-    def _grid(self, grid: Grid) -> Iterator[str]:
+    def _grid(self, grid: StateTable) -> Iterator[str]:
         if not grid.rows:
             yield f'<p class="quiet">{_text(str(grid))}: no patch is for it</p>'
             return
@@ -126,7 +126,7 @@ class _Body:
             return f"<span>{_text(patch)}</span>"
         return f'<a href="#{self._ids[patch]}" data-title="{_text(patch)}">{_text(patch)}</a>'
 
-    def _cell(self, patch: str, grid: Grid, at: int, state: State | None) -> str:
+    def _cell(self, patch: str, grid: StateTable, at: int, state: State | None) -> str:
         if state is None:
             return "<td></td>"
         run = self._runs[grid.runs[at].releases[0]]

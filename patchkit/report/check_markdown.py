@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Grid, Group
+    from patchkit.report.check_view import Group, StateTable
 
 _LARGEST = 60_000
 """GitHub takes 65,536 characters."""
@@ -44,7 +44,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join([*parts, *_findings(report, _LARGEST - sum(map(len, parts)))])
 
 
-def _table(grid: Grid) -> Iterator[str]:
+def _table(grid: StateTable) -> Iterator[str]:
     yield f"**{_text(str(grid))}**\n"
     shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
     fine = sum(any(row) for row in grid.rows.values()) - len(shown)

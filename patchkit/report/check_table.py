@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Grid, Group, Run
+    from patchkit.report.check_view import Group, Run, StateTable
 
 _STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
@@ -48,7 +48,7 @@ def print_check(report: Report, console: Console) -> None:
 # -- grid -------------------------------------------------------------------------------------
 
 
-def _tables(grid: Grid, room: int, used: set[str]) -> Iterator[Table]:
+def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
         return
@@ -69,7 +69,7 @@ def _tables(grid: Grid, room: int, used: set[str]) -> Iterator[Table]:
         yield _in_marks(grid, names, slice(start, start + size), step)
 
 
-def _in_words(grid: Grid) -> list[list[Text]]:
+def _in_words(grid: StateTable) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are words, the heads of its columns first."""
     heads = [Text(""), *(Text(printable(_head(run)), style="note") for run in grid.runs)]
     rows = [
@@ -78,7 +78,7 @@ def _in_words(grid: Grid) -> list[list[Text]]:
     return [heads, *rows]
 
 
-def _under_versions(grid: Grid, room: int) -> list[list[Text]]:
+def _under_versions(grid: StateTable, room: int) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are marks, below the first versions of columns."""
     heads = [Text(printable(run.first), style="note") for run in grid.runs]
     left = room - sum(head.cell_len + _GAP for head in heads)
@@ -118,7 +118,7 @@ def _table(rows: Sequence[Sequence[Text]]) -> Table:
     return table
 
 
-def _in_marks(grid: Grid, names: Sequence[str], part: slice, step: int) -> Table:
+def _in_marks(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
     """Lay out columns of one character, with their first versions upright above them."""
     table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(no_wrap=True, style="name")

@@ -50,7 +50,7 @@ class Run(NamedTuple):
         return self.first if len(self.releases) == 1 else f"{self.first} - {self.last}"
 
 
-class Grid(NamedTuple):
+class StateTable(NamedTuple):
     """The state of each patch in each run of releases; None where they have nothing in common."""
 
     project: str
@@ -71,18 +71,18 @@ class Group(NamedTuple):
     releases: tuple[str, ...]
 
 
-def grids(report: Report) -> list[Grid]:
+def grids(report: Report) -> list[StateTable]:
     """Fold a report's grid, project by project."""
     by_project: dict[str, list[str]] = {}
     for release in report.releases:
         by_project.setdefault(_project_of(release), []).append(release)
-    return [_grid(project, names, report.grid) for project, names in by_project.items()]
+    return [_grid(project, names, report) for project, names in by_project.items()]
 
 
-def _grid(project: str, releases: Sequence[str], states: Mapping[str, Mapping[str, State]]) -> Grid:
+def _grid(project: str, releases: Sequence[str], report: Report) -> StateTable:
     rows = {
         patch: tuple(row.get(release) for release in releases)
-        for patch, row in states.items()
+        for patch, row in report.grid.items()
         if not row.keys().isdisjoint(releases)
     }
     columns = zip(*rows.values()) if rows else [()] * len(releases)  # noqa: B905 - of one length
@@ -91,7 +91,7 @@ def _grid(project: str, releases: Sequence[str], states: Mapping[str, Mapping[st
         runs.append(Run(tuple(release for release, _ in found)))
         folded.append(column)
     cells = zip(*folded, strict=True)
-    return Grid(project, tuple(runs), dict(zip(rows, cells, strict=False)))
+    return StateTable(project, tuple(runs), dict(zip(rows, cells, strict=False)))
 
 
 def groups(report: Report) -> dict[str, list[Group]]:

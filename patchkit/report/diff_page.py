@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from patchkit.check.comparison import Comparison
 
 
-def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool) -> None:
+def print_diff(title: str, several: Sequence[Comparison]) -> None:
     """Print what upstream changed; a unified diff where nobody looks at it."""
     out = console()
     out.print(Text(title, style="heading"))
@@ -23,7 +23,7 @@ def print_diff(title: str, several: Sequence[Comparison], *, side_by_side: bool)
         words = f"{comparison.target}: {_words(comparison)}"
         if out.is_terminal and comparison.diff:
             texts = comparison.old.text, comparison.new.text
-            diff_view.print_diff(words, *texts, out, side_by_side=side_by_side)
+            diff_view.print_diff(words, *texts, out)
             continue
         out.print(Text(words, style="name"))
         print_diff_lines(comparison.diff.splitlines(), out)

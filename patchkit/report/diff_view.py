@@ -1,9 +1,8 @@
-"""Two texts of Python, and what is different: one below the other, or side by side."""
+"""Two texts of Python, and what is different."""
 
 from __future__ import annotations
 
 from difflib import SequenceMatcher
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.syntax import Syntax
@@ -13,29 +12,26 @@ from rich.text import Text
 from patchkit.report.words import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
-    Line = tuple[int, Text] | None
     Opcode = tuple[str, int, int, int, int]
 
 _CONTEXT = 3
-_TWO_COLUMNS = 120
 _REMOVED, _ADDED = "on #3c1618", "on #12301a"
 _NUMBER = 5
 
 
-def print_diff(title: str, old: str, new: str, console: Console, *, side_by_side: bool) -> None:
-    """Print on a terminal how a text became another, in two columns if that is wide enough."""
+def print_diff(title: str, old: str, new: str, console: Console) -> None:
+    """Print on a terminal how a text became another."""
     before, after = old.splitlines(), new.splitlines()
     console.print(Text(printable(title), style="heading"))
-    lay_out = _beside if side_by_side and console.width >= _TWO_COLUMNS else _below
     hunks = SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_CONTEXT)
     left, right = _colored(before), _colored(after)
     for hunk in hunks:
         console.print(_position(hunk))
-        console.print(lay_out(hunk, left, right))
+        console.print(_hunk(hunk, left, right))
 
 
 def _colored(lines: Sequence[str]) -> list[Text]:
@@ -55,8 +51,7 @@ def _position(hunk: Sequence[Opcode]) -> Text:
     return Text(f"@@ {old} {new} @@", style="cyan")
 
 
-def _below(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> Table:
-    """Lay a hunk out as a unified diff."""
+def _hunk(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
     for width in (_NUMBER, _NUMBER, 1):
         table.add_column(width=width, justify="right", style="note", no_wrap=True)
@@ -71,36 +66,3 @@ def _below(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> 
         for number in range(new_from, new_to):
             table.add_row("", str(number + 1), Text("+", "ok"), new[number], style=_ADDED)
     return table
-
-
-def _beside(hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]) -> Table:
-    """Lay a hunk out in two columns, the old one on the left."""
-    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    for _ in range(2):
-        table.add_column(width=_NUMBER, justify="right", style="note", no_wrap=True)
-        table.add_column(width=1, no_wrap=True)
-        table.add_column(overflow="fold", ratio=1)
-    for tag, left, right in _pairs(hunk, old, new):
-        is_same = tag == "equal"
-        table.add_row(*_side(left, "" if is_same else "-"), *_side(right, "" if is_same else "+"))
-    return table
-
-
-def _pairs(
-    hunk: Sequence[Opcode], old: Sequence[Text], new: Sequence[Text]
-) -> Iterator[tuple[str, Line, Line]]:
-    for tag, old_from, old_to, new_from, new_to in hunk:
-        left = ((number + 1, old[number]) for number in range(old_from, old_to))
-        right = ((number + 1, new[number]) for number in range(new_from, new_to))
-        for before, other in zip_longest(left, right):
-            yield tag, before, other
-
-
-def _side(line: Line, sign: str) -> tuple[Text, Text, Text]:
-    if line is None:
-        return Text(""), Text(""), Text("")
-    number, text = line
-    style = {"-": _REMOVED, "+": _ADDED}.get(sign, "")
-    shown = text.copy()
-    shown.stylize(style)
-    return Text(str(number)), Text(sign, "bad" if sign == "-" else "ok"), shown

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from report.reports import screen, shown
 
 from patchkit.report.diff_view import print_diff
@@ -15,28 +14,17 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
-@pytest.mark.parametrize(("width", "together"), [(140, True), (80, False)])
-def test_two_columns_need_a_wide_terminal(width: int, together: bool) -> None:
-    """Old and new are on one line where there is room for both."""
-    console = screen(width, terminal=True)
-    print_diff("m:f", OLD, NEW, console, side_by_side=True)
-    lines = plain(shown(console)).splitlines()
-    assert any(re.search(r"- +b = a .*\+ +b = a \+ 1", line) for line in lines) is together
-    assert max(map(len, lines)) <= width
-
-
 def test_a_terminal_gets_colors_and_no_stranger_s_sequences() -> None:
     """Texts are colored as Python; what a text holds for the terminal is spelt out."""
     console = screen(80, terminal=True)
-    print_diff("m:f", OLD, NEW.replace("1", "'\x1b]0;title\x07'"), console, side_by_side=False)
+    print_diff("m:f", OLD, NEW.replace("1", "'\x1b]0;title\x07'"), console)
     assert "\x1b[" in shown(console)
     assert "\x1b]" not in shown(console)
     assert "\\x1b]0;title" in plain(shown(console))
 
 
-@pytest.mark.parametrize("side_by_side", [True, False])
-def test_blank_lines_at_the_ends_keep_their_numbers(side_by_side: bool) -> None:
+def test_blank_lines_at_the_ends_keep_their_numbers() -> None:
     """A text that begins and ends with blank lines is shown line by line."""
     console = screen(140, terminal=True)
-    print_diff("m:f", f"\n\n{OLD}\n\n", f"\n\n{NEW}\n\n", console, side_by_side=side_by_side)
+    print_diff("m:f", f"\n\n{OLD}\n\n", f"\n\n{NEW}\n\n", console)
     assert re.search(r"4 +(\S* *)-? +b = a", plain(shown(console)))
