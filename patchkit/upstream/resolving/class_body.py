@@ -12,6 +12,7 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.touches import touched_by
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
         if not hooks:
             continue
         hook = replace(entry, kind=Kind.CLASSMETHOD, nodes=hooks)
-        names, is_open = decorators.touched_by(lookup, hook)
+        names, is_open = touched_by(lookup, hook)
         text = f"{entry.qualname}.__init_subclass__"
         touched |= dict.fromkeys(names, text)
         opened = opened or (f"{text} may set it" if is_open else "")

@@ -18,12 +18,14 @@ from patchkit.upstream.resolving.decorator_source import (
     WRAPS_ASYNC,
     DecoratorSource,
 )
+from patchkit.upstream.resolving.touches import bases_added_by, touched_by
 from patchkit.upstream.resolving.values import Kind, Value
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.scope import Scope
 
+DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
 _MAKERS = ("define", "mutable", "frozen")
 _ATTRS = frozenset(
     [
@@ -41,61 +43,28 @@ _SETTING = {
 }
 """Decorators of classes that return what they were given, with what they set on it."""
 _SAME = frozenset(
-    [
-        "abc.abstractmethod",
-        "typing.override",
-        "typing.final",
-        "typing.no_type_check",
-        "typing.runtime_checkable",
-        "typing.dataclass_transform",
-        "enum.unique",
-        "torch.jit.ignore",
-        "torch.jit.unused",
-        "torch.jit.export",
-        "torch.library.register_fake",
-        "torch.library.impl",
-        "torch.no_grad.__call__",
-        "pydantic.model_validator",
-        "pydantic.field_validator",
-        "pydantic.model_serializer",
-        "pydantic.field_serializer",
-        "pydantic.functional_validators.field_validator",
-        "pydantic.functional_validators.model_validator",
-        "pydantic.computed_field",
-        "pydantic.validator",
-        "pydantic.root_validator",
-        "atexit.register",
-        "functools.total_ordering",
-        "dataclasses.dataclass",
-        "pydantic.dataclasses.dataclass",
-        "typing.deprecated",
-        "warnings.deprecated",
+    {
+        *("abc.abstractmethod", "atexit.register", "enum.unique", "functools.total_ordering"),
+        *("typing.override", "typing.final", "typing.no_type_check", "typing.deprecated"),
+        *("typing.runtime_checkable", "typing.dataclass_transform", "warnings.deprecated"),
+        *("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.no_grad.__call__"),
+        *("torch.library.register_fake", "torch.library.impl"),
+        *("pydantic.model_validator", "pydantic.functional_validators.model_validator"),
+        *("pydantic.field_validator", "pydantic.functional_validators.field_validator"),
+        *("pydantic.model_serializer", "pydantic.field_serializer", "pydantic.computed_field"),
+        *("pydantic.validator", "pydantic.root_validator"),
+        *DATACLASSES,
         *_SETTING,
-        "fastapi.APIRouter.get",
-        "fastapi.APIRouter.post",
-        "fastapi.APIRouter.put",
-        "fastapi.APIRouter.delete",
-        "fastapi.APIRouter.websocket",
-        "fastapi.FastAPI.get",
-        "fastapi.FastAPI.post",
-        "fastapi.FastAPI.exception_handler",
-        "fastapi.FastAPI.middleware",
-        "fastapi.APIRouter.patch",
-        "fastapi.APIRouter.head",
-        "fastapi.APIRouter.api_route",
-    ]
+    }
 )
+_ROUTES = ("fastapi.APIRouter.", "fastapi.FastAPI.")
+"""Classes whose methods are decorators that return what they were given."""
 _WRAPS = frozenset(
-    [
-        "contextlib.contextmanager",
-        "contextlib.asynccontextmanager",
-        "torch.no_grad",
-        "torch.inference_mode",
-        "torch.enable_grad",
-        "torch.compile",
-        "functools.singledispatch",
-        "torch.autograd.no_grad",
-    ]
+    {
+        *("contextlib.contextmanager", "contextlib.asynccontextmanager"),
+        *("torch.no_grad", "torch.autograd.no_grad", "torch.enable_grad", "torch.inference_mode"),
+        *("torch.compile", "functools.singledispatch"),
+    }
 )
 DESCRIPTORS = {
     "builtins.staticmethod": Kind.STATICMETHOD,
@@ -106,7 +75,6 @@ DESCRIPTORS = {
     "functools.lru_cache": Kind.CACHED_FUNCTION,
     "functools.cache": Kind.CACHED_FUNCTION,
 }
-DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
 _AFTER = frozenset({Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.PROPERTY, Kind.CACHED_PROPERTY})
 
 
@@ -197,29 +165,22 @@ def _effect(
     node = value.nodes[0] if value.nodes else None
     if value.state != "present" or not isinstance(node, ast.FunctionDef) or value.tree is None:
         return Effect(UNKNOWN, is_open=True)
-    reader = DecoratorSource(lookup, value)
-    touched, is_open = reader.touched(node)
-    flavour = reader.dataclass_of(node, DATACLASSES) if reader.is_transform(node) else ""
-    what = SAME if flavour else reader.outcome(node, is_call=is_call)
-    is_open = is_open or what == UNKNOWN
-    bases = reader.bases(node) if "__bases__" in touched else ()
-    return Effect(
-        what, None, touched - {"__bases__"} if bases else touched, is_open, flavour, bases, options
-    )
+    source = DecoratorSource(lookup, value)
+    touched, is_open = touched_by(lookup, value)
+    flavour = source.dataclass_of(node, DATACLASSES)
+    what = SAME if flavour else source.outcome(node, is_call=is_call)
+    bases = tuple(bases_added_by(lookup, value)) if "__bases__" in touched else ()
+    touched -= {"__bases__"} if bases else set()
+    return Effect(what, None, touched, is_open or what == UNKNOWN, flavour, bases, options)
 
 
 def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
     if name in DESCRIPTORS:
         return Effect(SAME, DESCRIPTORS[name])
-    if name in _SAME:
+    if name in _SAME or name.startswith(_ROUTES):
         touched = _SETTING.get(name, frozenset())
         flavour = "attrs" if touched is _ATTRS else DATACLASSES.get(name, "")
         return Effect(SAME, None, touched, dataclass=flavour, options=options)
     if name in _WRAPS:
         return Effect(WRAPS)
     return Effect(UNKNOWN, is_open=True)
-
-
-def touched_by(lookup: Lookup, value: Value) -> tuple[frozenset[str], bool]:
-    """List the attributes that a function of the release sets; whether there may be more."""
-    return DecoratorSource(lookup, value).touched(value.nodes[0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.at_import import expressions, statements
 from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.touches import touched_by
 from patchkit.upstream.resolving.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _set_in(
         if value.dotted:
             is_open = value.dotted.partition(".")[0] not in _HARMLESS
         elif isinstance(node, ast.FunctionDef) and value.kind is not Kind.METHOD:
-            names, is_open = decorators.touched_by(lookup, value)
+            names, is_open = touched_by(lookup, value)
             yield from names
         if is_open:
             yield None
