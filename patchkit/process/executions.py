@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.imports.half_imported import is_half_imported
 from patchkit.process.plan import AFTER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
     from patchkit.imports.finder import Finder
@@ -65,3 +68,26 @@ class Executions:
         """Whether a group is applied at the end of an import, by the thread that imports."""
         names = [name for name, groups in list(self._postponed.items()) if group in groups]
         return any(name in sys.modules and is_half_imported(sys.modules[name]) for name in names)
+
+
+@contextlib.contextmanager
+def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
+    """
+    Let bodies write `import a.b` and use `a.b` while it is being imported.
+
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+    """
+    parent, _, child = name.rpartition(".")
+    outer = namespace(sys.modules.get(parent))
+    former = outer.get(child, MISSING)
+    if former is module or not isinstance(outer, dict):
+        yield
+        return
+    outer[child] = module
+    try:
+        yield
+    except BaseException:
+        outer.pop(child, None)  # an undo may have done it
+        if former is not MISSING:
+            outer[child] = former
+        raise

@@ -94,7 +94,7 @@ class Holds:
             ended = [(state, former) for state, former in free if former]
             # Who enters a role of theirs now finds them applied, or waits for the end of this.
             with turns.within(*(group for state, _ in ended for group in state.groups)):
-                return self._end([one for one in ended if self._is_over(*one)])
+                return self._end([pair for pair in ended if self._is_over(*pair)])
 
     def _end(self, over: Sequence[tuple[PatchState, Outcome]]) -> list[Exception]:
         errors = self._applier.take_back(*(state for state, _ in over))

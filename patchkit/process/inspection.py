@@ -35,9 +35,9 @@ class Inspection:
 
         """
         name, made = group.patch.name, group.made
-        found = [(target, stranger_at(site, self._sites)) for target, site in tuple(made.sites)]
-        found += [(way.target, stranger_on(way, self._sites)) for way in tuple(made.routes)]
-        for target, overwrite in found:
+        looks = [(target, stranger_at(site, self._sites)) for target, site in tuple(made.sites)]
+        looks += [(way.target, stranger_on(way, self._sites)) for way in tuple(made.routes)]
+        for target, overwrite in looks:
             if overwrite is not None and is_settled(group):
                 self._tell(name, target, overwrite)
                 if not overwrite.wraps:

@@ -151,9 +151,9 @@ class Journal:
 
 def _make_folder(directory: str) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
-    found = os.lstat(directory)
-    if stat.S_ISLNK(found.st_mode) and found.st_uid not in {0, os.geteuid()}:
-        raise OSError(f"it is a link of another user (uid {found.st_uid}), expected a folder")
+    folder = os.lstat(directory)
+    if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
+        raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
 
 
 def _identity(fd: int) -> tuple[int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from patchkit.errors import ApplyError
+from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.half_imported import culprit
-from patchkit.process.body import load_body, reason_to_skip
 from patchkit.process.patch_state import ARMED
 from patchkit.process.plan import AFTER, BEFORE
 from patchkit.process.transaction import Transaction
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.relevance import Relevance
     from patchkit.process.turns import Turns
-    from patchkit.rows.declaration import Change
+    from patchkit.rows.declaration import Change, Patch
+    from patchkit.rows.row import Row
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -124,3 +125,42 @@ class Maker:
     def _has_no_half_body(self, group: GroupState) -> bool:
         body = group.patch.body
         return body not in sys.modules or self._executions.is_whole(body)
+
+
+def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
+    """
+    Import a row's body.
+
+    Args:
+        row: the row.
+        afresh: execute it again, because the module that it builds on was executed again.
+
+    """
+    loaded = sys.modules.get(row.body)
+    if afresh and loaded is not None and row.patch.body is not None:
+        return importlib.reload(loaded)
+    return importlib.import_module(row.body)
+
+
+def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
+    """
+    Ask the `when` of a patch or a change.
+
+    Raises:
+        TargetError: `when` is not there, or its answer is neither True nor a reason.
+
+    """
+    if asked.when is None:
+        return None
+    ask = getattr(body, asked.when, None)
+    if not callable(ask):
+        raise TargetError(f"when: body {body.__name__} has no function {asked.when!r}")
+    answer = ask()
+    if answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return answer
+    raise TargetError(
+        f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
+        "reason to skip"
+    )

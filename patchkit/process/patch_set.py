@@ -136,13 +136,7 @@ def _in_order(patches: PatchSet) -> list[str]:
 
 
 def _write(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
-    """
-    Write the patch sets into an engine's configuration.
-
-    Returns:
-        Whether the configuration has a place for them.
-
-    """
+    """Write into a configuration, if that has a place for it; whether it has."""
     extra = getattr(config, "additional_config", None)
     if extra is None and hasattr(config, "additional_config"):
         extra = config.additional_config = {}
@@ -177,18 +171,7 @@ def _stamped(config: Any, role: Role) -> PatchSet | None:
 
 
 def _refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
-    """
-    Compare the set that the main process selected with the one of this process.
-
-    Args:
-        theirs: None where the main process knows no patchkit, and says nothing.
-        ours: this process's.
-        role: what the sets are for.
-
-    Raises:
-        AgreementError: they differ; the message names both and this node.
-
-    """
+    # None where the main process knows no patchkit, and says nothing.
     if theirs is not None and (differences := list(_differences(theirs, ours))):
         raise AgreementError(
             f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
@@ -212,8 +195,9 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
         yield f"they apply in the order {', '.join(here)} here, not {', '.join(both)}"
 
 
-def _more(one: PatchSet, other: PatchSet) -> list[str]:
-    return [name for name in _in_order(one) if name not in other and not one[name].is_open]
+def _more(patches: PatchSet, other: PatchSet) -> list[str]:
+    names = [name for name in _in_order(patches) if name not in other]
+    return [name for name in names if not patches[name].is_open]
 
 
 def _show(patches: PatchSet) -> str:

@@ -43,7 +43,7 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
         "layers": layers_of(group),
     }
     some = {"hidden": dict(_hidden(group)), "untraced": dict(_untraced(group)) if late else {}}
-    return told | {name: found for name, found in some.items() if found}
+    return told | {name: facts for name, facts in some.items() if facts}
 
 
 def layers_of(group: GroupState) -> dict[str, list[str]]:
@@ -52,11 +52,11 @@ def layers_of(group: GroupState) -> dict[str, list[str]]:
 
     Of what is no attribute (code that is edited, a field, a module) only this group's is known.
     """
-    found: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
     for target, site in group.made.sites:
-        order = found.setdefault(target, [])
+        order = layers.setdefault(target, [])
         order += [patch for patch in site.patches if patch not in order]
-    return {target: order or [group.patch.name] for target, order in found.items()}
+    return {target: order or [group.patch.name] for target, order in layers.items()}
 
 
 def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:

@@ -18,8 +18,7 @@ from patchkit.imports.provided_modules import is_served, refuse_withdrawn, spec_
 from patchkit.imports.run_as_main import run_beside_its_name, unreachable
 from patchkit.process import patch_set
 from patchkit.process.applier import Applier
-from patchkit.process.body import bound_in_parent
-from patchkit.process.executions import Executions
+from patchkit.process.executions import Executions, bound_in_parent
 from patchkit.process.guests import Guests
 from patchkit.process.held import Holds
 from patchkit.process.hooks import Hooks
@@ -120,7 +119,7 @@ class Session:
         """A module has executed."""
         with bound_in_parent(name, module):
             self.hooks.run(name, module)
-            missed = [one for one in self._schedule.before(name) if one.applied_to is None]
+            missed = [group for group in self._schedule.before(name) if not group.applied_to]
             # Those that serve the module have done so now, or refuse one that upstream has.
             due = [*missed, *self._schedule.serving(name), *self._schedule.after(name)]
             self._apply(due, {name: module}, lambda: modules_since(name))
@@ -243,7 +242,7 @@ class Session:
         """Take these roles in place of those inherited from the parent (after a fork)."""
         self.roles.clear()
         self.journal.write("become", roles=[str(role) for role in roles])
-        others = [one for one in reversed(self.states.values()) if not one.is_for(roles)]
+        others = [state for state in reversed(self.states.values()) if not state.is_for(roles)]
         applied = [state for state in others if state.status == APPLIED]
         self._applier.take_back(*applied)
         for state in applied:

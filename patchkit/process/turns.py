@@ -112,7 +112,7 @@ class Turns:
 
     def _wait(self, things: Sequence[Taken], patience: float, is_left: Callable[[], bool]) -> bool:
         me, end = get_ident(), time.monotonic() + patience
-        while (busy := next((one for one in things if self._is_busy(one)), None)) is not None:
+        while (busy := next(filter(self._is_busy, things), None)) is not None:
             if is_left():
                 break
             if time.monotonic() > end:

@@ -11,7 +11,7 @@ from samples import row
 from patchkit import AfterImport, Replace, Wrap
 from patchkit.changes.sites import Sites
 from patchkit.errors import TargetError
-from patchkit.process.body import load_body, reason_to_skip
+from patchkit.process.making import load_body, reason_to_skip
 from patchkit.process.transaction import Transaction, unwind
 
 world = packages.world
