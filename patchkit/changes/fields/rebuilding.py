@@ -99,7 +99,7 @@ class Rebuild:
         return matters(site.owner, str(site.name), (site.original, site.current))
 
     def _set_default(self, site: Site) -> None:
-        from patchkit.changes.fields.field_defaults import default_parts  # noqa: PLC0415 - few need it
+        from patchkit.changes.fields.defaults import default_parts  # noqa: PLC0415 - few need it
 
         for parts in default_parts(site, self._sites):
             self._defaults.append(parts)
