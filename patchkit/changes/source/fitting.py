@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.changes.source.lexing import NEWLINE
 from patchkit.changes.source.matching import column, width
 
 if TYPE_CHECKING:
@@ -13,66 +12,57 @@ if TYPE_CHECKING:
     from patchkit.changes.source.lexing import Token
 
 
-class Fitting:
+def fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
     """
-    A text to be fitted in.
-
-    Its first token comes where the fragment's first was. Where the columns of the fragment's
-    lines are in the function is known; other columns lie beside the nearest one to the left.
+    Return a text without what stands around its tokens, each line moved into the function.
 
     Args:
         text: it.
         tokens: its tokens.
-        replaced: the fragment's first token.
-        pairs: tokens that begin logical lines, in the fragment and in the function.
+        columns: what `columns_of` returned.
 
     """
+    start, end = tokens[0].start, tokens[-1].end
+    lines = text[start:end].split("\n")
+    at, fixed = start, _inside_strings(tokens)
+    for number, line in enumerate(lines):
+        if number and at not in fixed:
+            lines[number] = _moved(line, columns)
+        at += len(line) + 1
+    return "\n".join(lines)
 
-    def __init__(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        replaced: Token,
-        pairs: Sequence[tuple[Token, Token]],
-    ) -> None:
-        self._text = text
-        self._tokens = [token for token in tokens if token.kind != NEWLINE]
-        self._replaced = replaced
-        self._pairs = pairs
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to put in."""
-        return not self._tokens
+def columns_of(
+    first: Token, replaced: Token, pairs: Sequence[tuple[Token, Token]], margin: str
+) -> dict[int, str]:
+    """
+    Map columns of a text to indentations in the function, in order.
 
-    def text(self, margin: str) -> str:
-        """Return it without what stands around its tokens, for a line with this indentation."""
-        start, end = self._tokens[0].start, self._tokens[-1].end
-        columns = self._columns(margin)
-        lines = self._text[start:end].split("\n")
-        at, fixed = start, self._inside_strings()
-        for number, line in enumerate(lines):
-            if number and at not in fixed:
-                lines[number] = _moved(line, columns)
-            at += len(line) + 1
-        return "\n".join(lines)
+    Where the lines of the fragment are in the function is known; other columns lie beside the
+    nearest one to the left.
 
-    def _inside_strings(self) -> set[int]:
-        """Return the beginnings of lines that are the middle of a string."""
-        return {
-            token.start + at + 1
-            for token in self._tokens
-            for at, character in enumerate(token.text)
-            if character == "\n"
-        }
+    Args:
+        first: the text's first token, which comes where the fragment's first was.
+        replaced: the fragment's first token.
+        pairs: tokens that begin logical lines, in the fragment and in the function.
+        margin: the indentation of the line that the text comes into.
 
-    def _columns(self, margin: str) -> dict[int, str]:
-        """Map columns of the text to indentations in the function, in order."""
-        shift = column(self._tokens[0]) - column(self._replaced)
-        known = {column(self._replaced) + shift: margin}
-        for ours, theirs in self._pairs:
-            known[column(ours) + shift] = theirs.margin or ""
-        return dict(sorted(known.items()))
+    """
+    shift = column(first) - column(replaced)
+    known = {column(first): margin}
+    for ours, theirs in pairs:
+        known[column(ours) + shift] = theirs.margin or ""
+    return dict(sorted(known.items()))
+
+
+def _inside_strings(tokens: Sequence[Token]) -> set[int]:
+    """Return the beginnings of lines that are the middle of a string."""
+    return {
+        token.start + at + 1
+        for token in tokens
+        for at, character in enumerate(token.text)
+        if character == "\n"
+    }
 
 
 def _moved(line: str, columns: dict[int, str]) -> str:

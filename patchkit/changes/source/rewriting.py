@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.fitting import Fitting
+from patchkit.changes.source.fitting import columns_of, fitted
 from patchkit.changes.source.function_text import FunctionText
 from patchkit.changes.source.lexing import NEWLINE, LexicalError, Token, lex
 from patchkit.changes.source.matching import find, read
@@ -57,7 +57,8 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
 
     """
     fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
-    if all(token.kind == NEWLINE for token in fragment):
+    new = [token for token in new if token.kind != NEWLINE]
+    if not fragment:
         raise TargetError(f"found old={wanted.old!r}, expected code")
     reading = read(function.tokens)
     matches = find(fragment, reading)
@@ -65,8 +66,12 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
         raise MiscountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
-        fitting = Fitting(_normal(wanted.new), new, fragment[0], match.pairs)
-        text = _Spot(text, reading, match).filled(fitting)
+        spot = _Spot(text, reading, match)
+        filling = "pass" * spot.is_whole
+        if new:
+            columns = columns_of(new[0], fragment[0], match.pairs, spot.margin)
+            filling = fitted(_normal(wanted.new), new, columns)
+        text = text[: match.start] + filling + text[match.end :]
     after = FunctionText(text)
     if "\n" in wanted.new and after.end != len(text):
         raise TargetError(f"found new={wanted.new!r}, which ends the function, expected its inside")
@@ -88,8 +93,7 @@ class _Spot:
     """One place of the text where something else comes in."""
 
     def __init__(self, text: str, reading: Reading, match: Match) -> None:
-        self._text = text
-        self._before, self._after = text[: match.start], text[match.end :]
+        self._line = text[text.rfind("\n", 0, match.start) + 1 :]
         self._tokens = reading.tokens
         self._first = next(
             number for number, token in enumerate(self._tokens) if token.start == match.start
@@ -98,26 +102,17 @@ class _Spot:
             (token for token in self._tokens[self._first :] if token.start >= match.end), None
         )
 
-    def filled(self, fitting: Fitting) -> str:
-        """Return the text with the other in its place; `pass` where statements are taken away."""
-        new = "pass" * self._is_whole if fitting.is_empty else fitting.text(self._margin)
-        return self._before + new + self._after
-
     @property
-    def _margin(self) -> str:
+    def margin(self) -> str:
         """The indentation of the line; of the statement, where its last bracket is closed here."""
         if self._next is None or not self._next.depth:
             lines = (token.margin for token in reversed(self._tokens[: self._first + 1]))
             return next((margin for margin in lines if margin is not None), "")
-        line = self._text[self._line_start(len(self._before)) :]
-        return line[: len(line) - len(line.lstrip(" \t\f"))]
-
-    def _line_start(self, at: int) -> int:
-        return self._text.rfind("\n", 0, at) + 1
+        return self._line[: len(self._line) - len(self._line.lstrip(" \t\f"))]
 
     @property
-    def _is_whole(self) -> bool:
-        """Whether whole statements stand here."""
+    def is_whole(self) -> bool:
+        """Whether whole statements stand here, so that a block may be left empty."""
         first, previous = self._tokens[self._first], self._tokens[self._first - 1]
         begins = first.margin is not None or (previous.text == ":" and not previous.depth)
         ends = self._next is None or self._next.kind == NEWLINE
