@@ -1,4 +1,4 @@
-"""What patchkit itself hooks into upstream: called after an import, or around a function."""
+"""The functions of upstream and of the standard library that patchkit itself wraps."""
 
 from __future__ import annotations
 
@@ -9,39 +9,35 @@ from patchkit.changes.owners import locate
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
     from patchkit.changes.sites import Sites
     from patchkit.rows.target import Target
 
-    Hook = Callable[[ModuleType], None]
-
 
 class Hooks:
-    """The hooks, by the module after whose import they are called."""
+    """What to wrap, by module."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
-        self._hooks: dict[str, list[Hook]] = {}
+        self._hooks: dict[str, list[tuple[Target, Any]]] = {}
 
     @property
     def modules(self) -> list[str]:
         """Names of the modules."""
         return list(self._hooks)
 
-    def when_imported(self, name: str, hook: Hook) -> None:
-        """Call `hook(module)` after each execution of a module; say so before arming."""
-        self._hooks.setdefault(name, []).append(hook)
+    def wrap(self, target: Target, by: Any) -> None:
+        """Wrap a function after each execution of its module; call this before arming."""
+        self._hooks.setdefault(target.module, []).append((target, by))
 
     def run(self, name: str, module: ModuleType) -> None:
-        """Call the hooks of a module that has executed."""
-        for hook in self._hooks.get(name, ()):
-            hook(module)
+        """Wrap the functions of a module that has executed, as far as they exist."""
+        for target, by in self._hooks.get(name, ()):
+            self._wrap(module, target, by)
 
-    def around(self, module: ModuleType, target: Target, by: Any) -> None:
-        """Wrap an upstream function; does nothing where it is not there."""
+    def _wrap(self, module: ModuleType, target: Target, by: Any) -> None:
         from patchkit.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
 
         try:

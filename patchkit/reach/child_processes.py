@@ -54,14 +54,8 @@ def watch_children(session: Session) -> None:
 
     for library in LIBRARIES:
         for place, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
-            _hook(session, Target.parse(f"{library}.{place}"), by)
-    _hook(session, _ASK_HELPER, _ask)
-
-
-def _hook(session: Session, target: Target, by: Any) -> None:
-    session.hooks.when_imported(
-        target.module, lambda module: session.hooks.around(module, target, by)
-    )
+            session.hooks.wrap(Target.parse(f"{library}.{place}"), by)
+    session.hooks.wrap(_ASK_HELPER, _ask)
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:

@@ -11,7 +11,6 @@ from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import ModuleType
 
     from patchkit.process.session import Session
 
@@ -22,11 +21,11 @@ _LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.ge
 def watch_entries(session: Session) -> None:
     """Enter a role where a function of `roles.ENTRIES` is called, or Ray loads an actor or task."""
     for target, role in ENTRIES.items():
-        session.hooks.when_imported(target.module, _entry_hook(session, target, role))
-    session.hooks.when_imported(_LOAD_ACTOR.module, _actor_hook(session))
+        session.hooks.wrap(target, _entering(session, role))
+    _watch_ray(session)
 
 
-def _entry_hook(session: Session, target: Target, role: Role) -> Any:
+def _entering(session: Session, role: Role) -> Any:
     def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         session.enter(role)
         config = wrapped(*args, **kwargs)
@@ -41,8 +40,7 @@ def _entry_hook(session: Session, target: Target, role: Role) -> Any:
             session.agree(role, config)
         return wrapped(*args, **kwargs)
 
-    by = configure if role is Role.MAIN else enter
-    return lambda module: session.hooks.around(module, target, by)
+    return configure if role is Role.MAIN else enter
 
 
 def _configuration(values: Iterable[Any]) -> Any:
@@ -57,7 +55,7 @@ def _configuration(values: Iterable[Any]) -> Any:
     return None
 
 
-def _actor_hook(session: Session) -> Any:
+def _watch_ray(session: Session) -> None:
     """
     Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
 
@@ -82,11 +80,8 @@ def _actor_hook(session: Session) -> Any:
             session.enter(Role.MAIN)
         return wrapped(*args, **kwargs)
 
-    def hook(module: ModuleType) -> None:
-        session.hooks.around(module, _LOAD_ACTOR, load)
-        session.hooks.around(module, _LOAD_TASK, load_task)
-
-    return hook
+    session.hooks.wrap(_LOAD_ACTOR, load)
+    session.hooks.wrap(_LOAD_TASK, load_task)
 
 
 def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
