@@ -9,7 +9,7 @@ from patchkit.check import codes
 from patchkit.check.coverage import Coverage
 from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Finding, Report, State, cause_of
-from patchkit.check.importers import importers
+from patchkit.check.importers import of_importers
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.order import unordered
@@ -18,18 +18,16 @@ from patchkit.check.spans import of_ranges
 from patchkit.check.trails import Moves
 from patchkit.check.unreviewed import Commands, of_bases, of_reviews
 from patchkit.errors import UpstreamError
-from patchkit.rows.declaration import Add, Provide, Replace, Wrap
+from patchkit.rows.declaration import Add, Provide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchkit.check.faults import Fault
-    from patchkit.check.importers import Importer
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
-    from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
 
 _WORST = list(State)
@@ -79,7 +77,7 @@ class Check:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
         findings += self._order()
-        findings += self._importers()
+        findings += of_importers(self._coverage)
         names = [one.name for one in whole.subjects]
         return Report(names, findings, self._states, unreadable=faults.keys())
 
@@ -149,56 +147,9 @@ class Check:
             fix = f"after=({inner!r},) in {outer}, or conflicts"
             yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
 
-    def _importers(self) -> Iterator[Finding]:
-        """Read releases whole, those of which all is at hand."""
-        for subject in self._coverage.subjects:
-            if not subject.is_local:
-                continue
-            wanted = {row.name: self._copied(row, subject) for row in self._coverage.rows}
-            targets = {target for several in wanted.values() for target in several}
-            found = importers(subject.resolver.modules, targets)
-            subject.rest()
-            for name, own in wanted.items():
-                for target in own:
-                    yield from _imported(name, target, subject, found.get(target, ()))
-
-    def _copied(self, row: Row, subject: Subject) -> list[Target]:
-        due = self._coverage.due(row, subject)
-        return list(dict.fromkeys(one.place for one in due if _leaves_copies(one)))
-
-
-def _imported(
-    patch: str, target: Target, subject: Subject, several: Sequence[Importer]
-) -> Iterator[Finding]:
-    if not several:
-        return
-    names = [one.module for one in several]
-    words = "which a patch that comes late has to rebind"
-    yield Finding(
-        codes.BY_NAME_IMPORTERS,
-        f"{target} is imported by name in {_modules(names)}, {words}",
-        "nothing, where patchkit is loaded before them; else leave rebind on",
-        patch,
-        str(target),
-        subject.name,
-        several[0].path,
-        several[0].line,
-        names,
-    )
-
-
-def _leaves_copies(change: Change) -> bool:
-    """Whether a change puts another object there, and copies of the original are repointed."""
-    return isinstance(change, (Replace, Wrap)) and bool(change.rebind)
-
 
 def _is_among(due: Mapping[str, Sequence[Change]], row: Row, change: Change) -> bool:
     return any(one is change for one in due[row.name])
-
-
-def _modules(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
 
 
 def _state_of(fault: Fault) -> State:

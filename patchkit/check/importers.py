@@ -5,11 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.check import codes
+from patchkit.check.findings import Finding
+from patchkit.rows.declaration import Replace, Wrap
 from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from patchkit.check.coverage import Coverage
+    from patchkit.check.subjects import Subject
+    from patchkit.rows.row import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
@@ -32,17 +38,53 @@ class Importer(NamedTuple):
     line: int
 
 
-def importers(modules: Modules, targets: Collection[Target]) -> dict[Target, list[Importer]]:
-    """
-    Find who imports targets by name, in all files of a release.
+def of_importers(coverage: Coverage) -> Iterator[Finding]:
+    """Find who imports by name what rows replace, in the releases that are read whole."""
+    for subject in coverage.subjects:
+        if not subject.is_local:
+            continue
+        copied = [
+            (row.name, place) for row in coverage.rows for place in _copied(coverage, row, subject)
+        ]
+        importers = _importers(subject.resolver.modules, {place for _, place in copied})
+        subject.rest()
+        for patch, target in copied:
+            if several := importers.get(target):
+                yield _finding(patch, target, subject, several)
 
-    Args:
-        modules: the release's.
-        targets: those with a name in their module are looked for; a class's members go with it.
 
-    """
-    wanted = {(one.module, one.qualname): one for one in targets if _is_name(one)}
-    found: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
+def _copied(coverage: Coverage, row: Row, subject: Subject) -> list[Target]:
+    """List what another object is put in place of, while copies of the original are repointed."""
+    due = coverage.due(row, subject)
+    kinds = (Replace, Wrap)
+    return list(dict.fromkeys(one.place for one in due if isinstance(one, kinds) and one.rebind))
+
+
+def _finding(patch: str, target: Target, subject: Subject, several: Sequence[Importer]) -> Finding:
+    names = [importer.module for importer in several]
+    words = "which a patch that comes late has to rebind"
+    return Finding(
+        codes.BY_NAME_IMPORTERS,
+        f"{target} is imported by name in {_modules(names)}, {words}",
+        "nothing, where patchkit is loaded before them; else leave rebind on",
+        patch,
+        str(target),
+        subject.name,
+        several[0].path,
+        several[0].line,
+        names,
+    )
+
+
+def _modules(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
+
+
+def _importers(modules: Modules, targets: Collection[Target]) -> dict[Target, list[Importer]]:
+    """Look for names of modules; the members of a class go with it."""
+    wanted = {(one.module, one.qualname): one for one in targets if one.qualname.isidentifier()}
+    importers: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
     names = {name.encode() for _, name in wanted}
     for path in sorted(modules.files.python()):
         text = modules.files.read(path) or b""
@@ -53,12 +95,8 @@ def importers(modules: Modules, targets: Collection[Target]) -> dict[Target, lis
             assert tree is not None
             place = (tree.absolute(node.module, node.level) or "", name)
             if place in wanted and place[0] != tree.name:
-                found[wanted[place]].append(Importer(tree.name, path, node.lineno))
-    return found
-
-
-def _is_name(target: Target) -> bool:
-    return target.qualname.isidentifier()
+                importers[wanted[place]].append(Importer(tree.name, path, node.lineno))
+    return importers
 
 
 def _imported(tree: ModuleTree) -> Iterator[tuple[ast.ImportFrom, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import zlib
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +12,7 @@ from patchkit.upstream.reading.archive import Lines, is_python, to_text
 from patchkit.upstream.reading.source import ContentMark
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from patchkit.upstream.reading.archive import Listing
     from patchkit.upstream.reading.cache import ArchiveShelf
@@ -112,18 +113,12 @@ class Archived:
     def _opened(self) -> Lines:
         with self._lock:
             if self._lines is None:
-                self._lines = Lines(self._shelf.listing() or self._tried_open())
+                self._lines = Lines(self._shelf.listing() or self._listed())
             return self._lines
 
-    def _tried_open(self) -> str:
-        self._raise_again()
-        try:
-            return self._open()
-        except UpstreamError as error:
-            raise self._failed(error)  # noqa: B904 - it has its cause
-
-    def _open(self) -> str:
-        listing, files = self._reader.listing()
+    def _listed(self) -> str:
+        with self._failing_once():
+            listing, files = self._reader.listing()
         self._shelf.keep(files)
         text = to_text(listing)
         # Last: a listing without its files would claim what is not there.
@@ -132,21 +127,19 @@ class Archived:
 
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
         with self._lock:
-            self._raise_again()
-            try:
-                files = self._reader.fetch(self._opened().known(paths))
-            except UpstreamError as error:
-                raise self._failed(error)  # noqa: B904 - it has its cause
+            members = self._opened().known(paths)
+            with self._failing_once():
+                files = self._reader.fetch(members)
             self._shelf.keep(files)
             return files
 
-    def _failed(self, error: UpstreamError) -> UpstreamError:
-        if self._failure is None:
-            kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
-            self._failure = UpstreamError(f"{self.name}: {self._place}: {error}{kept}")
-            self._failure.__cause__ = error
-        return self._failure
-
-    def _raise_again(self) -> None:
+    @contextlib.contextmanager
+    def _failing_once(self) -> Iterator[None]:
         if self._failure:
             raise self._failure
+        try:
+            yield
+        except UpstreamError as error:
+            kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
+            self._failure = UpstreamError(f"{self.name}: {self._place}: {error}{kept}")
+            raise self._failure from error
