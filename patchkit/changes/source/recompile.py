@@ -10,11 +10,10 @@ import __future__
 
 import contextlib
 import functools
-import operator
 import re
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from patchkit.changes.source.function_text import FunctionText
 from patchkit.errors import TargetError
@@ -24,13 +23,10 @@ if TYPE_CHECKING:
 
     Arrangement = Callable[[str], "str | None"]
 
-_FUTURE = functools.reduce(
-    operator.or_,
-    (
-        getattr(__future__, name).compiler_flag
-        for name in __future__.all_feature_names
-        if name != "nested_scopes"  # its flag says of code that it is nested
-    ),
+_FUTURE = sum(
+    getattr(__future__, name).compiler_flag
+    for name in __future__.all_feature_names
+    if name != "nested_scopes"  # its flag says of code that it is nested
 )
 
 
@@ -83,7 +79,7 @@ class Surroundings:
         """Return the function's code from an arrangement's; None where it has none."""
         if source is None:
             return None
-        flags = self.code.co_flags & cast("int", _FUTURE)
+        flags = self.code.co_flags & _FUTURE
         return _find(compile(source, filename, "exec", flags, dont_inherit=True), self.code)
 
 
