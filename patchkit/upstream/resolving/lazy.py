@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.at_import import expressions, statements
@@ -79,13 +79,6 @@ def open_namespace(tree: ModuleTree) -> str:
 # --- lazy names
 
 
-class _Test(NamedTuple):
-    """Whether a condition holds, and whether it found the name among those that are spelled out."""
-
-    truth: bool | None
-    is_known: bool
-
-
 class _Getattr:
     """Follows a `__getattr__` for one name."""
 
@@ -111,24 +104,25 @@ class _Getattr:
                 return False if _raises_attribute_error(statement) else None
             if not _ends(statement):
                 continue
-            test = self._test(statement)
-            if test.truth is None or not isinstance(statement, ast.If):
+            if not isinstance(statement, ast.If) or (tested := self._test(statement.test)) is None:
                 return None
-            is_known = is_known or test.is_known
-            taken = statement.body if test.truth else statement.orelse
+            holds, is_listed = tested
+            is_known = is_known or is_listed
+            taken = statement.body if holds else statement.orelse
             if any(map(_ends, taken)):
                 return self._follow(taken, is_known=is_known)
         return None
 
-    def _test(self, statement: ast.stmt) -> _Test:
-        node = statement.test if isinstance(statement, ast.If) else None
-        if isinstance(node, ast.Compare) and dotted(node.left) == self._parameter:
-            operator, other = node.ops[0], node.comparators[0]
-            is_in = isinstance(operator, (ast.In, ast.NotIn))
-            inside = self._contains(other) if is_in else self._is_name(other)
-            if inside is not None and isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
-                return _Test(inside is isinstance(operator, (ast.In, ast.Eq)), inside)
-        return _Test(None, is_known=False)
+    def _test(self, node: ast.expr) -> tuple[bool, bool] | None:
+        """Whether a condition holds, and whether the name is one that it lists."""
+        if not isinstance(node, ast.Compare) or dotted(node.left) != self._parameter:
+            return None
+        operator, other = node.ops[0], node.comparators[0]
+        is_in = isinstance(operator, (ast.In, ast.NotIn))
+        is_listed = self._contains(other) if is_in else self._is_name(other)
+        if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
+            return None
+        return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
 
     def _is_name(self, node: ast.expr) -> bool | None:
         text = literals.text(self._lookup, node, self._tree)
@@ -190,8 +184,8 @@ def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, s
         module, _, attribute = text.partition(":")
         level = len(module) - len(module.lstrip("."))
         absolute = tree.absolute(module[level:] or None, level)
-        yield from ((one, attribute or name) for one in (absolute,) if one)
-        yield f"{tree.package}.{module}", attribute or name
+        for place in filter(None, (absolute, f"{tree.package}.{module}")):
+            yield place, attribute or name
 
 
 def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool = False) -> Values:
