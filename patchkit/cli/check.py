@@ -39,7 +39,7 @@ _FINDINGS = 1
 @click.command("check")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @wanted_option
-@click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
+@click.option("--lock", metavar="FILE", help="Default: the project's, else the packs' own.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
 @patches_option

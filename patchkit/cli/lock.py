@@ -36,7 +36,7 @@ _FINDINGS = 1
 @click.command("lock")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @wanted_option
-@click.option("--lock", metavar="FILE", help="Else the project's, else each pack's own.")
+@click.option("--lock", metavar="FILE", help="Default: the project's, else each pack's own.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
 @patches_option

@@ -22,7 +22,7 @@ _FINDINGS = 1
 @click.command("matrix")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @click.option(
-    "--releases", metavar="SPEC", help="To choose from; else pyproject.toml's first, or vllm."
+    "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
 )
 @offline_option
 @patches_option

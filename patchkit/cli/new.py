@@ -31,16 +31,16 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.command("new")
 @click.argument("name")
 @click.option("--target", "targets", multiple=True, required=True, help="Upstream; repeatable.")
-@click.option("--kind", type=click.Choice(_KINDS), help="Else what serves each target.")
-@click.option("--pack", metavar="DIR|MODULE", help="Else the one of pyproject.toml.")
-@click.option("--body", metavar="NAME", help="Of its file; else patch_<the target's module>.")
-@click.option("--tests", metavar="DIR", default="tests", show_default=True, help="For its test.")
+@click.option("--kind", type=click.Choice(_KINDS), help="Default: what serves the target.")
+@click.option("--pack", metavar="DIR|MODULE", help="Default: that of pyproject.toml.")
+@click.option("--body", metavar="NAME", help="Default: patch_<the target's module>.")
+@click.option("--tests", metavar="DIR", default="tests", show_default=True, help="Its test.")
 @click.option(
     "--role",
     "roles",
     multiple=True,
     type=click.Choice([str(role) for role in Role]),
-    help="Else those of the pack's folder, platform or worker; repeatable.",
+    help="Default: those of the pack's folder, platform or worker; repeatable.",
 )
 @click.option("--releases", metavar="SPEC", multiple=True, help="Its range, looked up there.")
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")

@@ -80,7 +80,7 @@ def patches_option(command: _Command) -> _Command:
         "packs",
         multiple=True,
         metavar="MODULE",
-        help="A pack beside the installed ones, else those of pyproject.toml; repeatable.",
+        help="A pack to add to the installed ones; default: those of pyproject.toml; repeatable.",
         callback=_with_packs_of_this_project,
     )(command)
 

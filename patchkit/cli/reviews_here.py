@@ -45,12 +45,13 @@ def _of_pack(
         yield _line("bad", pack, str(error))
         return
     if len(files) < len(rows):
-        yield _line("note", pack, "none: what these patches change is not compared")
+        yield _line("note", pack, "none: changes of their targets are not noticed")
         return
     differences = {row.name: selection.unreviewed(row) for row in rows}
     fine = sum(not words for words in differences.values())
     mark = "ok" if fine == len(rows) else "note"
-    yield _line(mark, pack, f"{fine} of {count(len(rows), 'patch')} as reviewed, {files[-1]}")
+    share = f"{fine} of {count(len(rows), 'patch')}"
+    yield _line(mark, pack, f"{share} unchanged since review, {files[-1]}")
     effect = _EFFECTS.get(selection.settings.on_drift, "")
     for name, words in differences.items():
         if words:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("name", shell_complete=complete_names)
 @click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
-@click.option("--lock", metavar="FILE", help="Else the project's, else the packs' own.")
+@click.option("--lock", metavar="FILE", help="Default: the project's, else the packs' own.")
 @patches_option
 @format_option
 def command(

@@ -21,7 +21,7 @@ from patchkit.status.runs import newest_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.status.picture import Finding, Picture
+    from patchkit.status.picture import Picture, ProcessFinding
     from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Look = Callable[[], Sequence[dict[str, Any]]]
@@ -169,7 +169,7 @@ def _patch(process: ProcessStatus, patch: PatchStatus) -> dict[str, object]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def _finding(finding: ProcessFinding) -> dict[str, object]:
     process = finding.process
     where = _named(process, "host", "pid") if process else {"host": None, "pid": None}
     return {"kind": finding.kind, **where, "message": finding.message}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from patchkit.status.picture import Finding, Picture
+    from patchkit.status.picture import Picture, ProcessFinding
     from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
@@ -131,7 +131,7 @@ def _remarks(stands: Stands) -> Text:
     reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
     parts = [Text(one_line(reason), style="note") for reason in reasons]
     if any(patch.unreviewed for _, patch in due):
-        parts.append(Text("not as reviewed, see --patch", style="warn"))
+        parts.append(Text("differs from the review, see --patch", style="warn"))
     return Text("; ").join(parts)
 
 
@@ -143,7 +143,7 @@ def _agreement(agreement: dict[str, bool]) -> Text:
     return Text.assemble(("agreement  ", "heading"), Text(", ").join(words))
 
 
-def _findings(findings: Iterable[Finding]) -> Table:
+def _findings(findings: Iterable[ProcessFinding]) -> Table:
     table = columns()
     table.add_column(no_wrap=True, style="bad")
     table.add_column(no_wrap=True)

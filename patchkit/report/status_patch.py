@@ -96,4 +96,4 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[Fact]:
         topic = (5, "wrapped by") if stranger.wraps else (6, "overwritten by")
         yield *topic, f"{stranger.target}: {stranger.by}", "" if stranger.wraps else "bad"
     if patch.unreviewed:
-        yield 7, "not as reviewed", patch.unreviewed, "warn"
+        yield 7, "not reviewed", patch.unreviewed, "warn"

@@ -34,7 +34,7 @@ _TITLES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProcessFinding:
     """
     Something to look at.
 
@@ -68,7 +68,7 @@ class Picture:
 
     processes: list[ProcessStatus] = field(default_factory=list)
     agreement: dict[str, bool] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ProcessFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     journals: list[str] = field(default_factory=list)
     now: float = 0
@@ -107,7 +107,7 @@ def draw(looks: Sequence[Look]) -> Picture:
     if not picture.processes and not picture.findings:
         where = ", ".join(picture.journals)
         message = f"no process has written a journal in {where}: nothing is patched there"
-        picture.findings = [Finding("empty", message)]
+        picture.findings = [ProcessFinding("empty", message)]
     return picture
 
 
@@ -214,24 +214,24 @@ def _agreement(
 
 def _findings(
     processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> Iterator[Finding]:
+) -> Iterator[ProcessFinding]:
     for process in processes:
         if not process.is_reached and not process.is_starting:
-            yield Finding("not-reached", process.reason, process)
+            yield ProcessFinding("not-reached", process.reason, process)
         patches = process.patches.values()
         for patch in patches:
             if patch.status == "failed" and not patch.inherited:
-                yield Finding("failed", f"{patch.name}: {patch.reason}", process)
+                yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
         for patch in patches:
             for stranger in patch.strangers if patch.status == "applied" else ():
                 if not stranger.wraps:
                     message = f"{patch.name}: {stranger.target} by {stranger.by}"
-                    yield Finding("overwritten", message, process)
+                    yield ProcessFinding("overwritten", message, process)
         for message in dict.fromkeys(_unreviewed(process)):
-            yield Finding("unreviewed", message, process)
+            yield ProcessFinding("unreviewed", message, process)
     for difference in differences:
         message = f"{difference.role}: {difference.message}"
-        yield Finding("disagreement", message, difference.process)
+        yield ProcessFinding("disagreement", message, difference.process)
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
@@ -242,12 +242,12 @@ def _unreviewed(process: ProcessStatus) -> Iterator[str]:
             yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
 
 
-def _obstacles(looks: Iterable[Look]) -> Iterator[Finding]:
+def _obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
     for look in looks:
         if look.get("error"):
-            yield Finding("no-answer", f"node {look['host']}: {look['error']}")
+            yield ProcessFinding("no-answer", f"node {look['host']}: {look['error']}")
         for name, reason in look.get("unreadable", {}).items():
-            yield Finding("unreadable", f"node {look['host']}: {name}: {reason}")
+            yield ProcessFinding("unreadable", f"node {look['host']}: {name}: {reason}")
 
 
 def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:

@@ -320,7 +320,7 @@ def test_what_is_as_reviewed_is_counted(
 ) -> None:
     """One line for the pack, and no more."""
     world.module("up.mod", UPSTREAM)
-    assert locks(capsys) == [("ok", "pack", f"2 of 2 patches as reviewed, {drifted}")]
+    assert locks(capsys) == [("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_what_was_not_reviewed_is_a_warning(
     """Whatever the policy; once for each target, and of patches that are for here only."""
     monkeypatch.setenv("PATCHKIT_ON_DRIFT", policy)
     pack, (mark, subject, message) = locks(capsys)
-    assert pack == ("note", "pack", f"1 of 2 patches as reviewed, {drifted}")
+    assert pack == ("note", "pack", f"1 of 2 patches unchanged since review, {drifted}")
     assert (mark, subject) == ("warn", "p")
     assert message.count("up.mod:function differs from the source last reviewed") == 1
     assert message.endswith(effect)

@@ -454,9 +454,9 @@ def test_what_was_not_reviewed_is_a_remark_and_no_finding(
     place = str(written(journal(7, role("main"), told, applied), journal(8, role("main"), applied)))
     assert main(["status", place]) == 0
     (row,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")]
-    assert row.endswith("not as reviewed, see --patch")
+    assert row.endswith("differs from the review, see --patch")
     assert main(["status", place, "--patch", "one"]) == 0
     out = capsys.readouterr().out
-    assert "not as reviewed  f has another source  in 7" in out
+    assert "not reviewed  f has another source  in 7" in out
     processes = answered(capsys, place)["processes"]
     assert [one["patches"][0]["unreviewed"] for one in processes] == ["f has another source", ""]
