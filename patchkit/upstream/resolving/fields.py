@@ -12,18 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import ancestry, class_body, literals
-from patchkit.upstream.resolving.at_import import SCOPES
-from patchkit.upstream.resolving.conditions import dotted
 from patchkit.upstream.resolving.outside import is_class
 from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.signature import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
 from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _BASES = {
@@ -36,22 +30,10 @@ _BASES = {
     "ctypes.Union": "ctypes",
     **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
 }
-_GENERATED = {
-    "init": frozenset({"__init__"}),
-    "repr": frozenset({"__repr__"}),
-    "eq": frozenset({"__eq__"}),
-    "order": frozenset({"__lt__", "__le__", "__gt__", "__ge__"}),
-    "frozen": frozenset({"__setattr__", "__delattr__"}),
-}
-"""What a dataclass writes, by the option that asks for it."""
-_OFF = frozenset({"order", "frozen"})
-"""Options that are off unless somebody turns them on."""
-_OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
-_OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})
-_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
-_FIELD = frozenset({"dataclasses.field"})
-_PYDANTIC_FIELD = frozenset({"pydantic.Field", "pydantic.fields.Field"})
-_STRUCT_FIELD = frozenset({"msgspec.field"})
+_FIELDS = frozenset(
+    {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
+)
+_TRUE = ast.Constant(value=True)
 
 
 class Field(NamedTuple):
@@ -70,10 +52,10 @@ class Field(NamedTuple):
 
     name: str
     node: ast.AnnAssign
-    default: bool
-    in_init: bool
-    keyword: bool | None
-    attribute: bool | None
+    default: bool = True
+    in_init: bool = True
+    keyword: bool | None = None
+    attribute: bool | None = True
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
@@ -116,11 +98,11 @@ def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | 
     kind = flavour(lookup, entry)
     if kind == "ctypes" and not bound:
         return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
-    if node is None or _is_class_var(node):
+    if node is None or is_class_var(node):
         return None
-    if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not _is_direct(lookup, entry)):
+    if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not is_direct(lookup, entry)):
         return None
-    field = _field(lookup, entry, node, kind)
+    field = read(lookup, entry, node, kind)
     if kind == "attrs":
         field = field._replace(attribute=None)
     value = Value(
@@ -155,17 +137,17 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
         assert entry.tree is not None
         if class_body.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding:
             return undecidable(f"{entry.qualname}._ignore_ may name {name}")
-        where = f"{entry.qualname}.{name}"
-        return replace(
-            value,
-            state="present",
-            kind=Kind.CONSTANT,
-            module=entry.module,
-            qualname=where,
+        return Value(
+            "present",
+            Kind.CONSTANT,
+            entry.module,
+            f"{entry.qualname}.{name}",
+            entry.tree,
+            value.nodes,
+            expression=value.expression,
             instance_of=entry,
-            sure=True,
-            reason="",
-            dotted="",
+            scope=value.scope,
+            conditions=value.conditions,
         )
     return value
 
@@ -173,152 +155,24 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
 def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
     """Whether a base that is not known may make a field of what is annotated and has a default."""
     node = annotation(entry.classes[-1], name)
-    if node is None or _is_class_var(node) or flavour(lookup, entry):
+    if node is None or is_class_var(node) or flavour(lookup, entry):
         return False
     bases = (one for one in ancestry.mro(lookup, entry) if not one.classes)
-    return any(one.kind is not Kind.CLASS and not _is_known(one) for one in bases)
+    return any(one.kind is not Kind.CLASS and not is_known(one) for one in bases)
 
 
-def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
-    """Tell what is written for a class by what made it; None for any other name."""
-    kind = flavour(lookup, entry)
-    written = _writes(lookup, entry, kind, name)
-    if written is None:
-        return undecidable(f"the {kind} may write {name}, as its options say")
-    if not written:
-        return None
-    value = Value(
-        "present",
-        Kind.GENERATED,
-        entry.module,
-        f"{entry.qualname}.{name}",
-        entry.tree,
-        entry.nodes,
-        reason=f"written by the {kind}",
-    )
-    if name != "__init__":
-        return value
-    called = _signature(lookup, entry)
-    return replace(value, signature=called, sure=called is not None)
-
-
-def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
-    """Whether what makes a class writes a method for it; None where its options do not tell."""
-    if kind == "struct":
-        return name in ("__repr__", "__eq__")
-    if kind == "enum":
-        return None if name in _OF_ENUMS else False
-    if kind == "namedtuple":
-        return name in _OF_TUPLES and _is_direct(lookup, entry)
-    work = class_body.made(lookup, entry)
-    if work.flavour not in DATACLASSES:
-        return False
-    option = next((one for one, names in _GENERATED.items() if name in names), None)
-    if option is None:
-        return name in _MARKERS
-    given = work.options.get(option)
-    if work.flavour == "unknown" or (given is None and class_body.SPREAD in work.options):
-        return None
-    is_default = option not in _OFF
-    return is_default if given is None else _truth(given)
-
-
-# --- the fields of a class
-
-
-def _signature(lookup: Lookup, value: Value) -> Signature | None:
-    found: dict[str, Field] = {}
-    for entry in reversed(ancestry.mro(lookup, value)):
-        if not entry.classes:
-            if not _is_known(entry):
-                return None
-            continue
-        kind = flavour(lookup, entry)
-        if kind in DATACLASSES and not class_body.made(lookup, entry).flavour:
-            continue  # a plain class between dataclasses adds no field
-        if kind in ("unknown", "attrs"):
-            return None
-        if kind:
-            own = _own(lookup, entry, kind)
-            if own is None:
-                return None
-            for field in own:
-                found[field.name] = field
-    ordered = [one for one in found.values() if one.in_init]
-    places = [Parameter(one.name, POSITIONAL, one.default) for one in ordered if not one.keyword]
-    named = [Parameter(one.name, KEYWORD_ONLY, one.default) for one in ordered if one.keyword]
-    return Signature((Parameter("self", POSITIONAL), *places, *named))
-
-
-def _own(lookup: Lookup, entry: Value, kind: str) -> list[Field] | None:
-    assert entry.tree is not None
-    options = class_body.made(lookup, entry).options
-    by_class = {one.arg: one.value for one in entry.classes[-1].keywords}
-    keyword = _truth(options.get("kw_only", by_class.get("kw_only")))
-    nodes = _annotated(lookup, entry.tree, entry.classes[-1].body)
-    if keyword is None or class_body.SPREAD in options or nodes is None:
-        return None
-    found: list[Field] = []
-    for node in nodes:
-        if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
-            keyword = True
-        elif not _is_class_var(node) and not _is_private(node, kind):
-            field = _field(lookup, entry, node, kind)
-            if field.attribute is None and kind != "basemodel" and node.value is not None:
-                return None
-            if node.value is None and kind in DATACLASSES and _inherits(lookup, entry, field.name):
-                return None  # what a base has of that name is its default
-            by_name = keyword if field.keyword is None else field.keyword
-            found.append(field._replace(keyword=by_name or kind == "basemodel"))
-    return found
-
-
-def _inherits(lookup: Lookup, entry: Value, name: str) -> bool:
-    """Whether the bases of a class may have something of a name on them."""
-    return any(
-        lookup.member(base, name)[0].state != "absent"
-        for base in ancestry.mro(lookup, entry)[1:]
-        if base.classes
-    )
-
-
-def _annotates(statement: ast.stmt) -> bool:
-    return any(isinstance(one, ast.AnnAssign) for one in ast.walk(statement))
-
-
-def _annotated(
-    lookup: Lookup, tree: ModuleTree, body: Sequence[ast.stmt]
-) -> list[ast.AnnAssign] | None:
-    """List the annotations in the body of a class; None where it depends on more than that."""
-    found: list[ast.AnnAssign] = []
-    for one in body:
-        truth = lookup.decide(one.test, tree) if isinstance(one, ast.If) else None
-        if isinstance(one, ast.If) and truth is not None:
-            inner = _annotated(lookup, tree, one.body if truth else one.orelse)
-            if inner is None:
-                return None
-            found += inner
-        elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            found.append(one)
-        elif not isinstance(one, SCOPES) and _annotates(one):
-            return None
-    return found
-
-
-def _field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
+def read(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
+    """Read one field of a class."""
     assert isinstance(node.target, ast.Name)
     name = node.target.id
+    stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
     if node.value is None:
-        stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
-        return Field(name, node, default=False, in_init=True, keyword=None, attribute=stands)
-    field = _called_field(lookup, entry, node, kind)
-    if field is None:
-        field = Field(name, node, default=True, in_init=True, keyword=None, attribute=True)
+        return Field(name, node, default=False, attribute=stands)
+    field = _called_field(lookup, entry, node, kind) or Field(name, node)
     if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
         return field._replace(attribute=name.startswith("_") or _is_deprecated(node.value))
     if kind == "typeddict":
         return field._replace(attribute=False)
-    stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
     return field if stands is False or field.attribute else field._replace(attribute=stands)
 
 
@@ -330,7 +184,7 @@ def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
     options = class_body.made(lookup, entry).options
     if "slots" not in options and class_body.SPREAD in options:
         return None
-    return _truth(options.get("slots"))
+    return truth(options.get("slots"))
 
 
 def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field | None:
@@ -339,32 +193,31 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
     assert entry.tree is not None
     if not isinstance(node.value, ast.Call):
         return None
-    made_by = lookup.evaluate(node.value.func, Scope(entry.tree, entry.classes, node))
-    name = made_by[0].dotted if len(made_by) == 1 else ""
-    if name not in _FIELD | _PYDANTIC_FIELD | _STRUCT_FIELD:
-        made = lookup.evaluate(node.value, Scope(entry.tree, entry.classes, node))
-        if all(one.sure for one in made):
-            return None
+    scope = Scope(entry.tree, entry.classes, node)
+    makers = lookup.evaluate(node.value.func, scope)
+    maker = makers[0].dotted if len(makers) == 1 else ""
+    if maker not in _FIELDS:
+        is_told = all(one.sure for one in lookup.evaluate(node.value, scope))
         # What a function returns may be a `field(…)`.
-        return Field(node.target.id, node, default=True, in_init=True, keyword=None, attribute=None)
+        return None if is_told else Field(node.target.id, node, attribute=None)
     given = {one.arg: one.value for one in node.value.keywords}
-    spread = None in given
     first = node.value.args[0] if node.value.args else given.get("default")
-    if name in _PYDANTIC_FIELD and isinstance(first, ast.Constant) and first.value is Ellipsis:
+    is_pydantic = maker.startswith("pydantic.")
+    if is_pydantic and isinstance(first, ast.Constant) and first.value is Ellipsis:
         first = None
-    factory = "default_factory" in given
+    has_factory = "default_factory" in given
     stands: bool | None = first is not None
-    if factory:
-        stands = name in _PYDANTIC_FIELD and kind in DATACLASSES
-    elif first is None and name in _PYDANTIC_FIELD:
+    if has_factory:
+        stands = is_pydantic and kind in DATACLASSES
+    elif first is None and is_pydantic:
         stands = None
     return Field(
         node.target.id,
         node,
-        default=first is not None or factory,
-        in_init=not _is_false(given.get("init")),
-        keyword=_truth(given["kw_only"]) if "kw_only" in given else None,
-        attribute=None if spread or kind == "unknown" else stands,
+        default=first is not None or has_factory,
+        in_init=truth(given.get("init", _TRUE)) is not False,
+        keyword=truth(given["kw_only"]) if "kw_only" in given else None,
+        attribute=None if None in given or kind == "unknown" else stands,
     )
 
 
@@ -384,32 +237,26 @@ def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     return Value("present", Kind.FIELD, entry.module, where, entry.tree, (node,), "a slot")
 
 
-def _is_direct(lookup: Lookup, entry: Value) -> bool:
+def is_direct(lookup: Lookup, entry: Value) -> bool:
+    """Whether a named tuple derives from `NamedTuple` itself, which writes its methods."""
     order = ancestry.mro(lookup, entry)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 
-def _is_known(entry: Value) -> bool:
+def is_known(entry: Value) -> bool:
+    """Whether it is known how a class outside the release takes annotations."""
     name = entry.dotted.replace("typing_extensions.", "typing.")
     return name in _BASES or is_class(name) or name in ("typing.Generic", "typing.Protocol")
 
 
-def _is_class_var(node: ast.AnnAssign) -> bool:
+def is_class_var(node: ast.AnnAssign) -> bool:
+    """Whether an annotation says that there is no field."""
     text = ast.unparse(node.annotation)
     return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
 
 
-def _is_private(node: ast.AnnAssign, kind: str) -> bool:
-    assert isinstance(node.target, ast.Name)
-    return kind == "basemodel" and node.target.id.startswith("_")
-
-
-def _truth(node: ast.expr | None) -> bool | None:
+def truth(node: ast.expr | None) -> bool | None:
     """Read an option; one that is not given is off, None where it is not spelled out."""
     if node is None:
         return False
     return bool(node.value) if isinstance(node, ast.Constant) else None
-
-
-def _is_false(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False

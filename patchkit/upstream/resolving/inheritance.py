@@ -13,14 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, fields
-from patchkit.upstream.resolving.ancestry import gives_more, is_bare, metaclass, mro, remade_by
+from patchkit.upstream.resolving.ancestry import gives_more, metaclass, mro, remade_by
 from patchkit.upstream.resolving.class_body import made, own_binding, written
 from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.edits import edits_of
 from patchkit.upstream.resolving.outside import has_member
 from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.signature import VAR_KEYWORD, VAR_POSITIONAL, Signature
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
@@ -76,30 +76,6 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
         if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
             return (undecidable(f"{value.qualname} has a __getattr__"),)
     return tuple(replace(one, attribute=True) for one in found)
-
-
-def call_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Tell how a class is called; None where that cannot be told."""
-    if not value.classes or not value.sure or metaclass(lookup, value) is not None:
-        return None
-    if fields.flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
-        return None
-    maker, starter = member(lookup, value, "__new__"), member(lookup, value, "__init__")
-    if len(maker) != 1 or len(starter) != 1:
-        return None
-    new, init = maker[0], starter[0]
-    if new.kind is not Kind.OUTSIDE and not _takes_anything(new):
-        outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
-        return new.signature.bound() if outside and new.signature and new.sure else None
-    if init.kind is Kind.OUTSIDE:
-        return Signature() if is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
-    return init.signature.bound() if init.signature and init.sure else None
-
-
-def _takes_anything(new: Value) -> bool:
-    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
-    parameters = new.signature.bound().parameters if new.signature and new.sure else ()
-    return [one.kind for one in parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
 
 
 # --- the search
@@ -159,8 +135,8 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
         reason = f"{by} sets {name}"
         return tuple(one.unsure(reason) for one in values) or (undecidable(reason),)
     if not bound:
-        generated = fields.generated(lookup, entry, name)
-        return (generated,) if generated else None
+        method = generated(lookup, entry, name)
+        return (method,) if method else None
     if any(case.binding is None for case in cases):
         values += rest()
     if work.replaced:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.reading.files import Files
-from patchkit.upstream.resolving import inheritance, items
+from patchkit.upstream.resolving import items
 from patchkit.upstream.resolving.ancestry import mro
+from patchkit.upstream.resolving.constructors import call_signature
 from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.operators import made_in
@@ -149,7 +150,7 @@ class Resolution:
 
     def _called(self, value: Value) -> Signature | None:
         if value.kind is Kind.CLASS and value.classes:
-            return inheritance.call_signature(self._lookup, value)
+            return call_signature(self._lookup, value)
         return value.signature
 
 

@@ -1,0 +1,183 @@
+"""
+How classes are called, and the methods that machinery writes for them.
+
+The constructor of a dataclass takes its fields, those of bases first.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from patchkit.upstream.resolving import ancestry, class_body, fields
+from patchkit.upstream.resolving.at_import import SCOPES
+from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
+from patchkit.upstream.resolving.signature import (
+    KEYWORD_ONLY,
+    POSITIONAL,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Parameter,
+    Signature,
+)
+from patchkit.upstream.resolving.values import Kind, Value, undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchkit.upstream.resolving.fields import Field
+    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.module_tree import ModuleTree
+
+_GENERATED = {
+    "init": frozenset({"__init__"}),
+    "repr": frozenset({"__repr__"}),
+    "eq": frozenset({"__eq__"}),
+    "order": frozenset({"__lt__", "__le__", "__gt__", "__ge__"}),
+    "frozen": frozenset({"__setattr__", "__delattr__"}),
+}
+"""What a dataclass writes, by the option that asks for it."""
+_OFF = frozenset({"order", "frozen"})
+"""Options that are off unless somebody turns them on."""
+_OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
+_OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})
+_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
+
+
+def call_signature(lookup: Lookup, value: Value) -> Signature | None:
+    """Tell how a class is called; None where that cannot be told."""
+    if not value.classes or not value.sure or ancestry.metaclass(lookup, value) is not None:
+        return None
+    if flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
+        return None
+    maker, starter = lookup.member(value, "__new__"), lookup.member(value, "__init__")
+    if len(maker) != 1 or len(starter) != 1:
+        return None
+    new, init = maker[0], starter[0]
+    if new.kind is not Kind.OUTSIDE and not _takes_anything(new):
+        outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
+        return new.signature.bound() if outside and new.signature and new.sure else None
+    if init.kind is Kind.OUTSIDE:
+        return Signature() if ancestry.is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
+    return init.signature.bound() if init.signature and init.sure else None
+
+
+def _takes_anything(new: Value) -> bool:
+    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
+    parameters = new.signature.bound().parameters if new.signature and new.sure else ()
+    return [one.kind for one in parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
+
+
+def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
+    """Tell what is written for a class by what made it; None for any other name."""
+    kind = flavour(lookup, entry)
+    is_written = _writes(lookup, entry, kind, name)
+    if is_written is None:
+        return undecidable(f"the {kind} may write {name}, as its options say")
+    if not is_written:
+        return None
+    called = _signature(lookup, entry) if name == "__init__" else None
+    return Value(
+        "present",
+        Kind.GENERATED,
+        entry.module,
+        f"{entry.qualname}.{name}",
+        entry.tree,
+        entry.nodes,
+        reason=f"written by the {kind}",
+        signature=called,
+        sure=name != "__init__" or called is not None,
+    )
+
+
+def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
+    """Whether what makes a class writes a method for it; None where its options do not tell."""
+    if kind == "struct":
+        return name in ("__repr__", "__eq__")
+    if kind == "enum":
+        return None if name in _OF_ENUMS else False
+    if kind == "namedtuple":
+        return name in _OF_TUPLES and fields.is_direct(lookup, entry)
+    work = class_body.made(lookup, entry)
+    if work.flavour not in DATACLASSES:
+        return False
+    option = next((one for one, names in _GENERATED.items() if name in names), None)
+    if option is None:
+        return name in _MARKERS
+    given = work.options.get(option)
+    if work.flavour == "unknown" or (given is None and class_body.SPREAD in work.options):
+        return None
+    is_default = option not in _OFF
+    return is_default if given is None else truth(given)
+
+
+def _signature(lookup: Lookup, value: Value) -> Signature | None:
+    by_name: dict[str, Field] = {}
+    for entry in reversed(ancestry.mro(lookup, value)):
+        own = _own(lookup, entry)
+        if own is None:
+            return None
+        for field in own:
+            by_name[field.name] = field
+    taken = [one for one in by_name.values() if one.in_init]
+    places = [Parameter(one.name, POSITIONAL, one.default) for one in taken if not one.keyword]
+    named = [Parameter(one.name, KEYWORD_ONLY, one.default) for one in taken if one.keyword]
+    return Signature((Parameter("self", POSITIONAL), *places, *named))
+
+
+def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
+    """List the fields that a class adds to a constructor; None where that cannot be told."""
+    if not entry.classes or entry.tree is None:
+        return [] if fields.is_known(entry) else None
+    work = class_body.made(lookup, entry)
+    if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
+        return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
+    is_keyword = truth(work.options.get("kw_only"))
+    nodes = _annotated(lookup, entry.tree, entry.classes[-1].body)
+    if work.flavour == "unknown" or is_keyword is None or nodes is None:
+        return None
+    if class_body.SPREAD in work.options:
+        return None
+    found: list[Field] = []
+    for node in nodes:
+        if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
+            is_keyword = True
+        elif not fields.is_class_var(node):
+            field = fields.read(lookup, entry, node, work.flavour)
+            if not _is_told(lookup, entry, field):
+                return None
+            by_name = is_keyword if field.keyword is None else field.keyword
+            found.append(field._replace(keyword=by_name))
+    return found
+
+
+def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
+    """Whether the default of a field is: what a base has of its name is one too."""
+    if field.node.value is not None:
+        return field.attribute is not None
+    bases = (one for one in ancestry.mro(lookup, entry)[1:] if one.classes)
+    return all(lookup.member(base, field.name)[0].state == "absent" for base in bases)
+
+
+def _annotates(statement: ast.stmt) -> bool:
+    return any(isinstance(one, ast.AnnAssign) for one in ast.walk(statement))
+
+
+def _annotated(
+    lookup: Lookup, tree: ModuleTree, body: Sequence[ast.stmt]
+) -> list[ast.AnnAssign] | None:
+    """List the annotations in the body of a class; None where it depends on more than that."""
+    found: list[ast.AnnAssign] = []
+    for one in body:
+        truth = lookup.decide(one.test, tree) if isinstance(one, ast.If) else None
+        if isinstance(one, ast.If) and truth is not None:
+            inner = _annotated(lookup, tree, one.body if truth else one.orelse)
+            if inner is None:
+                return None
+            found += inner
+        elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            found.append(one)
+        elif not isinstance(one, SCOPES) and _annotates(one):
+            return None
+    return found
