@@ -33,7 +33,8 @@ class Subject:
         project: the distribution, canonicalized.
         version: what it counts as is worked out from it.
         source: opens its files, when they are asked for.
-        kept: where its facts are kept, and by which name; None for what may change under it.
+        kept: where its facts are kept; None for what may change under it.
+        key: by which name they are kept.
         is_local: whether all its files are at hand.
         option: what a command line says to ask for it alone.
 
@@ -45,7 +46,8 @@ class Subject:
         project: str,
         version: str,
         source: Callable[[], ReleaseSource],
-        kept: tuple[Kept, str] | None = None,
+        kept: Kept | None = None,
+        key: str = "",
         *,
         is_local: bool = True,
         option: str = "",
@@ -56,7 +58,8 @@ class Subject:
         self.is_local = is_local
         self.option = option
         self._open = source
-        self._kept = kept
+        self.kept = kept
+        self._key = key
         self._facts: dict[Target, Facts] = {}
         self._is_recalled = False
 
@@ -75,11 +78,6 @@ class Subject:
     def resolver(self) -> Resolver:
         """Its modules, parsed as they are asked for."""
         return self._own_resolver()
-
-    @property
-    def kept(self) -> Kept | None:
-        """Where its facts are kept; None for what may change under it."""
-        return self._kept[0] if self._kept else None
 
     def rest(self) -> None:
         """Let go of parsed modules."""
@@ -199,28 +197,24 @@ class Subject:
         except UpstreamError:
             return "unreadable"
 
-    @property
-    def _key(self) -> str:
-        return self._kept[1] if self._kept else ""
-
     def _recall(self) -> None:
-        if self._kept and not self._is_recalled:
+        if self.kept and not self._is_recalled:
             self._is_recalled = True
-            self._facts = self._kept[0].of_release(self._key)
+            self._facts = self.kept.of_release(self._key)
 
     def _conclude(self, targets: Iterable[Target]) -> None:
-        if self._kept is None:
-            self._facts.update((one, facts_of(self.resolver, one)) for one in targets)
+        kept = self.kept
+        if kept is None:
+            self._facts.update((target, facts_of(self.resolver, target)) for target in targets)
             return
-        kept, key = self._kept
         files = self.resolver.modules.files
-        known = {one: kept.concluded(one, files) for one in targets}
-        self._facts.update((one, found) for one, found in known.items() if found)
-        missing = [one for one, found in known.items() if not found]
-        self.source.prefetch({path for one in missing for path in _paths(one)})
+        known = {target: kept.concluded(target, files) for target in targets}
+        self._facts.update((target, facts) for target, facts in known.items() if facts)
+        missing = [target for target, facts in known.items() if not facts]
+        self.source.prefetch({path for target in missing for path in _paths(target)})
         with kept.turn:
             self._look_up(missing, kept)
-        kept.keep_release(key, self._facts)
+        kept.keep_release(self._key, self._facts)
 
     def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
@@ -239,7 +233,8 @@ def of_release(release: Release, kept: Kept) -> Subject:
         release.project,
         release.version,
         lambda: release.source,
-        (kept, sha256) if sha256 else None,
+        kept if sha256 else None,
+        sha256 or "",
         is_local=False,
         option=f"--releases '{release.project}=={release.version}'",
     )

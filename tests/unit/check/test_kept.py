@@ -46,8 +46,8 @@ def subjects(
 
 def _subject(version: str, modules: Mapping[str, str], kept: Kept | None) -> Subject:
     source = Memory(f"up {version}", version, files_of(modules))
-    known = (kept, f"hash of {version}") if kept else None
-    return Subject(source.name, "up", version, lambda: source, known, is_local=False)
+    key = f"hash of {version}"
+    return Subject(source.name, "up", version, lambda: source, kept, key, is_local=False)
 
 
 @given(RELEASES)
