@@ -67,10 +67,10 @@ def _entry(data: bytes, name: str) -> int:
     return data.rindex(b"PK\x01\x02", 0, data.rindex(name.encode()))
 
 
-def sdist(files: Mapping[str, bytes] = FILES, top: str = "up-1.0", mode: str = "w:gz") -> bytes:
+def sdist(files: Mapping[str, bytes] = FILES, top: str = "up-1.0") -> bytes:
     """A source distribution with these files."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for name, content in files.items():
             info = tarfile.TarInfo(f"{top}/{name}")
             info.size = len(content)
