@@ -60,8 +60,8 @@ def _refuse_present(words: str, location: Location, context: Context) -> None:
     if location.value is MISSING or _is_everybodys(location):
         return
     raise TargetError(
-        f"{words}: {_whose(location, context)} has it: found {_short(location.value)}; "
-        f"{_advice(location.value)}"
+        f"{words}: {_whose(location, context)} has it: found {location.value!r:.80}; "
+        "retire the patch if upstream has it now, Replace it, or let an AfterImport extend it"
     )
 
 
@@ -79,27 +79,15 @@ def _whose(location: Location, context: Context) -> str:
     if location.own or isinstance(location.name, Item):
         return "upstream"
     classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-    named = (cls for cls in classes if location.name in vars(cls))
-    cls = next(named, None)
+    cls = next((cls for cls in classes if location.name in vars(cls)), None)
     return f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else "upstream"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _advice(value: Any) -> str:
-    if isinstance(value, (list, set)):
-        return (
-            "to extend it, Replace it with one that the body has made from it, or let an "
-            "AfterImport do it and return what takes that back"
-        )
-    return "retire the patch if upstream has it now, or use Replace"
 
 
 def _refuse_no_mapping(words: str, location: Location) -> None:
     kind = type(location.owner)
     if not isinstance(location.name, Item) or hasattr(kind, "keys"):
         return
-    raise TargetError(f"{words}: found a {kind.__name__}, expected a mapping; {_advice([])}")
+    raise TargetError(
+        f"{words}: found a {kind.__name__}, expected a mapping; Replace the whole, or let an "
+        "AfterImport extend it and return what takes that back"
+    )

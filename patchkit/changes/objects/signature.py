@@ -33,12 +33,10 @@ def refused_call(old: Any, new: Any) -> str | None:
     if theirs is None or ours is None:
         return None
     parameters = list(theirs.parameters.values())
-    required = [
-        parameter for parameter in parameters if parameter.default is inspect.Parameter.empty
-    ]
+    required = [given for given in parameters if given.default is inspect.Parameter.empty]
     for call in (required, parameters):
         try:
-            ours.bind(*_positions(call), **_keywords(call))
+            ours.bind(*_positions(call), **dict.fromkeys(_keywords(call)))
         except TypeError as error:
             return f"takes {ours}, expected to take what callers of {theirs} pass: {error}"
     return None
@@ -58,9 +56,5 @@ def _positions(call: Iterable[inspect.Parameter]) -> list[None]:
     return [None for parameter in call if parameter.kind in _BY_POSITION]
 
 
-def _keywords(call: Iterable[inspect.Parameter]) -> dict[str, None]:
-    return {
-        parameter.name: None
-        for parameter in call
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+def _keywords(call: Iterable[inspect.Parameter]) -> list[str]:
+    return [given.name for given in call if given.kind is inspect.Parameter.KEYWORD_ONLY]
