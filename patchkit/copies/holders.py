@@ -27,7 +27,7 @@ _DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_import
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
 
 
-class Kind(NamedTuple):
+class HolderKind(NamedTuple):
     """
     How to look into objects of some types.
 
@@ -41,10 +41,10 @@ class Kind(NamedTuple):
     named: Callable[[Any], Iterator[tuple[str, Any]]]
 
 
-class Kinds(dict[type, "Kind | None"]):
+class HolderKinds(dict[type, "HolderKind | None"]):
     """The kind of each type that was met; None where there is nothing to look into."""
 
-    def __missing__(self, type_: type) -> Kind | None:
+    def __missing__(self, type_: type) -> HolderKind | None:
         kind = next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
         if kind is None and type_.__dictoffset__ and not issubclass(type_, _OTHERS):
             kind = None if type_.__module__ in _DULL else INSTANCE
@@ -111,7 +111,7 @@ def _items(value: Any) -> Iterable[Any]:
 # -- what has functions inside ---------------------------------------------------------------------
 
 
-def _around(words: str, *names: str) -> Kind:
+def _around(words: str, *names: str) -> HolderKind:
     """Make the kind of objects that hold others under fixed names."""
 
     def parts(value: Any) -> Iterable[Any]:
@@ -127,7 +127,7 @@ def _around(words: str, *names: str) -> Kind:
             if type(part) is FunctionType:
                 yield from _function_named(part)
 
-    return Kind(parts, named)
+    return HolderKind(parts, named)
 
 
 def _partial_parts(value: Any) -> Iterable[Any]:
@@ -184,11 +184,11 @@ def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
 
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
-FUNCTION = Kind(_function_parts, _function_named)
-CLASS = Kind(lambda _: (), lambda _: iter(()))
+FUNCTION = HolderKind(_function_parts, _function_named)
+CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
-INSTANCE = Kind(_instance_parts, _instance_named)
-_KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
+INSTANCE = HolderKind(_instance_parts, _instance_named)
+_KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), FUNCTION),
     ((type,), CLASS),
     ((staticmethod,), _around("static method", "__func__")),
@@ -196,9 +196,9 @@ _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((MethodType,), _around("bound method", "__func__")),
     ((property,), _around("property", "fget", "fset", "fdel")),
     ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), Kind(_partial_parts, _partial_named)),
-    ((dict,), Kind(_mapping_parts, _mapping_named)),
-    ((list, tuple, deque), Kind(_sequence_parts, _sequence_named)),
-    ((set, frozenset), Kind(_sequence_parts, _set_named)),
+    ((partial, partialmethod), HolderKind(_partial_parts, _partial_named)),
+    ((dict,), HolderKind(_mapping_parts, _mapping_named)),
+    ((list, tuple, deque), HolderKind(_sequence_parts, _sequence_named)),
+    ((set, frozenset), HolderKind(_sequence_parts, _set_named)),
 )
 _OTHERS = (ModuleType, str, bytes, int, float)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.holders import CLASS, FUNCTION, Kinds, class_namespace
+from patchkit.copies.holders import CLASS, FUNCTION, HolderKinds, class_namespace
 from patchkit.copies.scope import home_of, is_within
 from patchkit.rows.target import Item, Step
 
@@ -93,7 +93,7 @@ class CopySearch:
         self._stale = stale
         self._keepers = keepers
         self._deep = deep
-        self._kinds = Kinds()
+        self._kinds = HolderKinds()
         self._seen: set[int] = set()
         self._told: set[int] = set()
         self._follow: set[tuple[str, Site]] = set()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.copies.holders import MOST, Kinds
+from patchkit.copies.holders import MOST, HolderKinds
 
 from .loaded import New
 
@@ -118,7 +118,7 @@ def test_holders_in_packages_that_have_nothing_to_do_with_it(loaded: Loaded) -> 
 
 def test_quick_and_named_parts_are_the_same(loaded: Loaded) -> None:
     """What is looked for quickly is all that can be named."""
-    kinds = Kinds()
+    kinds = HolderKinds()
     for source in HOLDERS:
         module = loaded.add("up.user", f"from up import function\n{source}")
         for name, value in vars(module).items():
