@@ -116,11 +116,13 @@ def _assigned(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     if binding.value is None or is_shaped:
         return (replace(value, sure=False),)
     assigned = lookup.evaluate(binding.value, inside)
-    if isinstance(binding.value, ast.Attribute) and any(one.kind in METHODS for one in assigned):
+    if isinstance(binding.value, ast.Attribute) and any(
+        result.kind in METHODS for result in assigned
+    ):
         owners = lookup.evaluate(binding.value.value, inside)
         is_instance = any(owner.instance_of is not None for owner in owners)
-        assigned = tuple(_read_from(one, is_instance=is_instance) for one in assigned)
-    return tuple(_as_assigned(value, one) for one in assigned)
+        assigned = tuple(_read_from(result, is_instance=is_instance) for result in assigned)
+    return tuple(_as_assigned(value, result) for result in assigned)
 
 
 def _as_assigned(value: Value, assigned: Value) -> Value:

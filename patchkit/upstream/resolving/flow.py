@@ -119,8 +119,8 @@ class Flow:
                 return cases
             return self._bind(Form.ASSIGN if value is not None else Form.OTHER, node, value=value)
         if isinstance(target, (ast.Tuple, ast.List)):
-            for one, of in zip(target.elts, _elements(target, value), strict=True):
-                cases = self._assign_to(one, of, node, cases)
+            for element, of in zip(target.elts, _elements(target, value), strict=True):
+                cases = self._assign_to(element, of, node, cases)
             return cases
         if isinstance(target, ast.Starred):
             return self._assign_to(target.value, None, node, cases)
@@ -327,7 +327,7 @@ def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
         values += value.elts
-    is_plain = not any(isinstance(one, ast.Starred) for one in (*target.elts, *values))
+    is_plain = not any(isinstance(element, ast.Starred) for element in (*target.elts, *values))
     return values if is_plain and len(values) == len(target.elts) else [None] * len(target.elts)
 
 

@@ -68,14 +68,14 @@ def has_member(dotted: str, name: str) -> bool | None:
     table = _TABLES.get(dotted)
     if table is not None:
         return name in table
-    found = standard_class(dotted)
-    if found is None:
+    cls = standard_class(dotted)
+    if cls is None:
         return None
-    if found is object:
+    if cls is object:
         return name in vars(object)
     # Not hasattr alone: `Enum.value` is there, though the class does not give it away.
-    own = any(name in vars(one) for one in found.__mro__[:-1])
-    return own or (hasattr(found, name) and not hasattr(object, name))
+    own = any(name in vars(base) for base in cls.__mro__[:-1])
+    return own or (hasattr(cls, name) and not hasattr(object, name))
 
 
 @lru_cache(maxsize=512)
@@ -84,8 +84,8 @@ def standard_class(dotted: str) -> type | None:
     module, _, name = dotted.replace("typing_extensions.", "typing.").rpartition(".")
     if module not in _STANDARD:
         return None
-    found: Any = getattr(importlib.import_module(module), name, None)
-    return found if isinstance(found, type) else None
+    cls: Any = getattr(importlib.import_module(module), name, None)
+    return cls if isinstance(cls, type) else None
 
 
 def is_builtin(name: str) -> bool:

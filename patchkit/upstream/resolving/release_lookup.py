@@ -210,7 +210,9 @@ class ReleaseLookup:
         if not by:
             return values
         reason = f"{min(by)}() binds {name} anew at import"
-        return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
+        return tuple(
+            value.unsure(reason) if value.state == "present" else value for value in values
+        )
 
     def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
         """A submodule of the name takes its place when something imports it after the package."""
@@ -245,5 +247,9 @@ class ReleaseLookup:
 
 def _possible(values: Sequence[Value]) -> Values:
     """Leave out the ways that Python could not go: an import of a name that is not there."""
-    kept = [one for one in values if not (one.state == "absent" and "is imported:" in one.reason)]
+    kept = [
+        value
+        for value in values
+        if not (value.state == "absent" and "is imported:" in value.reason)
+    ]
     return tuple(kept or values)

@@ -57,15 +57,16 @@ class Resolution:
     @cached_property
     def state(self) -> State:
         """Whether it is there, on every way on which its module can be imported."""
-        states = {one.state for one in self._deciding}
+        states = {variant.state for variant in self._deciding}
         return states.pop() if len(states) == 1 else "undecidable"
 
     @property
     def is_sure(self) -> bool:
         """Whether kind and signature are those of every variant, and are told."""
         return self.state == "present" and all(
-            one.sure and (one.kind, one.dotted) == (self._first.kind, self._first.dotted)
-            for one in self._deciding
+            variant.sure
+            and (variant.kind, variant.dotted) == (self._first.kind, self._first.dotted)
+            for variant in self._deciding
         )
 
     @property
@@ -74,7 +75,7 @@ class Resolution:
         if len(self.variants) == 1:
             is_made = self.kind is Kind.ASSIGNMENT and not self._first.sure
             return self._first.reason or ("code makes what it is assigned" if is_made else "")
-        return "; ".join(dict.fromkeys(_way(one) for one in self.variants))
+        return "; ".join(dict.fromkeys(_way(variant) for variant in self.variants))
 
     @property
     def kind(self) -> Kind | None:
@@ -94,7 +95,7 @@ class Resolution:
     @property
     def defined(self) -> Target | None:
         """Where it is defined, as a target; None where that is unknown, or more than one place."""
-        places = {(one.module, one.qualname) for one in self._deciding}
+        places = {(variant.module, variant.qualname) for variant in self._deciding}
         return Target(self.module, self.qualname) if self.module and len(places) == 1 else None
 
     @property
@@ -115,13 +116,13 @@ class Resolution:
     @cached_property
     def wrapped(self) -> tuple[tuple[Wrapped, ...], ...]:
         """For each variant what defines the code that it runs beside its own."""
-        return tuple(tuple(wrapped_by(self._lookup, one)) for one in self.variants)
+        return tuple(tuple(wrapped_by(self._lookup, variant)) for variant in self.variants)
 
     @cached_property
     def bases(self) -> tuple[Value, ...]:
         """The classes of the release that a class derives from, nearest first."""
         own = mro(self._lookup, self._first) if self._first.classes else ()
-        return tuple(one for one in own[1:] if one.classes)
+        return tuple(base for base in own[1:] if base.classes)
 
     @cached_property
     def source(self) -> str:
@@ -136,13 +137,13 @@ class Resolution:
         """How it can be called, a class included; None where that is not told."""
         if not self.is_sure:
             return None
-        found = {self._called(one) for one in self._deciding}
-        return found.pop() if len(found) == 1 else None
+        called = {self._called(variant) for variant in self._deciding}
+        return called.pop() if len(called) == 1 else None
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
         """The variants without what stands in where an optional import fails."""
-        return tuple(one for one in self.variants if not one.stands_in) or self.variants
+        return tuple(variant for variant in self.variants if not variant.stands_in) or self.variants
 
     @property
     def _first(self) -> Value:
@@ -245,5 +246,6 @@ def _weight(value: Value) -> int:
 
 def _way(value: Value) -> str:
     what = str(value.kind) if value.state == "present" else value.state
-    text = f"{what} if {' and '.join(str(one) for one in value.conditions) or 'nothing else holds'}"
+    conditions = " and ".join(map(str, value.conditions)) or "nothing else holds"
+    text = f"{what} if {conditions}"
     return f"{text} ({value.reason})" if value.reason and value.state != "present" else text

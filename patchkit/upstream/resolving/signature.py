@@ -55,22 +55,22 @@ class Signature:
         owner = name.lstrip("_")
         return Signature(
             tuple(
-                replace(one, name=f"_{owner}{one.name}")
-                if one.name.startswith("__") and not one.name.endswith("__") and owner
-                else one
-                for one in self.parameters
+                replace(parameter, name=f"_{owner}{parameter.name}")
+                if parameter.name.startswith("__") and not parameter.name.endswith("__") and owner
+                else parameter
+                for parameter in self.parameters
             )
         )
 
     def __str__(self) -> str:
         parts: list[str] = []
-        for at, one in enumerate(self.parameters):
+        for at, parameter in enumerate(self.parameters):
             before = self.parameters[at - 1].kind if at else ""
-            if before == POSITIONAL_ONLY != one.kind:
+            if before == POSITIONAL_ONLY != parameter.kind:
                 parts.append("/")
-            if one.kind == KEYWORD_ONLY and before not in (KEYWORD_ONLY, VAR_POSITIONAL):
+            if parameter.kind == KEYWORD_ONLY and before not in (KEYWORD_ONLY, VAR_POSITIONAL):
                 parts.append("*")
-            parts.append(_text(one))
+            parts.append(_text(parameter))
         if self.parameters and self.parameters[-1].kind == POSITIONAL_ONLY:
             parts.append("/")
         return f"({', '.join(parts)})"
@@ -79,25 +79,25 @@ class Signature:
 def of_arguments(arguments: ast.arguments) -> Signature:
     """Read the parameters of a `def` or a `lambda`."""
     places = [
-        *((one.arg, POSITIONAL_ONLY) for one in arguments.posonlyargs),
-        *((one.arg, POSITIONAL) for one in arguments.args),
+        *((argument.arg, POSITIONAL_ONLY) for argument in arguments.posonlyargs),
+        *((argument.arg, POSITIONAL) for argument in arguments.args),
     ]
     required = len(places) - len(arguments.defaults)
-    found = [Parameter(name, kind, at >= required) for at, (name, kind) in enumerate(places)]
+    parameters = [Parameter(name, kind, at >= required) for at, (name, kind) in enumerate(places)]
     if arguments.vararg:
-        found.append(Parameter(arguments.vararg.arg, VAR_POSITIONAL))
-    found += [
-        Parameter(one.arg, KEYWORD_ONLY, default is not None)
-        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        parameters.append(Parameter(arguments.vararg.arg, VAR_POSITIONAL))
+    parameters += [
+        Parameter(argument.arg, KEYWORD_ONLY, default is not None)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     if arguments.kwarg:
-        found.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
-    return Signature(tuple(found))
+        parameters.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
+    return Signature(tuple(parameters))
 
 
-def _text(one: Parameter) -> str:
-    if one.kind == VAR_POSITIONAL:
-        return f"*{one.name}"
-    if one.kind == VAR_KEYWORD:
-        return f"**{one.name}"
-    return f"{one.name}=…" if one.default else one.name
+def _text(parameter: Parameter) -> str:
+    if parameter.kind == VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    if parameter.kind == VAR_KEYWORD:
+        return f"**{parameter.name}"
+    return f"{parameter.name}=…" if parameter.default else parameter.name
