@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.installed import open_installed
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.upstream.reading.sdist import SUFFIX, open_sdist
-from patchkit.upstream.reading.tree import open_tree
+from patchkit.upstream.reading.tree import open_installed, open_tree
 from patchkit.upstream.reading.wheel import open_wheel
 from patchkit.versions.requirements import canonical, parse_requirement
 from patchkit.versions.version import FoundVersion, parse_version

@@ -52,7 +52,7 @@ class Here:
         """
         found = self._resolvers.get(package)
         if found is None:
-            from patchkit.upstream.reading.installed import open_installed  # noqa: PLC0415 - 100 ms
+            from patchkit.upstream.reading.tree import open_installed  # noqa: PLC0415 - 100 ms
             from patchkit.upstream.resolving.resolve import Resolver  # noqa: PLC0415
 
             source = open_installed(package, self._path)

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchkit.rows.target import Target
-from patchkit.upstream.reading.installed import open_installed
-from patchkit.upstream.reading.tree import Tree
+from patchkit.upstream.reading.tree import Tree, open_installed
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.upstream.resolving.signature import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from patchkit.review.lock_format import Lock, Span, write_lock
 from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
-from patchkit.upstream.reading.installed import open_installed
+from patchkit.upstream.reading.tree import open_installed
 from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from patchkit.upstream.reading.layout import ROOTS
 from patchkit.versions.distributions import ProviderSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.upstream.reading.source import ContentMark, ReleaseSource
 
@@ -81,6 +81,28 @@ class Tree:
             for directory, _, files in os.walk(self._root / package):
                 inside = Path(directory).relative_to(self._root).as_posix()
                 yield from (f"{inside}/{file}" for file in files)
+
+
+def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
+    """
+    Open an import package where it is installed, editable installs included.
+
+    Args:
+        package: name of the import package, or of the distribution of that name.
+        path: where to look, as in `sys.path`, which is the default.
+
+    Raises:
+        UpstreamError: it is not installed.
+
+    """
+    search = ProviderSearch(package, None if path is None else list(path))
+    found, located = search.found(), search.package
+    if found is None or located is None:
+        raise UpstreamError(f"{package} is not installed here")
+    place = located.place
+    root = place.parent.parent if place.name.startswith("__init__.") else place.parent
+    name = f"{package} {found.version}"
+    return Tree(name, found.version, root, located.name, *search.beside())
 
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:

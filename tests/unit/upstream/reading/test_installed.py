@@ -8,7 +8,7 @@ import pytest
 from layouts import dist_info, package, record, write
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.installed import open_installed
+from patchkit.upstream.reading.tree import open_installed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,7 @@ from layouts import dist_info, write
 
 from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
-from patchkit.upstream.reading.installed import open_installed
-from patchkit.upstream.reading.tree import open_tree
+from patchkit.upstream.reading.tree import open_installed, open_tree
 from patchkit.upstream.reading.wheel import open_wheel
 from patchkit.upstream.resolving.resolve import Resolver
 from upstream import archives
