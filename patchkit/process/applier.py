@@ -93,9 +93,19 @@ class Applier:
 
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
-        if not due:
-            return False
         self._states.stop_if_failed(group.patch for group in due)
+        if due:
+            self._apply_all(due, modules, scope, from_body=from_body)
+        return bool(due)
+
+    def _apply_all(
+        self,
+        due: list[GroupState],
+        modules: Mapping[str, ModuleType],
+        scope: Scope,
+        *,
+        from_body: bool,
+    ) -> None:
         made: list[GroupState] = []
         try:
             for group in due:
@@ -108,7 +118,6 @@ class Applier:
             finally:  # only now: who waits for them goes on with copies repointed, too
                 for group in made:
                     self.turns.leave(group)
-        return True
 
     def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> bool:
         """Apply to modules that were imported before; one pass repoints all copies."""
