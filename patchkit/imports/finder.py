@@ -10,6 +10,7 @@ of ours is held while a loader, a hook or another finder runs.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from _thread import get_ident
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Finder", "Watcher", "is_half_imported"]
 
+_UTIL = "importlib.util"
+
 
 class Finder:
     """
@@ -57,6 +60,7 @@ class Finder:
         self._provide = provide
         self._stir = stir or _nothing
         self._packages: set[str] = set()
+        self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
@@ -74,6 +78,9 @@ class Finder:
             self._come_first()
         else:
             sys.meta_path.insert(0, self)
+        # To import it costs up to 4 ms; where it is not there yet, its import is watched.
+        if (util := sys.modules.get(_UTIL)) is not None:
+            _hook(util)
 
     def uninstall(self) -> None:
         """Stop watching; loaders that are instrumented already report nothing more."""
@@ -81,6 +88,8 @@ class Finder:
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
+        if (util := sys.modules.get(_UTIL)) is not None and not _installed():
+            _unhook(util)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -101,6 +110,11 @@ class Finder:
         finally:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
+
+    def found(self, name: str, spec: ModuleSpec) -> None:
+        """Instrument a spec that somebody made without asking finders, if the name is watched."""
+        if self._notifier.is_for(name):
+            instrument(name, spec, self._notifier)
 
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
@@ -198,3 +212,39 @@ def _ask(
         old = getattr(_bootstrap, "_find_spec_legacy", None)
         return old(finder, name, path) if old is not None else None
     return find(name, path, target)  # type: ignore[no-any-return]
+
+
+# -- importlib.util.spec_from_file_location, which asks no finder ---------------------------------
+
+
+def _hook(util: Any) -> None:
+    """Have each finder see the specs that it makes; one hook serves them all."""
+    original = util.spec_from_file_location
+    if _is_ours(original):
+        return
+
+    @functools.wraps(original)
+    def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
+        spec: ModuleSpec | None = original(name, *args, **kwargs)
+        if spec is not None:
+            for finder in reversed(_installed()):
+                finder.found(name, spec)
+        return spec
+
+    # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
+    spec_from_file_location.__module__ = _UTIL
+    util.spec_from_file_location = spec_from_file_location
+
+
+def _unhook(util: Any) -> None:
+    if _is_ours(util.spec_from_file_location):
+        util.spec_from_file_location = util.spec_from_file_location.__wrapped__
+
+
+def _is_ours(function: Any) -> bool:
+    return getattr(function, "__globals__", None) is globals()
+
+
+def _installed() -> list[Finder]:
+    found = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
+    return list(dict.fromkeys(found))

@@ -31,11 +31,6 @@ import warnings; warnings.simplefilter("ignore")
 import up
 SourceFileLoader("up.mod", up.__path__[0] + "/mod.py").load_module()
 """,
-    "a path": """
-spec = importlib.util.spec_from_file_location("up.mod", up.__path__[0] + "/mod.py")
-sys.modules["up.mod"] = up.mod = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(up.mod)
-""",
     "pkgutil": """
 import pkgutil, up
 for found in pkgutil.iter_modules(up.__path__, "up."):
