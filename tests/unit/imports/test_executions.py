@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from tests.unit.finder.conftest import Lab, Recorder
-
     from patchkit.imports.finder import Finder
+    from tests.unit.imports.conftest import Lab, Recorder
 
 
 def test_import_is_told_before_and_after(lab: Lab, finder: Finder, recorder: Recorder) -> None:

@@ -23,9 +23,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.unit.finder.conftest import Lab, Recorder
-
     from patchkit.imports.finder import Finder
+    from tests.unit.imports.conftest import Lab, Recorder
 
 
 class _Meta:

@@ -15,9 +15,8 @@ import wrapt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.finder.conftest import Lab, Recorder
-
     from patchkit.imports.finder import Finder
+    from tests.unit.imports.conftest import Lab, Recorder
 
 PathFinder = importlib.machinery.PathFinder
 

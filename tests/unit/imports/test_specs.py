@@ -19,7 +19,7 @@ from patchkit.imports.finder import Finder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.finder.conftest import Lab, Recorder
+    from tests.unit.imports.conftest import Lab, Recorder
 
 
 def test_probe(lab: Lab, finder: Finder, recorder: Recorder) -> None:
