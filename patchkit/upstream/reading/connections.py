@@ -115,7 +115,7 @@ class Connections:
         try:
             return self._manager(url).request(
                 method,
-                without_secrets(url),
+                without_secrets(url).partition("#")[0],
                 headers={**own, **headers},
                 preload_content=False,
                 redirect=False,
