@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.fields import Field
     from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 _GENERATED = {
     "init": frozenset({"__init__"}),
@@ -128,13 +127,13 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
 
 def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
     """List the fields that a class adds to a constructor; None where that cannot be told."""
-    if not entry.classes or entry.tree is None:
+    if not entry.classes:
         return [] if fields.is_known(entry) else None
     work = class_body.made(lookup, entry)
     if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
         return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
     is_keyword = truth(work.options.get("kw_only"))
-    nodes = _annotated(lookup, entry.tree, entry.classes[-1].body)
+    nodes = _annotated(entry.classes[-1].body)
     if work.flavour == "unknown" or is_keyword is None or nodes is None:
         return None
     if class_body.SPREAD in work.options:
@@ -160,24 +159,13 @@ def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
     return all(lookup.member(base, field.name)[0].state == "absent" for base in bases)
 
 
-def _annotates(statement: ast.stmt) -> bool:
-    return any(isinstance(one, ast.AnnAssign) for one in ast.walk(statement))
-
-
-def _annotated(
-    lookup: Lookup, tree: ModuleTree, body: Sequence[ast.stmt]
-) -> list[ast.AnnAssign] | None:
-    """List the annotations in the body of a class; None where it depends on more than that."""
-    found: list[ast.AnnAssign] = []
-    for one in body:
-        truth = lookup.decide(one.test, tree) if isinstance(one, ast.If) else None
-        if isinstance(one, ast.If) and truth is not None:
-            inner = _annotated(lookup, tree, one.body if truth else one.orelse)
-            if inner is None:
-                return None
-            found += inner
-        elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            found.append(one)
-        elif not isinstance(one, SCOPES) and _annotates(one):
-            return None
-    return found
+def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
+    """List the annotations in the body of a class; None where some depend on a condition."""
+    own = [
+        one for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    ]
+    others = (one for one in body if not isinstance(one, (ast.AnnAssign, *SCOPES)))
+    is_conditional = any(
+        isinstance(node, ast.AnnAssign) for one in others for node in ast.walk(one)
+    )
+    return None if is_conditional else own

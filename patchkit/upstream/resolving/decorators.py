@@ -112,11 +112,8 @@ def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
 
 def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    options = (
-        {one.arg or "**": one.value for one in decorator.keywords}
-        if isinstance(decorator, ast.Call)
-        else {}
-    )
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    options = {one.arg or "**": one.value for one in keywords}
     values = lookup.evaluate(called, scope)
     effects = [_effect(lookup, value, decorator, options) for value in values]
     first = effects[0] if effects else Effect(UNKNOWN, is_open=True)

@@ -65,9 +65,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of an instance is."""
     if not value.classes:
-        return (
-            undecidable(f"{value.dotted}, of which it is an instance, lies outside the release"),
-        )
+        return (undecidable(f"it is an instance of {value.dotted}, outside the release"),)
     found = member(lookup, value, name)
     if all(one.state == "absent" for one in found):
         if found[0].kind is Kind.INSTANCE_ATTRIBUTE:
@@ -175,11 +173,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
     if doubt:
         return (undecidable(f"{doubt} may have it"),)
-    added = _added_later(lookup, value, name)
-    if added:
+    if added := _added_later(lookup, value, name):
         return added
-    opened = _opened(lookup, value)
-    if opened:
+    if opened := _opened(lookup, value):
         return (undecidable(opened),)
     if name in _BY_TYPE:
         return (_inherited(_TYPE, name),)
@@ -190,15 +186,11 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
 
 def _added_later(lookup: Lookup, value: Value, name: str) -> Values:
     """Look into the bases that decorators add; () where they surely have no such name."""
-    for entry in mro(lookup, value):
-        if not entry.classes:
-            continue
-        for base in made(lookup, entry).bases:
-            if not base.classes:
-                return (undecidable(f"{_words(base)} is added to the bases, and may have it"),)
-            found = member(lookup, base, name)
-            if any(one.state != "absent" for one in found):
-                return found
+    classes = (entry for entry in mro(lookup, value) if entry.classes)
+    for base in (base for entry in classes for base in made(lookup, entry).bases):
+        found = lookup.member(base, name)
+        if any(one.state != "absent" for one in found):
+            return found
     return ()
 
 
