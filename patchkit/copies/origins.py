@@ -116,7 +116,9 @@ class Origins:
             return
         known = known or self._sites.leader(*place)
         further = [end for end in self._ends(place, value, seen) if isinstance(end, Site)]
-        if further or known is not None:
+        if (further or known is not None) and site is not None and site.layers:
+            yield site  # patched when it held another value of where it is from
+        elif further or known is not None:
             yield from further or (known,)
         else:
             there = namespace(place[0]).get(place[1], MISSING)

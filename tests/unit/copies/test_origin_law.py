@@ -7,13 +7,14 @@ random patches come and go. The oracle is the list of what was bound from what, 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,9 @@ from packages import World, row
 from undoing import apply, disarm, undo
 
 from patchkit import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROLES = [Role.MAIN, Role.ENGINE_CORE]
 SINGLETONS = (
@@ -172,16 +176,24 @@ def test_names_go_with_what_they_were_bound_from(
     names: list[Name], early: int, steps: list[tuple[str, int]], data: st.DataObject
 ) -> None:
     """After every step, and after all was taken back."""
-    folder, before = Path(tempfile.mkdtemp()), set(sys.modules)
+    folder = Path(tempfile.mkdtemp())
+    with importable(folder):
+        Trial(World(folder), names, data.draw(patches(names))).run(early, steps)
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Have a folder's modules found, and forgotten at the end."""
+    before = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
-        Trial(World(folder), names, data.draw(patches(names))).run(early, steps)
+        yield
     finally:
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
             if name.partition(".")[0] in {"up", "pack"}:
                 del sys.modules[name]
-        shutil.rmtree(folder)
 
 
 class Trial:
@@ -308,3 +320,16 @@ class Trial:
                 last = vars(sys.modules[f"pack.patch_{number}"])[one.by]
                 found = found if getattr(found, "__name__", "") == "around" else last
         return found
+
+
+def test_a_name_that_was_patched_while_it_held_a_replacement(tmp_path: Path) -> None:
+    """What was bound from it goes with it again, though it holds what was there before both."""
+    both = frozenset(ROLES)
+    first = Name(0, "n0_0", "n0_0 = ...")
+    second = Name(1, "n1_0", "from up.m0 import n0_0 as n1_0", first)
+    third = Name(1, "Kn1_1.kept", IN_CLASS.format(outer="Kn1_1", old="n1_0"), second)
+    rows = [Patched(first, "stub", both), Patched(third, "stub", both)]
+    rows.append(Patched(second, "Cls", frozenset({Role.MAIN})))
+    steps = [("become", 1), ("become", 0), ("undo", 1)]
+    with importable(tmp_path):
+        Trial(World(tmp_path), [first, second, third], rows).run(2, steps)
