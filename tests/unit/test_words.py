@@ -11,7 +11,7 @@ from packages import REPOSITORY
 
 import patchkit
 from patchkit import Role
-from patchkit.process.plan import APPLIED, ARMED, FAILED, SKIPPED
+from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,14 +36,16 @@ def test_every_kind_role_and_status_is_in_the_glossary() -> None:
     assert all(f"`{word}`" in GLOSSARY for word in (ARMED, APPLIED, SKIPPED, FAILED, *Role))
 
 
-@pytest.mark.parametrize("word", ["session", "plan", "group", "site", "layer", "copy", "row"])
+@pytest.mark.parametrize(
+    "word", ["session", "change group", "transaction", "site", "layer", "copy", "row"]
+)
 def test_words_of_the_core_are_its_class_names(word: str) -> None:
     """What the glossary explains is what the code calls so, once."""
     homes = [
         path
         for path in modules()
         for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and node.name == word.title()
+        if isinstance(node, ast.ClassDef) and node.name == word.title().replace(" ", "")
     ]
     assert word in WORDS
     assert len(homes) == 1
