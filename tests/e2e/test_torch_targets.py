@@ -40,6 +40,8 @@ def define(name, function, fake=None, key="CPU"):
         library._register_fake(name, fake)
 def shift(x: Tensor, by: float = 1.0) -> Tensor: return x + by
 define("shift", shift, lambda x, by=1.0: torch.empty_like(x))
+def _shrink_impl(x: Tensor) -> Tensor: return x / 2
+define("shrink", _shrink_impl)
 def twice(x: Tensor) -> Tensor: return x * 2
 library.define("twice(Tensor x) -> Tensor")
 library.define("composite(Tensor x) -> Tensor")
@@ -138,8 +140,9 @@ def test_wrapped_and_replaced_in_any_order(bench: Bench) -> None:
     assert torch.equal(torch.ops.pk_up.shift(X), X + 101)
 
 
-def test_the_function_of_an_operator(bench: Bench) -> None:
-    """Its name is changed alone: torch goes on calling the kernel that it was given."""
+def test_a_function_that_calls_its_operator(bench: Bench) -> None:
+    """It is no kernel, whatever its name and arguments are: only the name is changed."""
+    exec("def shift(x, by=1.0): return torch.ops.pk_up.shift(x, by) * 2", vars(bench.upstream))
     bench.replace("shift", "minus")
     assert torch.equal(bench.upstream.shift(X), X - 1)
     assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
@@ -154,6 +157,8 @@ def test_the_function_of_an_operator(bench: Bench) -> None:
         (Replace(f"upstream:{OP}", by="no_arguments"), "expected to take"),
         (Replace("upstream:defined", by="no_arguments"), "expected to take"),
         (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
+        (Replace("upstream:shift", by="minus"), "function of the operator torch.ops.pk_up.shift"),
+        (Wrap("upstream:_shrink_impl", by="one_more"), "the operator torch.ops.pk_up.shrink"),
         (Replace("upstream:torch.ops.pk_up.gone", by="minus"), "is not there"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.built_classes import is_decorated
 from patchkit.changes.objects import kernels, torch_ops
+from patchkit.changes.objects.registered import refuse_lost_registrations, refuse_registered
 from patchkit.changes.objects.shapes import CACHED
 from patchkit.changes.objects.signature import refused_call
 from patchkit.changes.objects.substitutes import (
@@ -55,8 +56,10 @@ def prepare(change: Replace, context: Context) -> Prepared:
 def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
     words = f"Replace({change.target!r})"
     refuse_kept(location, new, words)
+    refuse_registered(location.value, words)
     if not change.unrelated:
         _refuse_unrelated(words, location.value, new)
+        refuse_lost_registrations(location.value, new, words)
     value = substitute(location, new, unrelated=change.unrelated)
     if not change.unrelated:
         _refuse_call(change, location.value, value)

@@ -57,18 +57,24 @@ def op_at(location: Location, sites: Sites) -> Op | None:
         TargetError: it is one that has no kernel, or several overloads.
 
     """
-    torch = _torch()
+    torch = loaded_torch()
     if torch is None:
         return None
     value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
     return _of_op(torch, _overload(value), sites) if _is_op(torch, value) else None
 
 
-def _torch() -> Any:
+def loaded_torch() -> Any:
     """Return torch where it has been imported, and is no stand-in without operators; else None."""
     torch = sys.modules.get("torch")
     parts = ("_C", "_library", "_ops", "library", "ops")
     return torch if all(hasattr(torch, part) for part in parts) else None
+
+
+def has_python_kernel(overload: Any) -> bool:
+    """Whether Python has registered a kernel of an operator."""
+    known = loaded_torch().library._impls  # noqa: SLF001 - the kernels that came from Python
+    return any(_note(overload, key) in known for key in _KEYS)
 
 
 def _of_op(torch: Any, overload: Any, sites: Sites) -> Op:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.built_classes import is_decorated
 from patchkit.changes.objects import kernels, torch_ops
+from patchkit.changes.objects.registered import refuse_registered
 from patchkit.changes.objects.shapes import (
     CACHED,
     around_bound,
@@ -65,6 +66,7 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 
 def _plain(change: Wrap, location: Location, by: Any, context: Context) -> Prepared:
     words = f"Wrap({change.target!r})"
+    refuse_registered(location.value, words)
     if kernels.is_kernel(location.value):
         location = kernels.launch(location.value)
     refuse_fixed(location, words)

@@ -33,6 +33,7 @@ BODY = (
     WATCHED
     + """
 purple = 'purple'
+def cached(x): return ('new', x)
 def helper(self): return ('helped', self.name)
 """
 )
@@ -54,6 +55,31 @@ def test_a_member_of_an_enum_is_refused(change: Change) -> None:
     with pytest.raises(TargetError, match=r"the enum Color, whose members .* let an AfterImport"):
         bench.apply(change)
     assert [color.value for color in bench.upstream.Color] == ["red"]
+
+
+@pytest.mark.parametrize("wrapped_before", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [Wrap("upstream:show_int", by="by"), Replace("upstream:show_int", by="cached")],
+)
+def test_a_function_of_a_dispatcher_is_refused(change: Change, wrapped_before: bool) -> None:
+    """The dispatcher would go on calling the original, whatever the name holds."""
+    bench = Bench(UPSTREAM, BODY)
+    if wrapped_before:
+        bench.apply(Wrap("upstream:show", by="by"))
+    with pytest.raises(TargetError, match="show dispatches to, and goes on calling"):
+        bench.apply(change)
+    assert bench.upstream.show(1) == bench.upstream.show_int(1) == ("int", 1)
+
+
+def test_a_dispatcher_by_a_plain_function_is_refused() -> None:
+    """It would lose its registrations; the error says what keeps them."""
+    bench = Bench(UPSTREAM, BODY)
+    with pytest.raises(TargetError, match=r"let an AfterImport call show\.register"):
+        bench.apply(Replace("upstream:show", by="cached"))
+    assert bench.upstream.show(1) == ("int", 1)
+    bench.apply(Replace("upstream:show", by="cached", unrelated=True))
+    assert bench.upstream.show(1) == ("new", 1)
 
 
 def test_methods_of_an_enum_as_usual() -> None:
