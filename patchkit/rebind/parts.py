@@ -166,7 +166,9 @@ def shown(key: Any) -> str:
 
 
 def _sequence_parts(value: Any) -> Iterable[Any]:
-    return value if len(value) <= MOST else ()
+    # Read as its base reads it: a class that derives from one may have an `__iter__` of its own.
+    base: Any = next(kind for kind in _SEQUENCES if kind in type(value).__mro__)
+    return base.__iter__(value) if base.__len__(value) <= MOST else ()
 
 
 def _sequence_named(value: Any) -> Iterator[tuple[str, Any]]:
@@ -185,6 +187,7 @@ def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
     return ((f".{name}", item) for name, item in tuple(namespace(value).items()))
 
 
+_SEQUENCES = (list, tuple, set, frozenset, deque)
 _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
 FUNCTION = Kind(_function_parts, _function_named)
 CLASS = Kind(lambda _: (), lambda _: iter(()))

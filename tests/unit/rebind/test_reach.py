@@ -26,6 +26,9 @@ HOLDERS = {
     "row = [1, function]": ["up.user:row[1]"],
     "pair = (function,)": ["up.user:pair[0]"],
     "some = {function}": ["up.user:some (a member)"],
+    "class Pair(tuple):\n    def __iter__(self): raise Warning\npair = Pair((function,))": [
+        "up.user:pair[0]"
+    ],
     "class Holder: ...\nholder = Holder()\nholder.kept = function": ["up.user:holder.kept"],
     "class A:\n    s = staticmethod(function)": ["up.user:A.s (static method)"],
     "class A:\n    c = classmethod(function)": ["up.user:A.c (class method)"],
