@@ -61,6 +61,12 @@ RAY_ACTORS: Mapping[str, Role] = {
 }
 """Classes that vLLM runs as Ray actors; an actor's class or a base of it is among them."""
 
+HELPERS = frozenset({"vllm.model_executor.models.registry"})
+"""
+Modules that vLLM runs with `python -m` only to unpickle a function there and to call it. That
+function, and all that it uses, comes from the module under its own name.
+"""
+
 LIBRARIES = ("multiprocessing", "multiprocess")
 """What starts child processes: Python's own, and its namesake with functions of the same names."""
 

@@ -26,6 +26,7 @@ from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.process.relevance import Relevance
 from patchkit.process.remarks import tell_armed, tell_inherited, tell_others
+from patchkit.process.roles import HELPERS
 from patchkit.process.schedule import Schedule
 from patchkit.rows.declaration import Role
 from patchkit.rows.target import Item
@@ -194,7 +195,7 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        if (name := run_beside_its_name()) is not None:
+        if (name := run_beside_its_name()) is not None and name not in HELPERS:
             self.main_unreachable(name, self._why_beside)
         visit = (role, get_ident())
         if visit in self._entering:

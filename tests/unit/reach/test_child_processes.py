@@ -296,6 +296,21 @@ def test_the_helper_of_the_model_registry(upstream: World) -> None:
     assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [["main"], ["main", "old"], None]
 
 
+def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
+    """It is patched under the module's own name, which is where the helper's function is from."""
+    source = "def known(): return ['old']\n" + REGISTRY
+    upstream.module("vllm.model_executor.models.registry", source)
+    change = "Wrap('vllm.model_executor.models.registry:known', by='by')"
+    body = "def by(wrapped, instance, args, kwargs): return ['new', *wrapped()]\n"
+    upstream.pack(row("known", "patch_known", change), name="more", patch_known=body)
+    code = """
+        import json, patchkit.auto
+        from vllm.model_executor.models.registry import _run_in_subprocess, known
+        print(json.dumps(_run_in_subprocess(known)))
+    """
+    assert upstream.answer(code, PATCHKIT_PATCHES="more") == ["new", "old"]
+
+
 def test_a_carrier_leaves_nothing_behind() -> None:
     """What the child gets in place of it is None, and any Python can read it."""
     carrier = Carrier(Role.WORKER, ["a", "b"])
