@@ -303,10 +303,13 @@ def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
     change = "Wrap('vllm.model_executor.models.registry:known', by='by')"
     body = "def by(wrapped, instance, args, kwargs): return ['new', *wrapped()]\n"
     upstream.pack(row("known", "patch_known", change), name="more", patch_known=body)
+    look = "import vllm.model_executor.models.registry as registry\n"
+    upstream.module("asked", look + "def asked(): return registry.known()\n")
     code = """
         import json, patchkit.auto
-        from vllm.model_executor.models.registry import _run_in_subprocess, known
-        print(json.dumps(_run_in_subprocess(known)))
+        from asked import asked
+        from vllm.model_executor.models.registry import _run_in_subprocess
+        print(json.dumps(_run_in_subprocess(asked)))
     """
     assert upstream.answer(code, PATCHKIT_PATCHES="more") == ["new", "old"]
 
