@@ -6,7 +6,7 @@ from abc import ABC, ABCMeta
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Item, Target
-from patchkit.upstream.resolving.ancestry import metaclass, mro
+from patchkit.upstream.resolving.classes import metaclass, mro
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.ranges import packages_of
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.rows.target import Target
-from patchkit.upstream.resolving.storage import HOOKS
+from patchkit.upstream.resolving.resolve import HOOKS
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:

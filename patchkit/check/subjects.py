@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.facts import Facts, facts_of
-from patchkit.upstream.moves.around import REACH
+from patchkit.upstream.moves.catalog import REACH
 from patchkit.upstream.moves.whereabouts import GONE, MoveSearch
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical

@@ -15,7 +15,7 @@ import copy
 import hashlib
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.resolving.wrapped import operator_call
 

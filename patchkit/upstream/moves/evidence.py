@@ -12,9 +12,8 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.around import Around, nearness
-from patchkit.upstream.moves.catalog import Catalog, rarest
-from patchkit.upstream.moves.likeness import Likeness
+from patchkit.upstream.moves.catalog import Around, Catalog, nearness, rarest
+from patchkit.upstream.moves.definitions import Likeness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

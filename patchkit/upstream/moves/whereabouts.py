@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
+from patchkit.upstream.moves.definitions import Likeness
 from patchkit.upstream.moves.evidence import (
     RENAMED,
     RENAMED_NEAR,
@@ -19,7 +20,6 @@ from patchkit.upstream.moves.evidence import (
     Evidence,
     Lost,
 )
-from patchkit.upstream.moves.likeness import Likeness
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import ancestry, class_body, fields
-from patchkit.upstream.resolving.at_import import SCOPES
-from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving import classes, fields
 from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
 from patchkit.upstream.resolving.signature import (
     KEYWORD_ONLY,
@@ -21,6 +19,7 @@ from patchkit.upstream.resolving.signature import (
     Parameter,
     Signature,
 )
+from patchkit.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_par
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     """Tell how a class is called; None where that cannot be told."""
-    if not value.classes or not value.sure or ancestry.metaclass(lookup, value) is not None:
+    if not value.classes or not value.sure or classes.metaclass(lookup, value) is not None:
         return None
     if flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
         return None
@@ -58,7 +57,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
         return new.signature.bound() if outside and new.signature and new.sure else None
     if init.kind is Kind.OUTSIDE:
-        return Signature() if ancestry.is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
+        return Signature() if classes.is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
     return init.signature.bound() if init.signature and init.sure else None
 
 
@@ -98,14 +97,14 @@ def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
         return None if name in _OF_ENUMS else False
     if kind == "namedtuple":
         return name in _OF_TUPLES and fields.is_direct(lookup, entry)
-    work = class_body.made(lookup, entry)
+    work = classes.made(lookup, entry)
     if work.flavour not in DATACLASSES:
         return False
     option = next((one for one, names in _GENERATED.items() if name in names), None)
     if option is None:
         return name in _MARKERS
     given = work.options.get(option)
-    if work.flavour == "unknown" or (given is None and class_body.SPREAD in work.options):
+    if work.flavour == "unknown" or (given is None and classes.SPREAD in work.options):
         return None
     is_default = option not in _OFF
     return is_default if given is None else truth(given)
@@ -113,7 +112,7 @@ def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
 
 def _signature(lookup: Lookup, value: Value) -> Signature | None:
     by_name: dict[str, Field] = {}
-    for entry in reversed(ancestry.mro(lookup, value)):
+    for entry in reversed(classes.mro(lookup, value)):
         own = _own(lookup, entry)
         if own is None:
             return None
@@ -129,14 +128,14 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
     """List the fields that a class adds to a constructor; None where that cannot be told."""
     if not entry.classes:
         return [] if fields.is_known(entry) else None
-    work = class_body.made(lookup, entry)
+    work = classes.made(lookup, entry)
     if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
         return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
     is_keyword = truth(work.options.get("kw_only"))
     nodes = _annotated(entry.classes[-1].body)
     if work.flavour == "unknown" or is_keyword is None or nodes is None:
         return None
-    if class_body.SPREAD in work.options:
+    if classes.SPREAD in work.options:
         return None
     found: list[Field] = []
     for node in nodes:
@@ -155,7 +154,7 @@ def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
     """Whether the default of a field is: what a base has of its name is one too."""
     if field.node.value is not None:
         return field.attribute is not None
-    bases = (one for one in ancestry.mro(lookup, entry)[1:] if one.classes)
+    bases = (one for one in classes.mro(lookup, entry)[1:] if one.classes)
     return all(lookup.member(base, field.name)[0].state == "absent" for base in bases)
 
 

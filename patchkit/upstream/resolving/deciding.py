@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.upstream.resolving.binders import Binders
-from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.bindings import Binders
+from patchkit.upstream.resolving.syntax import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.conditions import dotted
-from patchkit.upstream.resolving.scope import Scope
+from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.touches import DEFS, DEPTH, function_of
-from patchkit.upstream.resolving.values import Kind
+from patchkit.upstream.resolving.values import Kind, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ from patchkit.upstream.resolving.values import Kind, Value
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.scope import Scope
+    from patchkit.upstream.resolving.values import Scope
 
 DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
 _MAKERS = ("define", "mutable", "frozen")

@@ -14,8 +14,7 @@ from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.bindings import Binding
     from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.scope import Scope
-    from patchkit.upstream.resolving.values import Values
+    from patchkit.upstream.resolving.values import Scope, Values
 
 _IMPLICIT_KINDS = {
     "__new__": Kind.STATICMETHOD,

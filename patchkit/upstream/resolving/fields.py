@@ -11,10 +11,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving import ancestry, class_body, literals
+from patchkit.upstream.resolving import classes, literals
 from patchkit.upstream.resolving.outside import is_class
-from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value, undecidable
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Scope, Value, undecidable
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
@@ -60,10 +59,10 @@ class Field(NamedTuple):
 
 def flavour(lookup: Lookup, value: Value) -> str:
     """Say how a class reads its annotations; '' where they mean nothing."""
-    own = class_body.made(lookup, value).flavour
+    own = classes.made(lookup, value).flavour
     if own:
         return own
-    for entry in ancestry.mro(lookup, value):
+    for entry in classes.mro(lookup, value):
         found = _BASES.get(entry.dotted.replace("typing_extensions.", "typing."))
         if found:
             return found
@@ -135,7 +134,7 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind == "enum" and not name.startswith("_"):
         assert entry.tree is not None
-        if class_body.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding:
+        if classes.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding:
             return undecidable(f"{entry.qualname}._ignore_ may name {name}")
         return Value(
             "present",
@@ -157,7 +156,7 @@ def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
     node = annotation(entry.classes[-1], name)
     if node is None or is_class_var(node) or flavour(lookup, entry):
         return False
-    bases = (one for one in ancestry.mro(lookup, entry) if not one.classes)
+    bases = (one for one in classes.mro(lookup, entry) if not one.classes)
     return any(one.kind is not Kind.CLASS and not is_known(one) for one in bases)
 
 
@@ -181,8 +180,8 @@ def _is_deprecated(value: ast.expr) -> bool:
 
 
 def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
-    options = class_body.made(lookup, entry).options
-    if "slots" not in options and class_body.SPREAD in options:
+    options = classes.made(lookup, entry).options
+    if "slots" not in options and classes.SPREAD in options:
         return None
     return truth(options.get("slots"))
 
@@ -224,9 +223,9 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
 def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
     assert entry.tree is not None
-    cases = class_body.own_binding(lookup, entry.tree, entry.classes, "__slots__")
+    cases = classes.own_binding(lookup, entry.tree, entry.classes, "__slots__")
     bindings = [one.binding for one in cases if one.binding]
-    written = class_body.written(entry, name)
+    written = classes.written(entry, name)
     inside = {literals.membership(lookup, one, entry.tree, written) for one in bindings}
     where = f"{entry.qualname}.{name}"
     if inside <= {False}:
@@ -239,7 +238,7 @@ def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
 
 def is_direct(lookup: Lookup, entry: Value) -> bool:
     """Whether a named tuple derives from `NamedTuple` itself, which writes its methods."""
-    order = ancestry.mro(lookup, entry)
+    order = classes.mro(lookup, entry)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, ClassVar
 
-from patchkit.upstream.resolving.binders import Binders, walrus_names
 from patchkit.upstream.resolving.bindings import (
     UNBOUND,
+    Binders,
     Binding,
     Case,
+    Condition,
     Form,
     joined,
     merged,
     shaped,
+    walrus_names,
 )
-from patchkit.upstream.resolving.conditions import Condition, dotted, words
+from patchkit.upstream.resolving.syntax import dotted, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

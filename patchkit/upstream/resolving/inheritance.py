@@ -13,15 +13,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, fields
-from patchkit.upstream.resolving.ancestry import gives_more, metaclass, mro, remade_by
-from patchkit.upstream.resolving.class_body import made, own_binding, written
-from patchkit.upstream.resolving.conditions import dotted
+from patchkit.upstream.resolving.classes import (
+    gives_more,
+    made,
+    metaclass,
+    mro,
+    own_binding,
+    remade_by,
+    written,
+)
 from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
-from patchkit.upstream.resolving.edits import edits_of
 from patchkit.upstream.resolving.outside import has_member
-from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.touches import edits_of
+from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

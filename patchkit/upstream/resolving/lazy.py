@@ -12,13 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.at_import import expressions, statements
-from patchkit.upstream.resolving.bindings import UNBOUND
-from patchkit.upstream.resolving.conditions import Condition, dotted
+from patchkit.upstream.resolving.bindings import UNBOUND, Condition
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import Literals, NotLiteralError
-from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.syntax import dotted, expressions, statements
+from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

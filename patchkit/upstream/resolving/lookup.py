@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.bindings import Binding, Cases
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-    from patchkit.upstream.resolving.scope import Scope
-    from patchkit.upstream.resolving.values import Value, Values
+    from patchkit.upstream.resolving.values import Scope, Value, Values
 
 T = TypeVar("T")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import definitions, expressions, lazy, literals
-from patchkit.upstream.resolving.at_import import called_at_import
 from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Form
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.outside import is_builtin
-from patchkit.upstream.resolving.scope import Scope
-from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.syntax import called_at_import
+from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     import ast

@@ -6,25 +6,24 @@ What the source does not tell is said to be undecidable, with the reason; nothin
 
 from __future__ import annotations
 
+import ast
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.reading.files import Files
-from patchkit.upstream.resolving import items
-from patchkit.upstream.resolving.ancestry import mro
+from patchkit.upstream.resolving import literals
+from patchkit.upstream.resolving.classes import made, mro
 from patchkit.upstream.resolving.constructors import call_signature
 from patchkit.upstream.resolving.deciding import Platform
+from patchkit.upstream.resolving.fields import flavour
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
-from patchkit.upstream.resolving.operators import made_in
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.upstream.resolving.values import Kind, State, Value
-from patchkit.upstream.resolving.wrapped import wrapped_by
+from patchkit.upstream.resolving.wrapped import made_in, wrapped_by
 
 if TYPE_CHECKING:
-    import ast
-
     from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import ReleaseSource
@@ -220,7 +219,7 @@ class Resolver:
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
         if not isinstance(step, Item):
             return self.lookup.member(value, step)
-        item, values = items.held(self.lookup, value, step)
+        item, values = literals.held(self.lookup, value, step)
         return (item,) if is_last else values
 
 
@@ -249,3 +248,54 @@ def _way(value: Value) -> str:
     conditions = " and ".join(map(str, value.conditions)) or "nothing else holds"
     text = f"{what} if {conditions}"
     return f"{text} ({value.reason})" if value.reason and value.state != "present" else text
+
+
+HOOKS = ("__new__", "__init__", "__post_init__")
+_VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
+
+
+def elsewhere(resolver: Resolver, found: Resolution) -> str:
+    """Say where that is kept which a target names on a class; '' where it lies on the class."""
+    place = found.target
+    steps = place.steps if place.qualname else ()
+    if len(steps) < 2 or isinstance(steps[-1], Item):
+        return ""
+    outer, _, name = place.qualname.rpartition(".")
+    if name not in HOOKS and found.kind not in _VALUES:
+        return ""
+    owners = {
+        Target(place.module, outer),  # and that which it is inherited from
+        *(
+            Target(one.module, one.qualname.rpartition(".")[0])
+            for one in found.variants
+            if one.tree
+        ),
+    }
+    classes = (one for owner in owners for one in resolver.resolve(owner).variants if one.classes)
+    words = (
+        _kept(resolver.lookup, cls, name, value) for cls in classes for value in found.variants
+    )
+    return next(filter(None, words), "")
+
+
+def _kept(lookup: Lookup, cls: Value, name: str, value: Value) -> str:
+    kind = flavour(lookup, cls)
+    if name in HOOKS:
+        return "a hook that msgspec looks for only once" if kind == "struct" else ""
+    if kind == "attrs" and value.kind is Kind.FIELD:
+        return "a field of an attrs class"
+    if value.kind not in _VALUES or not value.sure:
+        return ""
+    if kind == "enum" and value.instance_of is not None:
+        return "a member of an enum"
+    if value.kind is Kind.FIELD and not value.attribute:
+        return "a field that leaves nothing on the class"
+    return "a field that instances keep in a slot" if _is_slot(lookup, kind, cls, value) else ""
+
+
+def _is_slot(lookup: Lookup, kind: str, cls: Value, value: Value) -> bool:
+    if value.kind is not Kind.FIELD:
+        return False
+    slots = made(lookup, cls).options.get("slots")
+    is_given = isinstance(slots, ast.Constant) and slots.value is True
+    return kind in ("struct", "namedtuple") or value.reason == "a slot" or is_given

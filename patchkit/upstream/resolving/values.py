@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import ast
 
-    from patchkit.upstream.resolving.conditions import Condition
+    from patchkit.upstream.resolving.bindings import Condition
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.scope import Scope
     from patchkit.upstream.resolving.signature import Signature
+
 
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
 
@@ -125,3 +125,29 @@ def undecidable(reason: str, kind: Kind | None = None, dotted: str = "") -> Valu
 
 Values = tuple[Value, ...]
 """One for each way in which a name may be bound."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """
+    Where an expression stands.
+
+    Args:
+        tree: its module.
+        classes: the class bodies around it, outermost first.
+        until: the statement that it is part of, for what runs at import.
+
+    """
+
+    tree: ModuleTree
+    classes: tuple[ast.ClassDef, ...] = ()
+    until: ast.stmt | None = None
+
+    @property
+    def qualname(self) -> str:
+        """Of the innermost class; '' in a module."""
+        return ".".join(one.name for one in self.classes)
+
+    def name(self, name: str) -> str:
+        """Qualify a name that is bound here."""
+        return f"{self.qualname}.{name}" if self.classes else name

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from patchkit.upstream.moves.likeness import Likeness
+from patchkit.upstream.moves.definitions import Likeness
 
 BODY = """
 def {name}(self, ranks, device):

@@ -1,4 +1,4 @@
-"""What runs when a module is imported."""
+"""What statements and expressions say by themselves, looked up nowhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
+
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -55,3 +56,20 @@ def _called(tree: ModuleTree) -> set[str]:
 def _calls(nodes: Iterable[ast.AST]) -> set[str]:
     called = (node.func for node in nodes if isinstance(node, ast.Call))
     return {func.id for func in called if isinstance(func, ast.Name)}
+
+
+def dotted(node: ast.AST) -> str:
+    """Write `a.b.c` for a chain of names; '' for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join((node.id, *reversed(parts)))
+
+
+def words(node: ast.expr, limit: int = 60) -> str:
+    """Write an expression on one line, cut where it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
