@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from patchkit.check.kept import Kept
 from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.releases import find_releases
-from patchkit.upstream.reading.sdist import SUFFIX, open_sdist
+from patchkit.upstream.reading.releases import find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
-from patchkit.upstream.reading.wheel import open_wheel
 from patchkit.versions.requirements import canonical, parse_requirement
 from patchkit.versions.version import FoundVersion, parse_version
 
@@ -112,9 +110,8 @@ def archive(file: Path, versions: Versions) -> list[Subject]:
     """
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
-    source = open_sdist(file) if file.name.endswith(SUFFIX) else open_wheel(file)
     option = f"--wheel {shlex.quote(str(file))}"
-    return [_local(source, file.name.partition("-")[0], versions, option)]
+    return [_local(open_archive(file), file.name.partition("-")[0], versions, option)]
 
 
 def _nothing_in(

@@ -1,5 +1,5 @@
 """
-What an archive holds of Python, and how much of it is believed.
+A release in an archive: what has been read once is kept, the rest is fetched when asked for.
 
 A file from an index is a stranger's: names that point outside, sizes that lie and archives made to
 fill the memory are refused, with the reason.
@@ -7,40 +7,34 @@ fill the memory are refused, with the reason.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import re
-import struct
+import threading
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from patchkit.errors import UpstreamError
+from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.source import ContentMark, is_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
-    from patchkit.upstream.reading.content import Span
+Span = tuple[int, int]
+"""From this byte of a file up to, not including, that one."""
 
-MAX_FILE = 16 << 20
-"""One Python file; the largest of vLLM, torch and Ray have 1 MB."""
-MAX_DIRECTORY = 16 << 20
-"""A wheel's table of contents; those of vLLM have 0.5 MB."""
 MAX_ALL = 1 << 30
-"""All Python files of an archive that is read whole."""
+"""Bytes of all Python files of an archive that is read whole."""
 MAX_DOWNLOAD = 4 << 30
-"""An archive that has to be fetched whole."""
+"""Bytes of an archive that has to be fetched whole, and of what one unpacks to."""
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
-_ENCRYPTED = 1
 _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
-_DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
-_EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
-_NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 
 
 class ArchiveMember(NamedTuple):
     """
-    One file within a zip archive.
+    One file within an archive.
 
     Args:
         span: its header and data; None where it has been kept and can be had from the cache only.
@@ -62,20 +56,153 @@ Listing = dict[str, ArchiveMember]
 """The Python files and extension modules of an archive, by their paths when installed."""
 
 
-def is_python(path: str) -> bool:
-    """Whether a path is a source file or a stub."""
-    return path.endswith((".py", ".pyi"))
+class Reader(Protocol):
+    """One archive, in its own format."""
+
+    def listing(self) -> tuple[Listing, dict[str, bytes]]:
+        """
+        List its Python files; with them, where the archive had to be brought here whole.
+
+        Raises:
+            UpstreamError: it cannot be fetched, or is not what it should be.
+
+        """
+
+    def fetch(self, members: Listing) -> dict[str, bytes]:
+        """
+        Read some of the files of its listing; others may come along.
+
+        Raises:
+            UpstreamError: they cannot be fetched, or are not what they should be.
+
+        """
 
 
-def compiled(path: str) -> str | None:
-    """Return the path, without suffix, of the module that an extension file is; None for others."""
-    found = _EXTENSION.fullmatch(path)
-    return found[1] if found else None
+class Archived:
+    """
+    A release in an archive.
 
+    What has failed once fails again with the same words: sixty questions about a broken wheel are
+    one error, and one request.
 
-def is_listed(path: str) -> bool:
-    """Whether a path is one that an import may lead to."""
-    return is_python(path) or compiled(path) is not None
+    Args:
+        name: for messages, such as `vllm 0.32.0`.
+        version: as released, None where unknown.
+        place: the archive, for messages.
+        reader: reads it.
+        cache: keeps what has been read; memory where none is given.
+        key: says in the cache which bytes the archive has, such as `sha256:…`.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str | None,
+        place: str,
+        reader: Reader,
+        cache: Cache | None = None,
+        key: str = "",
+    ) -> None:
+        self.name = name
+        self.version = version
+        self._place = place
+        self._reader = reader
+        self._cache = cache or Cache(None)
+        self._key = key
+        self._lock = threading.RLock()
+        self._lines: dict[str, str] | None = None
+        self._failure: UpstreamError | None = None
+
+    def read(self, path: str) -> bytes | None:
+        """
+        One file; None where there is no such file.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        member = self._members([path]).get(path)
+        if member is None or not is_python(path):
+            return None
+        kept = self._cache.get(self._name(path))
+        # The cache vouches for content, and this for its place.
+        is_right = kept is not None and zlib.crc32(kept) == member.crc
+        return kept if is_right else self._fetch([path])[path]
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self._opened()
+
+    def paths(self) -> frozenset[str]:
+        """Every `.py`, `.pyi` and extension module of the release."""
+        return frozenset(self._opened())
+
+    def mark(self, path: str) -> ContentMark | None:
+        """Tell a file's content from another by what the table of contents says of it."""
+        member = self._members([path]).get(path)
+        return ContentMark(member.size, member.crc) if member else None
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """
+        Fetch those of the files that there are and that have not been kept.
+
+        Raises:
+            UpstreamError: the release cannot be read.
+
+        """
+        there = self._opened()
+        missing = {
+            path for path in paths if path in there and not self._cache.has(self._name(path))
+        }
+        if missing:
+            self._fetch(sorted(missing))
+
+    def _members(self, paths: Iterable[str]) -> Listing:
+        lines = self._opened()
+        return {path: member_of(lines[path]) for path in paths if path in lines}
+
+    def _opened(self) -> dict[str, str]:
+        with self._lock:
+            if self._lines is None:
+                kept = self._cache.get(f"listing {self._key}")
+                self._lines = lines_of(kept.decode() if kept else self._listed())
+            return self._lines
+
+    def _listed(self) -> str:
+        with self._failing_once():
+            listing, files = self._reader.listing()
+        self._keep(files)
+        text = to_text(listing)
+        # Last: a listing without its files would claim what is not there.
+        self._cache.put(f"listing {self._key}", text.encode())
+        return text
+
+    def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
+        with self._lock:
+            members = self._members(paths)
+            with self._failing_once():
+                files = self._reader.fetch(members)
+            self._keep(files)
+            return files
+
+    def _keep(self, files: dict[str, bytes]) -> None:
+        for path, content in files.items():
+            self._cache.put(self._name(path), content)
+
+    def _name(self, path: str) -> str:
+        return f"member {self._key}\0{path}"
+
+    @contextlib.contextmanager
+    def _failing_once(self) -> Iterator[None]:
+        if self._failure:
+            raise self._failure
+        try:
+            yield
+        except UpstreamError as error:
+            kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
+            self._failure = UpstreamError(f"{self.name}: {self._place}: {error}{kept}")
+            raise self._failure from error
 
 
 def check_name(name: str) -> None:
@@ -90,127 +217,20 @@ def check_name(name: str) -> None:
         raise UpstreamError(f"it holds a file named {name[:200]!r}, which leads out of the archive")
 
 
-def installed_path(name: str) -> str | None:
-    """Where a wheel's member is installed, below site-packages; None where elsewhere."""
-    inside = _DATA.match(name)
-    if inside:
-        return inside[1]
-    return None if _NOT_INSTALLED.match(name) else name
-
-
-def list_members(archive: zipfile.ZipFile) -> Listing:
-    """
-    List the Python files and extension modules of a wheel.
-
-    Raises:
-        UpstreamError: a name leads out of the archive, or members lie in each other.
-
-    """
-    members = archive.infolist()
-    for member in members:
-        check_name(member.orig_filename)
-    offsets = sorted({member.header_offset for member in members} | {archive.start_dir})
-    ends = dict(itertools.pairwise(offsets))
-    return {
-        path: _member(info, ends.get(info.header_offset, 0))
-        for info in members
-        if (path := installed_path(info.filename)) and is_listed(path)
-    }
-
-
-def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
-    start = info.header_offset
-    # What may lie between two members without belonging to either is not fetched.
-    end = min(end, start + _LOCAL_HEADER.size + 2 * 0xFFFF + info.compress_size)
-    if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:
-        raise UpstreamError(f"its members overlap, at {info.filename}")
-    if info.flag_bits & _ENCRYPTED:
-        raise UpstreamError(f"{info.filename} in it is encrypted")
-    return ArchiveMember(
-        (start, end), info.compress_size, info.file_size, info.CRC, info.compress_type
-    )
-
-
-def check_size(path: str, size: int) -> None:
-    """
-    Refuse a file that is too large to be source.
-
-    Raises:
-        UpstreamError: it is.
-
-    """
-    if size > MAX_FILE:
-        raise UpstreamError(
-            f"{path} in it has {size:,} bytes; Python files of up to {MAX_FILE:,} are read"
-        )
-
-
-def unpack(path: str, member: ArchiveMember, data: bytes) -> bytes:
-    """
-    Take a member's content out of its span.
-
-    Raises:
-        UpstreamError: it is not what the table of contents says.
-
-    """
-    content = _decompressed(path, member, _packed(path, member, data))
-    if len(content) != member.size or zlib.crc32(content) != member.crc:
-        raise _damaged(path, "its content has another size or checksum than the archive says")
-    return content
-
-
-def _packed(path: str, member: ArchiveMember, data: bytes) -> bytes:
-    if len(data) < _LOCAL_HEADER.size:
-        raise _damaged(path, "its header is cut off")
-    signature, name, extra = _LOCAL_HEADER.unpack_from(data)
-    start = _LOCAL_HEADER.size + name + extra
-    packed = data[start : start + member.packed]
-    if signature != b"PK\x03\x04" or len(packed) != member.packed:
-        raise _damaged(path, "it is not where the archive says")
-    return packed
-
-
-def _decompressed(path: str, member: ArchiveMember, packed: bytes) -> bytes:
-    if member.method == zipfile.ZIP_STORED:
-        return packed
-    if member.method != zipfile.ZIP_DEFLATED:
-        raise _damaged(path, f"its compression, number {member.method}, is none that wheels use")
-    try:
-        # One more than there should be shows that it goes on.
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size + 1)
-    except zlib.error as error:
-        raise _damaged(path, str(error)) from error
-
-
-def _damaged(path: str, reason: str) -> UpstreamError:
-    return UpstreamError(f"{path} in it is damaged: {reason}")
-
-
-def to_text(listing: Mapping[str, ArchiveMember]) -> str:
+def to_text(listing: Listing) -> str:
     """Write a listing, one line a file."""
-    rows = (
-        (path, " ".join(map(str, (*(member.span or (-1, -1)), *member[1:]))))
-        for path, member in sorted(listing.items())
+    return "".join(
+        f"{path}\t{' '.join(map(str, (*(span or (-1, -1)), *numbers)))}\n"
+        for path, (span, *numbers) in sorted(listing.items())
     )
-    return "".join(f"{path}\t{numbers}\n" for path, numbers in rows)
 
 
-class Lines:
-    """A listing as it was written; a line is read when it is asked for."""
+def lines_of(text: str) -> dict[str, str]:
+    """Split what `to_text` has written; `member_of` reads a line when it is asked for."""
+    return dict(line.split("\t") for line in text.split("\n")[:-1])
 
-    def __init__(self, text: str) -> None:
-        self._lines = dict(line.split("\t") for line in text.splitlines())
 
-    def __contains__(self, path: str) -> bool:
-        return path in self._lines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def known(self, paths: Iterable[str]) -> Listing:
-        """Return those of the files that the archive holds."""
-        return {path: self._member(path) for path in paths if path in self._lines}
-
-    def _member(self, path: str) -> ArchiveMember:
-        start, end, *rest = map(int, self._lines[path].split())
-        return ArchiveMember((start, end) if start >= 0 else None, *rest)
+def member_of(line: str) -> ArchiveMember:
+    """Read the numbers of one file."""
+    start, end, *rest = map(int, line.split())
+    return ArchiveMember((start, end) if start >= 0 else None, *rest)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 MAX_BYTES = 1 << 30
 """When all files have more, those that were not used for longest go, to half of it."""
@@ -87,16 +87,6 @@ class Cache:
         if self._folder and self._has_grown:
             _shrink(self._folder, self._limit)
 
-    def shelf(self, key: str) -> ArchiveShelf:
-        """
-        Return the place of one archive's files.
-
-        Args:
-            key: says which bytes the archive has, such as `sha256:…`.
-
-        """
-        return ArchiveShelf(self, key)
-
     def page(self, url: str) -> IndexPage | None:
         """Return a page as it was last fetched, None where it was not."""
         kept = self.get(f"page {url}")
@@ -152,46 +142,6 @@ class Cache:
             return None
         mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         return self._folder / mark[:2] / mark[2:]
-
-
-class ArchiveShelf:
-    """
-    The files of one archive that are kept.
-
-    Args:
-        cache: keeps them.
-        key: says which archive.
-
-    """
-
-    def __init__(self, cache: Cache, key: str) -> None:
-        self._cache = cache
-        self._key = key
-
-    def listing(self) -> str | None:
-        """Return the listing, None where it has not been kept."""
-        text = self._cache.get(f"listing {self._key}")
-        return None if text is None else text.decode()
-
-    def read(self, path: str) -> bytes | None:
-        """Return one file, None where it has not been kept."""
-        return self._cache.get(self._named(path))
-
-    def held(self, paths: Collection[str]) -> set[str]:
-        """Return those of the files that have been kept."""
-        return {path for path in paths if self._cache.has(self._named(path))}
-
-    def keep_listing(self, text: str) -> None:
-        """Keep the listing."""
-        self._cache.put(f"listing {self._key}", text.encode())
-
-    def keep(self, files: Mapping[str, bytes]) -> None:
-        """Keep some files."""
-        for path, content in files.items():
-            self._cache.put(self._named(path), content)
-
-    def _named(self, path: str) -> str:
-        return f"member {self._key}\0{path}"
 
 
 def _digest(name: str, content: bytes) -> bytes:

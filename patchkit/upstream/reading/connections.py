@@ -27,7 +27,7 @@ from urllib3.exceptions import (
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.parallel import CONNECTIONS
-from patchkit.upstream.reading.url import host_of, joined, without_secrets
+from patchkit.upstream.reading.replies import host_of, joined, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.upstream.reading.archive import compiled
+from patchkit.upstream.reading.source import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,9 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import IndexPage
-from patchkit.upstream.reading.replies import StatusError
+from patchkit.upstream.reading.replies import StatusError, joined, without_secrets
 from patchkit.upstream.reading.sdist import SUFFIX
-from patchkit.upstream.reading.url import joined, without_secrets
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
@@ -251,17 +250,15 @@ class _Anchors(HTMLParser):
 
 def _of_project(project: str, links: Iterable[Link]) -> Iterator[Link]:
     for link in links:
-        version = version_of(project, link.filename)
-        if version:
+        name, version = parse_filename(link.filename) or ("", "")
+        if version and canonical(name) == canonical(project):
             yield link._replace(version=version)
 
 
-def version_of(project: str, filename: str) -> str | None:
-    """Read the version in a file's name; None where it is no file of the project that is read."""
+def parse_filename(filename: str) -> tuple[str, str] | None:
+    """Read project and version in a file's name; None where it is no archive that is read."""
     if filename.endswith(".whl"):
-        parts = filename.removesuffix(".whl").split("-")
-        is_right = len(parts) in (5, 6) and canonical(parts[0]) == canonical(project)
-        return parts[1] if is_right else None
+        parts = filename.split("-")
+        return (parts[0], parts[1]) if len(parts) in (5, 6) else None
     name, _, version = filename.removesuffix(SUFFIX).rpartition("-")
-    is_right = filename.endswith(SUFFIX) and canonical(name) == canonical(project)
-    return version if is_right else None
+    return (name, version) if name and filename.endswith(SUFFIX) else None

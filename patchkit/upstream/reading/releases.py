@@ -9,14 +9,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
-from patchkit.upstream.reading.archived import Archived
+from patchkit.upstream.reading.archive import Archived
 from patchkit.upstream.reading.cache import Cache, default_directory
-from patchkit.upstream.reading.content import LocalContent, RemoteContent
-from patchkit.upstream.reading.index import Index
+from patchkit.upstream.reading.index import Index, parse_filename
+from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.sdist import SdistReader
 from patchkit.upstream.reading.settings import PipSettings
-from patchkit.upstream.reading.url import without_secrets
-from patchkit.upstream.reading.wheel import WheelReader
+from patchkit.upstream.reading.wheel import LocalContent, WheelReader
 from patchkit.versions.requirements import canonical, parse_requirement, satisfies
 from patchkit.versions.version import parse_version
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from patchkit.upstream.reading.archived import Reader
-    from patchkit.upstream.reading.cache import ArchiveShelf
+    from patchkit.upstream.reading.archive import Reader
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.upstream.reading.web import Web
@@ -137,23 +135,23 @@ class Release:
             UpstreamError: it cannot be said which bytes the file has.
 
         """
-        reader, shelf = self._local(self.link.local) if self.link.local else self._remote()
-        return Archived(self.name, self.version, self.link.filename, reader, shelf)
-
-    def _local(self, file: Path) -> tuple[Reader, ArchiveShelf]:
-        shelf = Cache(None).shelf("")
-        if self.link.is_wheel:
-            return WheelReader(LocalContent(file)), shelf
-        return SdistReader(lambda: contextlib.nullcontext(file)), shelf
-
-    def _remote(self) -> tuple[Reader, ArchiveShelf]:
+        if self.link.local:
+            return Archived(self.name, self.version, self.link.filename, _reader(self.link.local))
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
-        shelf = self._library.cache.shelf(f"with extension modules: {key}")
-        if self.link.is_wheel:
-            content = RemoteContent(self._library.web, self.link.url)
-            return WheelReader(content, self._downloaded_for), shelf
-        return SdistReader(self._downloaded), shelf
+        return Archived(
+            self.name,
+            self.version,
+            self.link.filename,
+            self._remote(),
+            self._library.cache,
+            f"with extension modules: {key}",
+        )
+
+    def _remote(self) -> Reader:
+        if not self.link.is_wheel:
+            return SdistReader(self._downloaded)
+        return WheelReader(self._library.web.content(self.link.url), self._downloaded_for)
 
     def _downloaded(self) -> AbstractContextManager[Path]:
         return self._library.web.download(self.link.url, self.link.sha256)
@@ -176,6 +174,30 @@ class Release:
         if key != kept:
             cache.put(name, key)
         return key.decode()
+
+
+def open_archive(file: Path) -> ReleaseSource:
+    """
+    Open the file of a wheel or of a source distribution.
+
+    Raises:
+        UpstreamError: its name is neither's.
+
+    """
+    parsed = parse_filename(file.name)
+    if parsed is None:
+        raise UpstreamError(
+            f"found {str(file)!r}, expected a wheel such as vllm-0.32.0-py3-none-any.whl, "
+            "or a source distribution such as vllm-0.32.0.tar.gz"
+        )
+    kind = "wheel" if file.name.endswith(".whl") else "sdist"
+    return Archived(f"{kind} {file.name}", parsed[1], str(file), _reader(file))
+
+
+def _reader(file: Path) -> Reader:
+    if file.name.endswith(".whl"):
+        return WheelReader(LocalContent(file))
+    return SdistReader(lambda: contextlib.nullcontext(file))
 
 
 def find_releases(spec: str, library: Library) -> list[Release]:

@@ -1,12 +1,12 @@
-"""Answers of a server, and what they claim to be."""
+"""What servers are asked and what they answer: URLs, replies, and the errors of both."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.url import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,15 +22,31 @@ _REASONS = {
 }
 
 
+def host_of(url: str) -> str:
+    """Return host and port, without name and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def without_secrets(url: str) -> str:
+    """A URL for a message: without the user's name and password."""
+    return urlsplit(url)._replace(netloc=host_of(url)).geturl()
+
+
+def joined(base: str, url: str) -> str:
+    """
+    Make a link whole.
+
+    Raises:
+        ValueError: it is no URL.
+
+    """
+    whole = urljoin(base, url)
+    _ = urlsplit(whole).port
+    return whole
+
+
 class StatusError(UpstreamError):
-    """
-    A server answers that it does not give what was asked for.
-
-    Args:
-        url: what was asked for.
-        status: the answer.
-
-    """
+    """A server answers that it does not give what was asked for."""
 
     def __init__(self, url: str, status: int) -> None:
         super().__init__(f"{host_of(url)} answers {status}{_REASONS.get(status, '')}")

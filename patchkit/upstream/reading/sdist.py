@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import io
 import tarfile
 import zlib
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import (
-    MAX_ALL,
-    MAX_DOWNLOAD,
-    MAX_FILE,
-    ArchiveMember,
-    check_name,
-    check_size,
-    is_python,
-)
-from patchkit.upstream.reading.archived import Archived
-from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.layout import by_installed_path
+from patchkit.upstream.reading.archive import MAX_ALL, MAX_DOWNLOAD, ArchiveMember, check_name
+from patchkit.upstream.reading.source import MAX_FILE, ROOTS, check_size, is_python
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing
-    from patchkit.upstream.reading.source import ReleaseSource
 
 SUFFIX = ".tar.gz"
+
+_NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"})
 
 
 class SdistReader:
@@ -49,9 +38,8 @@ class SdistReader:
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files, which come along."""
         with self._obtain() as file:
-            found = dict(_python_files(file))
-        paths = by_installed_path(found)
-        files = {path: found[inside] for path, inside in paths.items()}
+            contents = dict(_python_files(file))
+        files = {path: contents[inside] for path, inside in _by_installed_path(contents).items()}
         listing = {
             path: ArchiveMember(None, size=len(data), crc=zlib.crc32(data))
             for path, data in files.items()
@@ -64,9 +52,9 @@ class SdistReader:
 
 
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Every Python file, by its path in the directory that holds everything."""
+    """Yield every Python file, by its path in the directory that holds everything."""
     try:
-        with gzip.open(file) as stream, tarfile.open(fileobj=_Bounded(stream)) as archive:
+        with _Bounded(file) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             yield from _members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
         reason = f"it is no tar archive compressed with gzip, or is cut off ({error})"
@@ -87,53 +75,43 @@ def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
             yield inside, stream.read()
 
 
-def _check_total(size: int, limit: int) -> None:
-    if size > limit:
-        raise UpstreamError(f"it unpacks to more than {limit:,} bytes")
-
-
-class _Bounded(io.RawIOBase):
+class _Bounded(gzip.GzipFile):
     """
     What an archive unpacks to, up to a limit.
 
     `tarfile` believes the sizes that headers state, and would read a header of any size.
     """
 
-    def __init__(self, stream: gzip.GzipFile) -> None:
-        self._stream = stream
+    def seek(self, offset: int, whence: int = 0) -> int:
+        _check_total(offset, MAX_DOWNLOAD)
+        return super().seek(offset, whence)
 
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        if whence == io.SEEK_SET:
-            _check_total(offset, MAX_DOWNLOAD)
-        return self._stream.seek(offset, whence)
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= MAX_FILE:
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= MAX_FILE:
             raise UpstreamError(f"a header in it states {size:,} bytes")
-        return self._stream.read(size)
+        return super().read(size)
 
 
-def open_sdist(file: Path) -> ReleaseSource:
+def _check_total(size: int, limit: int) -> None:
+    if size > limit:
+        raise UpstreamError(f"it unpacks to more than {limit:,} bytes")
+
+
+def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
     """
-    Open a source distribution's file.
+    Find the files that an installation of a source tree would have.
 
-    Raises:
-        UpstreamError: its name is none of a source distribution.
+    Returns:
+        Path when installed -> path in the tree, of every file in a package with an `__init__.py`
+        that is not for the project's own use.
 
     """
-    name, _, version = file.name.removesuffix(SUFFIX).rpartition("-")
-    if not file.name.endswith(SUFFIX) or not name:
-        raise UpstreamError(
-            f"found {str(file)!r}, expected a source distribution such as vllm-0.32.0.tar.gz"
-        )
-    reader = SdistReader(lambda: contextlib.nullcontext(file))
-    return Archived(f"sdist {file.name}", version, str(file), reader, Cache(None).shelf(""))
+    files = set(paths)
+    found: dict[str, str] = {}
+    for root in reversed(ROOTS):
+        inside = (path[len(root) :] for path in files if path.startswith(root))
+        for path in inside:
+            package = path.partition("/")[0]
+            if f"{root}{package}/__init__.py" in files and package not in _NOT_INSTALLED:
+                found[path] = root + path
+    return found

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MAX_FILE = 16 << 20
+"""Bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB."""
+ROOTS = ("", "src/", "python/")
+"""Where in its tree a project keeps its import packages, in this order; the last is Ray's."""
+
+_EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
+
 
 class ContentMark(NamedTuple):
-    """
-    What tells a file's content from another without reading it.
-
-    Args:
-        size: in bytes.
-        checksum: CRC-32.
-
-    """
+    """What tells a file's content from another without reading it: bytes, and their CRC-32."""
 
     size: int
     checksum: int
@@ -60,3 +63,33 @@ class ReleaseSource(Protocol):
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch several at once, those that exist; may do nothing."""
+
+
+def is_python(path: str) -> bool:
+    """Whether a path is a source file or a stub."""
+    return path.endswith((".py", ".pyi"))
+
+
+def compiled(path: str) -> str | None:
+    """Return the path, without suffix, of the module that an extension file is; None for others."""
+    match = _EXTENSION.fullmatch(path)
+    return match[1] if match else None
+
+
+def is_listed(path: str) -> bool:
+    """Whether a path is one that an import may lead to."""
+    return is_python(path) or compiled(path) is not None
+
+
+def check_size(path: str, size: int) -> None:
+    """
+    Refuse a file that is too large to be source.
+
+    Raises:
+        UpstreamError: it is.
+
+    """
+    if size > MAX_FILE:
+        raise UpstreamError(
+            f"{path} in it has {size:,} bytes; Python files of up to {MAX_FILE:,} are read"
+        )

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import check_size, compiled, is_listed, is_python
-from patchkit.upstream.reading.layout import ROOTS
+from patchkit.upstream.reading.source import ROOTS, check_size, compiled, is_listed, is_python
 from patchkit.versions.distributions import ProviderSearch
 
 if TYPE_CHECKING:

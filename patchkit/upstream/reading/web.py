@@ -19,18 +19,26 @@ from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
 from patchkit.upstream.reading.parallel import CONNECTIONS
-from patchkit.upstream.reading.replies import NoRangesError, Reply, StatusError, range_of
-from patchkit.upstream.reading.url import host_of, without_secrets
+from patchkit.upstream.reading.replies import (
+    NoRangesError,
+    Reply,
+    StatusError,
+    host_of,
+    range_of,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from patchkit.upstream.reading.content import Span
+    from patchkit.upstream.reading.archive import Span
     from patchkit.upstream.reading.settings import PipSettings
 
 T = TypeVar("T")
 
 _PIECE = 1 << 20
+_GAP = 32 << 10
+"""Bytes that are fetched and thrown away sooner than asking once more."""
 _BODY_TRIES = 3
 _PLAIN = {"Accept-Encoding": "identity"}
 
@@ -92,21 +100,14 @@ class Web:
             if error.status not in (400, 416, 501):
                 raise
         # It may know ranges, and not those that are counted from the end.
-        total = self._length(url)
-        return self.span(url, (max(0, total - size), total))
+        reply = self._asked("HEAD", url, _PLAIN, 0)
+        length = reply.headers.get("content-length", "")
+        if reply.status != 200 or not length.isdecimal():
+            raise NoRangesError(f"{host_of(url)} does not say how long its files are")
+        return self.span(url, (max(0, int(length) - size), int(length)))
 
     def span(self, url: str, span: Span) -> tuple[bytes, int]:
-        """
-        Fetch some of a file's bytes.
-
-        Returns:
-            The bytes, and how many the file has.
-
-        Raises:
-            NoRangesError: the server sends files whole.
-            UpstreamError: they cannot be fetched.
-
-        """
+        """Fetch some of a file's bytes, as `tail` does its last ones."""
         start, end = span
         return self._part(url, f"{start}-{end - 1}", end - start, lambda _: span)
 
@@ -115,6 +116,10 @@ class Web:
         if len(spans) == 1:
             return [self.span(url, spans[0])]
         return list(self._workers.map(lambda span: self.span(url, span), spans))
+
+    def content(self, url: str) -> RemoteContent:
+        """Return a file, to be read in spans."""
+        return RemoteContent(self, url)
 
     @contextlib.contextmanager
     def download(self, url: str, sha256: str | None) -> Iterator[Path]:
@@ -166,13 +171,6 @@ class Web:
             raise UpstreamError(f"{host_of(url)} {message}")
         return reply.body, total
 
-    def _length(self, url: str) -> int:
-        reply = self._asked("HEAD", url, _PLAIN, 0)
-        length = reply.headers.get("content-length", "")
-        if reply.status != 200 or not length.isdecimal():
-            raise NoRangesError(f"{host_of(url)} does not say how long its files are")
-        return int(length)
-
     def _stream(self, url: str, place: Path) -> str:
         digest, size = hashlib.sha256(), 0
         with (
@@ -204,14 +202,54 @@ class Web:
 
     def _tried(self, once: Callable[[], T]) -> T:
         """Do it, and again where an answer breaks off; urllib3 sees to those that do not begin."""
-        for left in reversed(range(self._tries)):
-            try:
+        for _ in range(self._tries - 1):
+            with contextlib.suppress(BrokenOffError):
                 return once()
-            except BrokenOffError:
-                if not left:
-                    raise
-        raise AssertionError("unreachable: there is one try at least")
+        return once()
 
     def _count(self, size: int) -> None:
         with self._lock:
             self.moved += size
+
+
+class RemoteContent:
+    """A file on the index."""
+
+    def __init__(self, web: Web, url: str) -> None:
+        self._web = web
+        self._url = url
+        self._total: int | None = None
+
+    def tail(self, size: int) -> tuple[bytes, int]:
+        """Fetch the last bytes, and tell how many there are in all."""
+        data, self._total = self._web.tail(self._url, size)
+        return data, self._total
+
+    def fetch(self, spans: Sequence[Span]) -> list[bytes]:
+        """Fetch the spans, those that lie near each other at once."""
+        wide = _joined(spans)
+        pieces: list[tuple[Span, bytes]] = []
+        for span, (data, total) in zip(wide, self._web.spans(self._url, wide), strict=True):
+            if total != (self._total or total):
+                raise UpstreamError("it has changed while it was read")
+            self._total = total
+            pieces.append((span, data))
+        return [_cut(pieces, span) for span in spans]
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and span[0] - joined[-1][1] <= _GAP:
+            start, end = joined.pop()
+            span = (start, max(end, span[1]))  # noqa: PLW2901 - the two as one
+        joined.append(span)
+    return joined
+
+
+def _cut(pieces: list[tuple[Span, bytes]], span: Span) -> bytes:
+    start, end = span
+    first, data = next(
+        (first, data) for (first, last), data in pieces if first <= start and end <= last
+    )
+    return data[start - first : end - first]

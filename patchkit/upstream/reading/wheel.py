@@ -2,24 +2,77 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+import itertools
+import os
+import re
+import struct
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import MAX_ALL, check_size, is_python, unpack
-from patchkit.upstream.reading.archived import Archived
-from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.content import LocalContent
+from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, check_name
 from patchkit.upstream.reading.replies import NoRangesError
-from patchkit.upstream.reading.window import read_listing
+from patchkit.upstream.reading.source import check_size, is_listed, is_python
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from patchkit.upstream.reading.archive import Listing
-    from patchkit.upstream.reading.content import Content
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.archive import Listing, Span
+
+MAX_DIRECTORY = 16 << 20
+"""Bytes of a table of contents; those of vLLM's wheels have 0.5 MB."""
+
+_FIRST_LOOK = 64 << 10
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+_ENCRYPTED = 1
+_DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
+_NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
+_NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError)
+
+
+class Content(Protocol):
+    """
+    The bytes of an archive, wherever it lies.
+
+    Each method raises NoRangesError where the file can only be had whole, and UpstreamError where
+    its bytes cannot be had.
+    """
+
+    def tail(self, size: int) -> tuple[bytes, int]:
+        """Read the last bytes, all where there are fewer, and tell how many there are in all."""
+
+    def fetch(self, spans: Sequence[Span]) -> list[bytes]:
+        """Read the spans, in their order, each in full."""
+
+
+class LocalContent:
+    """A file on this machine."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def tail(self, size: int) -> tuple[bytes, int]:
+        """Read the last bytes, and tell how many there are in all."""
+        try:
+            total = self._file.stat().st_size
+        except OSError as error:
+            raise UpstreamError(error.strerror or str(error)) from error
+        return self.fetch([(max(0, total - size), total)])[0], total
+
+    def fetch(self, spans: Sequence[Span]) -> list[bytes]:
+        """Read the spans, in their order, each in full."""
+        try:
+            with self._file.open("rb") as file:
+                pieces = [os.pread(file.fileno(), end - start, start) for start, end in spans]
+        except OSError as error:
+            raise UpstreamError(error.strerror or str(error)) from error
+        if [len(piece) for piece in pieces] != [end - start for start, end in spans]:
+            raise UpstreamError("it is cut off")
+        return pieces
 
 
 class WheelReader:
@@ -43,9 +96,12 @@ class WheelReader:
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files; they come along where it comes whole."""
         try:
-            return read_listing(self._content), {}
+            with zipfile.ZipFile(_Window(self._content)) as archive:
+                return _list_members(archive), {}
         except NoRangesError as error:
             return self._whole(error)
+        except _NO_ZIP as error:
+            raise UpstreamError(f"it is no zip archive, or is cut off ({error})") from error
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
         """Read files of its listing; all others come along where it comes whole."""
@@ -57,7 +113,7 @@ class WheelReader:
         except NoRangesError as error:
             return self._whole(error)[1]
         several = zip(members.items(), pieces, strict=True)
-        return {path: unpack(path, member, piece) for (path, member), piece in several}
+        return {path: _unpacked(path, member, piece) for (path, member), piece in several}
 
     def _whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
         assert self._download is not None  # a file on this machine has parts
@@ -72,18 +128,109 @@ class WheelReader:
             return listing, local.fetch(members)
 
 
-def open_wheel(file: Path) -> ReleaseSource:
+class _Window(io.RawIOBase):
     """
-    Open a wheel file.
+    A file of which only the end is fetched, and more of it as `zipfile` goes back.
 
-    Raises:
-        UpstreamError: its name is none of a wheel.
-
+    What is held is always one piece that ends where the file does.
     """
-    parts = file.name.split("-")
-    if not file.name.endswith(".whl") or len(parts) not in (5, 6):
-        raise UpstreamError(
-            f"found {str(file)!r}, expected a wheel such as vllm-0.32.0-py3-none-any.whl"
-        )
-    reader, shelf = WheelReader(LocalContent(file)), Cache(None).shelf("")
-    return Archived(f"wheel {file.name}", parts[1], str(file), reader, shelf)
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._held, self._size = content.tail(_FIRST_LOOK)
+        self._position = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}
+        position = bases[whence] + offset
+        if position < 0:
+            raise OSError(f"position {position} lies before the file")
+        self._position = position
+        return position
+
+    def read(self, size: int = -1) -> bytes:
+        end = self._size if size < 0 else min(self._position + size, self._size)
+        if end <= self._position:
+            return b""
+        known_from = self._size - len(self._held)
+        if self._position < known_from:
+            if self._size - self._position > MAX_DIRECTORY:
+                raise UpstreamError(f"its table of contents has more than {MAX_DIRECTORY:,} bytes")
+            self._held = self._content.fetch([(self._position, known_from)])[0] + self._held
+        start = self._position - (self._size - len(self._held))
+        data = self._held[start : start + end - self._position]
+        self._position = end
+        return data
+
+
+def _list_members(archive: zipfile.ZipFile) -> Listing:
+    """List the Python files and extension modules; refuse names that lead out, and overlaps."""
+    members = archive.infolist()
+    for member in members:
+        check_name(member.orig_filename)
+    offsets = sorted({member.header_offset for member in members} | {archive.start_dir})
+    ends = dict(itertools.pairwise(offsets))
+    return {
+        path: _member(info, ends.get(info.header_offset, 0))
+        for info in members
+        if (path := _installed_path(info.filename)) and is_listed(path)
+    }
+
+
+def _installed_path(name: str) -> str | None:
+    """Where a wheel's member is installed, below site-packages; None where elsewhere."""
+    inside = _DATA.match(name)
+    if inside:
+        return inside[1]
+    return None if _NOT_INSTALLED.match(name) else name
+
+
+def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
+    start = info.header_offset
+    # What may lie between two members without belonging to either is not fetched.
+    end = min(end, start + _LOCAL_HEADER.size + 2 * 0xFFFF + info.compress_size)
+    if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:
+        raise UpstreamError(f"its members overlap, at {info.filename}")
+    if info.flag_bits & _ENCRYPTED:
+        raise UpstreamError(f"{info.filename} in it is encrypted")
+    return ArchiveMember(
+        (start, end), info.compress_size, info.file_size, info.CRC, info.compress_type
+    )
+
+
+def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
+    """Take a member's content out of its span, and compare it with the table of contents."""
+    fault = f"{path} in it is damaged"
+    if len(data) < _LOCAL_HEADER.size:
+        raise UpstreamError(f"{fault}: its header is cut off")
+    signature, name, extra = _LOCAL_HEADER.unpack_from(data)
+    start = _LOCAL_HEADER.size + name + extra
+    packed = data[start : start + member.packed]
+    if signature != b"PK\x03\x04" or len(packed) != member.packed:
+        raise UpstreamError(f"{fault}: it is not where the archive says")
+    try:
+        content = _decompressed(member, packed)
+    except (zlib.error, ValueError) as error:
+        raise UpstreamError(f"{fault}: {error}") from error
+    if len(content) != member.size or zlib.crc32(content) != member.crc:
+        reason = "its content has another size or checksum than the archive says"
+        raise UpstreamError(f"{fault}: {reason}")
+    return content
+
+
+def _decompressed(member: ArchiveMember, packed: bytes) -> bytes:
+    if member.method == zipfile.ZIP_STORED:
+        return packed
+    if member.method != zipfile.ZIP_DEFLATED:
+        raise ValueError(f"its compression, number {member.method}, is none that wheels use")
+    # One more than there should be shows that it goes on.
+    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size + 1)

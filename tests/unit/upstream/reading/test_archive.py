@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import (
     ArchiveMember,
-    Lines,
     check_name,
-    installed_path,
+    lines_of,
+    member_of,
     to_text,
 )
 
@@ -37,10 +37,8 @@ def test_a_listing_is_read_as_it_was_written(listing: dict[str, ArchiveMember]) 
         except UpstreamError:
             continue
         accepted[name] = member
-    lines = Lines(to_text(accepted))
-    assert set(lines) == set(accepted)
-    assert lines.known(accepted) == accepted
-    assert lines.known(["no such name\t"]) == {}
+    lines = lines_of(to_text(accepted))
+    assert {name: member_of(line) for name, line in lines.items()} == accepted
 
 
 @pytest.mark.parametrize("name", ["up/a.py", "up/..a/b..py", "up/a b.py", "...", "up/ä.py", "up/"])
@@ -56,11 +54,3 @@ def test_names_that_lead_out_do_not(name: str) -> None:
     """Nor do those that hold what separates names elsewhere."""
     with pytest.raises(UpstreamError, match="leads out"):
         check_name(name)
-
-
-def test_where_members_are_installed() -> None:
-    """The data directory's libraries are site-packages; its scripts and the records are not."""
-    assert installed_path("up/a.py") == "up/a.py"
-    assert installed_path("up-1.data/purelib/up/a.py") == "up/a.py"
-    assert installed_path("up-1.data/scripts/a.py") is None
-    assert installed_path("up-1.dist-info/a.py") is None

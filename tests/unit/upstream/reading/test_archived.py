@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import ArchiveMember, to_text
-from patchkit.upstream.reading.archived import Archived
+from patchkit.upstream.reading.archive import Archived, ArchiveMember, to_text
 from patchkit.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
     from patchkit.upstream.reading.archive import Listing
-    from patchkit.upstream.reading.cache import ArchiveShelf
 
 FILES = {"up/a.py": b"a", "up/b.py": b"b"}
 
@@ -39,46 +37,42 @@ class Counter:
         return FILES if self.is_whole else {path: FILES[path] for path in members}
 
 
-def opened(reader: Counter, shelf: ArchiveShelf) -> Archived:
-    return Archived("up 1.0", "1.0", "FILE", reader, shelf)
-
-
-def new_shelf() -> ArchiveShelf:
-    return Cache(None).shelf("key")
+def opened(reader: Counter, cache: Cache | None = None) -> Archived:
+    return Archived("up 1.0", "1.0", "FILE", reader, cache, "key")
 
 
 def test_prefetch_brings_what_is_missing_in_one_go() -> None:
     """Then nothing is asked again, by this one or the next."""
-    reader, shelf = Counter(), new_shelf()
-    source = opened(reader, shelf)
+    reader, cache = Counter(), Cache(None)
+    source = opened(reader, cache)
     source.prefetch(["up/b.py", "up/a.py", "up/none.py"])
     source.prefetch(FILES)
-    assert {path: opened(reader, shelf).read(path) for path in FILES} == FILES
+    assert {path: opened(reader, cache).read(path) for path in FILES} == FILES
     assert reader.asked == ["listing", ["up/a.py", "up/b.py"]]
 
 
 def test_an_archive_that_comes_whole_is_kept_whole() -> None:
     """Nothing is fetched after that."""
     reader = Counter(is_whole=True)
-    source = opened(reader, new_shelf())
+    source = opened(reader)
     assert {path: source.read(path) for path in FILES} == FILES
     assert reader.asked == ["listing"]
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize("fault", ["lost", "another's"])
-def test_what_the_shelf_has_lost_is_fetched_again(is_whole: bool, fault: str) -> None:
+def test_what_the_cache_has_lost_is_fetched_again(is_whole: bool, fault: str) -> None:
     """Content that is gone, or is that of another file, counts as not kept."""
-    reader, shelf = Counter(is_whole=is_whole), new_shelf()
+    reader, cache = Counter(is_whole=is_whole), Cache(None)
     if fault == "lost":
-        shelf.keep_listing(to_text(reader.listing()[0]))
+        cache.put("listing key", to_text(reader.listing()[0]).encode())
     else:
-        opened(reader, shelf).prefetch(FILES)
-        shelf.keep({"up/a.py": b"b"})
-    source = opened(reader, shelf)
+        opened(reader, cache).prefetch(FILES)
+        cache.put("member key\0up/a.py", b"b")
+    source = opened(reader, cache)
     assert source.read("up/a.py") == b"a"
     assert source.read("up/a.py") == b"a"
-    assert shelf.read("up/a.py") == b"a"
+    assert cache.get("member key\0up/a.py") == b"a"
 
 
 def test_a_broken_archive_is_asked_once() -> None:
@@ -90,7 +84,7 @@ def test_a_broken_archive_is_asked_once() -> None:
             raise UpstreamError("it is broken")
 
     reader = Broken()
-    source = opened(reader, new_shelf())
+    source = opened(reader)
     for path in ("up/a.py", "up/b.py") * 3:
         with pytest.raises(UpstreamError, match=r"^up 1\.0: FILE: it is broken$"):
             source.read(path)

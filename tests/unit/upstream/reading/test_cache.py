@@ -22,24 +22,18 @@ def files(place: Path) -> set[Path]:
 
 
 def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
-    """Listings, files, pages and notes."""
+    """Whatever was kept by its name, and pages."""
     page = IndexPage("https://final/", "text/html", '"tag"', 12.5, b"<a>")
     for turn in (1, 2):
         cache = Cache(tmp_path)
-        shelf = cache.shelf("sha256:1")
         if turn == 1:
-            assert (shelf.listing(), shelf.read("a.py"), cache.page("u")) == (None, None, None)
-            shelf.keep({"a.py": b"1", "b.py": b""})
-            shelf.keep_listing("a.py\t0\n")
+            assert (cache.get("a.py"), cache.page("u")) == (None, None)
+            cache.put("a.py", b"1")
+            cache.put("b.py", b"")
             cache.keep_page("u", page)
-            cache.put("key", b"worked out")
-        assert shelf.listing() == "a.py\t0\n"
-        assert (shelf.read("a.py"), shelf.read("b.py"), shelf.read("c.py")) == (b"1", b"", None)
-        assert shelf.held(["a.py", "c.py"]) == {"a.py"}
-        assert cache.shelf("sha256:2").read("a.py") is None
+        assert (cache.get("a.py"), cache.get("b.py"), cache.get("c.py")) == (b"1", b"", None)
+        assert (cache.has("a.py"), cache.has("c.py")) == (True, False)
         assert cache.page("u") == page
-        assert cache.get("key") == b"worked out"
-        assert cache.get("other") is None
         cache.close()
 
 
@@ -47,8 +41,9 @@ def test_what_was_kept_is_there_in_the_next_process(tmp_path: Path) -> None:
 def test_every_content_comes_back(files: dict[str, bytes]) -> None:
     """Whatever the bytes and the names."""
     cache = Cache(None)
-    cache.shelf("k").keep(files)
-    assert {path: cache.shelf("k").read(path) for path in files} == files
+    for name, content in files.items():
+        cache.put(name, content)
+    assert {name: cache.get(name) for name in files} == files
     cache.close()
 
 
@@ -56,7 +51,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
     """Folders and files: nothing for group and others, whatever the umask."""
     before = os.umask(0)
     try:
-        Cache(tmp_path / "a").shelf("k").keep({"a.py": b"1"})
+        Cache(tmp_path / "a").put("a.py", b"1")
     finally:
         os.umask(before)
     (file,) = files(tmp_path)
@@ -68,10 +63,9 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -> None:
     """The hash does not agree: it is as if it had never been kept, and can be kept again."""
     cache = Cache(tmp_path)
-    shelf = cache.shelf("k")
-    shelf.keep({"a.py": b"right" * 99})
+    cache.put("a.py", b"right" * 99)
     (file,) = files(tmp_path)
-    shelf.keep({"b.py": b"other"})
+    cache.put("b.py", b"other")
     (other,) = files(tmp_path) - {file}
     data = file.read_bytes()
     wrong = {
@@ -81,11 +75,11 @@ def test_damaged_content_is_noticed_and_forgotten(tmp_path: Path, damage: str) -
         "another's": other.read_bytes(),
     }
     file.write_bytes(wrong[damage])
-    assert shelf.read("a.py") is None
-    assert shelf.read("b.py") == b"other"
-    assert shelf.held(["a.py", "b.py"]) == {"b.py"}
-    shelf.keep({"a.py": b"right"})
-    assert shelf.read("a.py") == b"right"
+    assert cache.get("a.py") is None
+    assert cache.get("b.py") == b"other"
+    assert (cache.has("a.py"), cache.has("b.py")) == (False, True)
+    cache.put("a.py", b"right")
+    assert cache.get("a.py") == b"right"
 
 
 @pytest.mark.parametrize("fault", ["a file in its place", "a file above it"])
@@ -100,9 +94,9 @@ def test_a_cache_that_cannot_be_used_is_done_without(tmp_path: Path, fault: str)
     said: list[str] = []
     cache = Cache(place, said.append)
     for name in ("a.py", "b.py"):
-        cache.shelf("k").keep({name: b"1"})
-        assert cache.shelf("k").read(name) == b"1"
-        assert cache.shelf("k").held([name]) == {name}
+        cache.put(name, b"1")
+        assert cache.get(name) == b"1"
+        assert cache.has(name)
     cache.close()
     (text,) = said
     assert str(place) in text
@@ -114,14 +108,15 @@ def test_a_full_disk_leaves_what_is_needed_now(
     """What the disk does not take is in memory for this process, and leaves no draft."""
     said: list[str] = []
     cache = Cache(tmp_path, said.append)
-    cache.shelf("k").keep({"a.py": b"there"})
+    cache.put("a.py", b"there")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    cache.shelf("k").keep({"b.py": b"1", "c.py": b"2"})
-    read = [cache.shelf("k").read(name) for name in ("a.py", "b.py", "c.py")]
+    cache.put("b.py", b"1")
+    cache.put("c.py", b"2")
+    read = [cache.get(name) for name in ("a.py", "b.py", "c.py")]
     assert read == [b"there", b"1", b"2"]
     assert len(said) == len(files(tmp_path)) == 1
 
@@ -131,14 +126,14 @@ def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit=300_000)
     for number in range(10):
         before = files(tmp_path)
-        cache.shelf(str(number)).keep({"a.py": os.urandom(50_000)})
+        cache.put(f"{number}", os.urandom(50_000))
         (file,) = files(tmp_path) - before
         os.utime(file, (number, number))
     draft = file.with_name("draft-x")
     draft.write_bytes(b"")
     os.utime(draft, (1, 1))
     cache.close()
-    held = [bool(cache.shelf(str(number)).held(["a.py"])) for number in range(10)]
+    held = [cache.has(f"{number}") for number in range(10)]
     assert held == [False] * 8 + [True] * 2
     assert not draft.exists()
 
@@ -146,12 +141,12 @@ def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
 def test_what_is_used_stays(tmp_path: Path) -> None:
     """Reading counts as use, written down at most once a day."""
     cache = Cache(tmp_path)
-    cache.shelf("k").keep_listing("a\t1\n")
+    cache.put("k", b"1")
     (file,) = files(tmp_path)
     now = file.stat().st_mtime
     for old, is_touched in ((now - 3_600, False), (now - 90_000, True)):
         os.utime(file, (old, old))
-        assert cache.shelf("k").listing()
+        assert cache.get("k")
         assert (file.stat().st_mtime > old) is is_touched
 
 
@@ -162,10 +157,9 @@ from patchkit.upstream.reading.cache import Cache
 said = []
 cache = Cache(Path(sys.argv[1]), said.append)
 for number in range(60):
-    shelf = cache.shelf(str(number))
-    shelf.keep({f"{sys.argv[2]}.py": b"%d" % number, "same.py": b"same" * number})
-    shelf.keep_listing(f"{number}")
-    assert shelf.read(f"{sys.argv[2]}.py") == b"%d" % number
+    cache.put(f"{number} {sys.argv[2]}", b"%d" % number)
+    cache.put(f"{number} same", b"same" * number)
+    assert cache.get(f"{number} {sys.argv[2]}") == b"%d" % number
 cache.close()
 assert not said, said
 """
@@ -180,7 +174,7 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     for number in range(60):
         for name in "abcd":
-            assert cache.shelf(str(number)).read(f"{name}.py") == b"%d" % number
+            assert cache.get(f"{number} {name}") == b"%d" % number
     cache.close()
 
 
@@ -193,9 +187,9 @@ def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
     child.wait()
     cache = Cache(tmp_path)
     for number in range(60):
-        assert cache.shelf(str(number)).read("a.py") in (None, b"%d" % number)
-    cache.shelf("new").keep({"a.py": b"1"})
-    assert cache.shelf("new").read("a.py") == b"1"
+        assert cache.get(f"{number} a") in (None, b"%d" % number)
+    cache.put("new", b"1")
+    assert cache.get("new") == b"1"
     cache.close()
 
 

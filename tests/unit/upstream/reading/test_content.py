@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.upstream.reading import content as module
-from patchkit.upstream.reading.content import RemoteContent
+from patchkit.upstream.reading import web as module
+from patchkit.upstream.reading.web import RemoteContent
 
 
 class Recorder:

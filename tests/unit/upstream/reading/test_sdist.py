@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading import archive as limits
 from patchkit.upstream.reading import sdist as module
-from patchkit.upstream.reading.sdist import open_sdist
+from patchkit.upstream.reading import source as limits
+from patchkit.upstream.reading.releases import open_archive
 from upstream import archives
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ NAME = "up-1.0.tar.gz"
 def opened(place: Path, data: bytes, name: str = NAME) -> ReleaseSource:
     file = place / name
     file.write_bytes(data)
-    return open_sdist(file)
+    return open_archive(file)
 
 
 @pytest.mark.parametrize("root", ["", "src/", "python/"])
@@ -107,5 +107,5 @@ def test_an_archive_that_is_cut_off(tmp_path: Path, kept: float) -> None:
 
 def test_a_name_that_is_no_source_distributions(tmp_path: Path) -> None:
     """The version is in the name: another name is wrong use."""
-    with pytest.raises(UpstreamError, match="expected a source distribution"):
-        open_sdist(tmp_path / "up.tar.gz")
+    with pytest.raises(UpstreamError, match="or a source distribution such as"):
+        open_archive(tmp_path / "up.tar.gz")

@@ -12,8 +12,8 @@ import pytest
 
 from patchkit.errors import SettingsError, UpstreamError
 from patchkit.upstream.reading import settings
+from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings, usual_index
-from patchkit.upstream.reading.url import without_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path

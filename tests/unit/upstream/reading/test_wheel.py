@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading import archive as limits
-from patchkit.upstream.reading.wheel import open_wheel
+from patchkit.upstream.reading import source as limits
+from patchkit.upstream.reading.releases import open_archive
 from upstream import archives
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NAME = "up-1.0-py3-none-any.whl"
 def opened(place: Path, data: bytes, name: str = NAME) -> ReleaseSource:
     file = place / name
     file.write_bytes(data)
-    return open_wheel(file)
+    return open_archive(file)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -149,7 +149,7 @@ def test_encryption_and_strange_compressions_are_said(tmp_path: Path) -> None:
 
 def test_a_table_of_contents_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A contents table of any size is not read into memory."""
-    monkeypatch.setattr("patchkit.upstream.reading.window.MAX_DIRECTORY", 100_000)
+    monkeypatch.setattr("patchkit.upstream.reading.wheel.MAX_DIRECTORY", 100_000)
     files = {f"up/{'long' * 20}{number}.py": b"" for number in range(1000)}
     with pytest.raises(UpstreamError, match="more than 100,000 bytes"):
         opened(tmp_path, archives.wheel(files)).paths()
@@ -170,10 +170,10 @@ def test_what_failed_once_fails_alike(tmp_path: Path) -> None:
 def test_a_name_that_is_no_wheels(tmp_path: Path, name: str) -> None:
     """The version is in the name: another name is wrong use."""
     with pytest.raises(UpstreamError, match="expected a wheel such as"):
-        open_wheel(tmp_path / name)
+        open_archive(tmp_path / name)
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
     """The error names the file, and what is wrong."""
     with pytest.raises(UpstreamError, match=f"{NAME}.*No such file"):
-        open_wheel(tmp_path / NAME).paths()
+        open_archive(tmp_path / NAME).paths()
