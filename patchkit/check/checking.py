@@ -13,17 +13,17 @@ from patchkit.check.importers import of_importers
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.order import unordered
-from patchkit.check.packs import of_row, sources_of
+from patchkit.check.packs import PackSource, of_row
+from patchkit.check.review import Commands, of_bases, of_reviews
 from patchkit.check.spans import of_ranges
 from patchkit.check.trails import Moves
-from patchkit.check.unreviewed import Commands, of_bases, of_reviews
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchkit.check.faults import Fault
+    from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change
@@ -41,7 +41,7 @@ class Check:
     Args:
         rows: in the order in which they apply.
         subjects: the releases, by distribution, the oldest first.
-        lock: what has been reviewed; nothing is said of rows that it does not name.
+        lock: what has been reviewed.
         known: for distributions, the versions of all releases that there are.
         commands: writes what to do.
 
@@ -60,7 +60,7 @@ class Check:
         self._known = known
         self._commands = commands or Commands()
         self._edits = {one.name: EditSequence() for one in subjects}
-        self._packs = sources_of(rows)
+        self._packs = {name: PackSource(name) for name in dict.fromkeys(row.pack for row in rows)}
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
     def run(self, progress: Progress | None = None) -> Report:
@@ -103,7 +103,7 @@ class Check:
         worst = State.OK
         for change in self._coverage.due(row, subject):
             for fault in judge.faults(change):
-                worst = max(worst, _state_of(fault), key=_WORST.index)
+                worst = max(worst, fault.state, key=_WORST.index)
                 yield self._finding(row, subject, change, fault, moves)
         subject.rest()
         self._states[row.name][subject.name] = worst
@@ -150,10 +150,3 @@ class Check:
 
 def _is_among(due: Mapping[str, Sequence[Change]], row: Row, change: Change) -> bool:
     return any(one is change for one in due[row.name])
-
-
-def _state_of(fault: Fault) -> State:
-    if fault.breaks:
-        return State.BROKEN
-    is_open = fault.code in (codes.UNDECIDABLE, codes.NOT_COMPARED)
-    return State.UNDECIDED if is_open else State.OK

@@ -1,9 +1,22 @@
-"""Every code that a finding can have. docs/findings.md has a section for each; a test compares."""
+"""
+Every code that a finding can have, and what it means.
+
+docs/findings.md, which the wheel brings along, has a section for each; a test compares.
+"""
 
 from __future__ import annotations
 
 import enum
+import re
+from pathlib import Path
 from typing import NamedTuple
+
+import patchkit
+from patchkit.errors import SettingsError
+
+_PAGE = "findings.md"
+_SECTION = re.compile(r"^## (PK\d+) .*\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
+_LINK = re.compile(r"\[((?:[^][]|\[[^][]*])*)]\([^)]*\)")
 
 
 class Severity(str, enum.Enum):
@@ -18,15 +31,7 @@ class Severity(str, enum.Enum):
 
 
 class Code(NamedTuple):
-    """
-    One sort of finding.
-
-    Args:
-        code: stable for ever.
-        title: in a few words; the heading of its section in the docs.
-        severity: of every finding with this code.
-
-    """
+    """One sort of finding: its code, stable for ever, and its section's heading in the docs."""
 
     code: str
     title: str
@@ -64,3 +69,19 @@ RELEASE_UNREADABLE = Code("PK901", "release cannot be read", _ERROR)
 
 CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)}
 """By their codes."""
+
+
+def explanations() -> dict[str, str]:
+    """
+    Read what each code means, as Markdown without links.
+
+    Raises:
+        SettingsError: this installation lacks the page.
+
+    """
+    file = Path(patchkit.__file__).parent / _PAGE
+    try:
+        page = file.read_text("utf-8")
+    except OSError as error:
+        raise SettingsError(f"found no {file}, expected it as the wheel brings it") from error
+    return {found[1]: _LINK.sub(r"\1", found[2].strip()) for found in _SECTION.finditer(page)}

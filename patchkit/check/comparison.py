@@ -6,8 +6,7 @@ import contextlib
 import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.check.coverage import Coverage
-from patchkit.check.ranges import allows
+from patchkit.check.coverage import Coverage, allows
 from patchkit.errors import UpstreamError
 from patchkit.versions.version import parse_version
 

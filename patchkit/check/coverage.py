@@ -1,13 +1,15 @@
-"""Which rows and changes meet which releases."""
+"""Which releases rows and their changes are for, and what has to be looked up there."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
-from patchkit.check.judge import needed
-from patchkit.check.ranges import allows, names_project, package_of, packages_of
-from patchkit.versions.requirements import canonical
+from patchkit.rows.declaration import Add, AddField, Provide
+from patchkit.rows.target import Target
+from patchkit.versions.requirements import applies_here, canonical, is_within, parse_requirement
+from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,18 +17,12 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row
-    from patchkit.rows.target import Target
+
+_UPPER = frozenset({"<", "<=", "==", "===", "~="})
 
 
 class Coverage:
-    """
-    Rows and releases.
-
-    Args:
-        rows: that are checked.
-        subjects: the releases, those that cannot be read left out later by `without`.
-
-    """
+    """Rows and releases; those that cannot be read are left out later by `without`."""
 
     def __init__(self, rows: Sequence[Row], subjects: Sequence[Subject]) -> None:
         self.rows = rows
@@ -53,18 +49,14 @@ class Coverage:
         """List the changes that are made in a release."""
         key = (row.name, subject.name)
         if key not in self._due:
-            self._due[key] = self._found_due(row, subject)
+            is_in = self.allows(row.patch.requires, subject)
+            here = self._covered(subject) if is_in else ()
+            self._due[key] = [
+                one
+                for one in row.patch.changes
+                if package_of(one) in here and self.allows(one.requires, subject)
+            ]
         return self._due[key]
-
-    def _found_due(self, row: Row, subject: Subject) -> list[Change]:
-        if not self.allows(row.patch.requires, subject):
-            return []
-        here = self._covered(subject)
-        return [
-            one
-            for one in row.patch.changes
-            if package_of(one) in here and self.allows(one.requires, subject)
-        ]
 
     def reviewed(self, row: Row, subject: Subject) -> list[Target]:
         """List the targets of a row that are changed in a release and are reviewed, each once."""
@@ -98,9 +90,69 @@ class Coverage:
 
         """
         changes = (one for row in self.rows for one in self.due(row, subject))
-        return list(dict.fromkeys(target for one in changes for target in needed(one)))
+        return list(dict.fromkeys(target for one in changes for target in _needed(one)))
 
     def _covered(self, subject: Subject) -> frozenset[str]:
         if subject.name not in self._here:
             self._here[subject.name] = subject.covers(self._packages)
         return self._here[subject.name]
+
+
+def _needed(change: Change) -> list[Target]:
+    place = change.place
+    if isinstance(change, AddField):
+        return [place, Target(place.module, f"{place.qualname}.{change.name}")]
+    if isinstance(change, Add):
+        return [place, place.holder]
+    if isinstance(change, Provide) and "." in place.module:
+        return [place, Target(place.module.rpartition(".")[0])]
+    return [place]
+
+
+def package_of(change: Change) -> str:
+    """Name the import package that a change's target lies in."""
+    return change.place.module.partition(".")[0]
+
+
+def packages_of(rows: Iterable[Row]) -> list[str]:
+    """Name every import package that rows change something of."""
+    return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
+
+
+def names_project(texts: Iterable[str], project: str) -> bool:
+    """Whether any requirement is about a distribution."""
+    return project in projects_of(texts)
+
+
+def projects_of(texts: Iterable[str]) -> list[str]:
+    """Name the distributions that requirements are about, each once."""
+    return list(dict.fromkeys(canonical(_parsed(text).name) for text in texts))
+
+
+def open_requirements(row: Row) -> Sequence[str]:
+    """List the requirements on what a row changes that have no upper bound."""
+    projects = {"vllm", *map(canonical, packages_of([row]))}
+    return [
+        text
+        for text in row.patch.requires
+        if canonical(_parsed(text).name) in projects
+        and _UPPER.isdisjoint(one.operator for one in _parsed(text).specifier)
+    ]
+
+
+def allows(texts: Iterable[str], project: str, version: str) -> bool:
+    """Whether what requirements say of a distribution holds for a version of it."""
+    return all(_holds(text, project, version) for text in texts)
+
+
+@functools.cache
+def _holds(text: str, project: str, version: str) -> bool:
+    requirement = _parsed(text)
+    if canonical(requirement.name) != project or not applies_here(requirement):
+        return True
+    return is_within(FoundVersion(project, version, ""), requirement.specifier)
+
+
+@functools.cache
+def _parsed(text: str) -> Any:
+    return parse_requirement(text)

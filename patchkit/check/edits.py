@@ -1,13 +1,17 @@
-"""Edits of the functions of one release, made one after another as they will be."""
+"""Edits of the functions of one release, looked for and made as they will be at run time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from textwrap import dedent
+from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.mismatch import nearest
+from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
 from patchkit.check import codes
-from patchkit.check.anchors import look
-from patchkit.check.faults import RETIRE, Fault, undecidable, where
+from patchkit.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.check.order import meet
+from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,8 +19,6 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Edit
     from patchkit.rows.row import Row
     from patchkit.upstream.facts import Facts
-
-    _Made = Sequence[tuple[Row, Edit]]
 
 
 class EditSequence:
@@ -26,16 +28,7 @@ class EditSequence:
         self._made: dict[tuple[str, str], list[tuple[Row, Edit]]] = {}
 
     def faults(self, row: Row, change: Edit, facts: Facts, text: str) -> Iterator[Fault]:
-        """
-        List what an Edit runs into, after those that come before it in a process.
-
-        Args:
-            row: whose it is.
-            change: the Edit.
-            facts: its function's.
-            text: upstream's, of the function.
-
-        """
+        """List what an Edit of a function runs into, after those that come before it."""
         made = self._made.setdefault((facts.module, facts.qualname), [])
         before = [(other, edit) for other, edit in made if other is row or meet(other, row)]
         sure = [(other, edit) for other, edit in before if other is row or _is_sure(other, edit)]
@@ -52,7 +45,9 @@ def _is_sure(row: Row, edit: Edit) -> bool:
     return row.patch.when is None and row.patch.env is None and edit.when is None
 
 
-def _faults(change: Edit, facts: Facts, text: str, before: _Made) -> Iterator[Fault]:
+def _faults(
+    change: Edit, facts: Facts, text: str, before: Sequence[tuple[Row, Edit]]
+) -> Iterator[Fault]:
     assert facts.lines is not None
     for _, edit in before:
         text = look(edit, text, facts.lines[0]).after or text
@@ -83,8 +78,54 @@ def _occurs(count: int, change: Edit) -> str:
     first = change.old.strip().splitlines()[0]
     if not count:
         return f"{first!r} not found"
-    return f"{first!r} found {_times(count)}, expected {_times(change.count)}"
+    found, expected = ("once" if one == 1 else f"{one} times" for one in (count, change.count))
+    return f"{first!r} found {found}, expected {expected}"
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+class Sighting(NamedTuple):
+    """
+    What became of an edit's text.
+
+    Args:
+        times: how often `old` occurs.
+        lines: where, in the file.
+        nearest: the lines that are most like it, with their numbers.
+        has_new: whether `new` is there already.
+        fault: why it could not be looked for.
+        after: the function with the edit, '' where it cannot be made.
+
+    """
+
+    times: int
+    lines: tuple[int, ...] = ()
+    nearest: str = ""
+    has_new: bool = False
+    fault: str = ""
+    after: str = ""
+
+
+def look(change: Edit, text: str, first: int) -> Sighting:
+    """Look for an edit's text in that of a function, decorators included, from its first line."""
+    function = FunctionText(text)
+    try:
+        after = rewrite(function, TextEdit(change.old, change.new, change.count))
+    except MiscountError as error:
+        lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
+        near = "" if error.starts else nearest(text, change.old, first)
+        return Sighting(len(lines), lines, near, _has(change.new, text))
+    except TargetError as error:
+        return Sighting(0, fault=str(error))
+    return Sighting(change.count, after=after.text)
+
+
+def _has(new: str, text: str) -> bool:
+    """Whether what an edit would put in is there, and is something."""
+    if not dedent(new).strip():
+        return False
+    try:
+        rewrite(FunctionText(text), TextEdit(new, new))
+    except MiscountError as error:
+        return bool(error.starts)
+    except TargetError:
+        return False
+    return True

@@ -1,11 +1,12 @@
-"""What a check finds: findings, and the state of each patch in each release."""
+"""What a check finds: faults of changes, findings, and the state of each patch in each release."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.check import codes
 from patchkit.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -13,8 +14,13 @@ if TYPE_CHECKING:
 
     from patchkit.check.codes import Code, Severity
     from patchkit.errors import UpstreamError
+    from patchkit.upstream.facts import Facts
 
+REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
+RETIRE = "end the range before this release; the row can go once no other release needs it"
+_OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)
 _GRAVITY = ("error", "warning", "info")
+_SHOWN = 3
 
 
 class State(str, enum.Enum):
@@ -29,6 +35,48 @@ class State(str, enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+class Fault(NamedTuple):
+    """
+    Something that a change runs into in one release.
+
+    Args:
+        code: which sort.
+        message: what was found and what was expected.
+        fix: what to do.
+        by: the object of the body that it is about, '' where it is about the row.
+
+    """
+
+    code: Code
+    message: str
+    fix: str
+    by: str = ""
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the change fails at run time; an Edit does that is upstream by now."""
+        if self.code is codes.MERGED_UPSTREAM:
+            return not self.by
+        return self.code not in _OPEN
+
+    @property
+    def state(self) -> State:
+        """What it makes of the patch."""
+        if self.breaks:
+            return State.BROKEN
+        return State.UNDECIDED if self.code in _OPEN else State.OK
+
+
+def undecidable(reason: str) -> Fault:
+    """Say that the source does not tell."""
+    return Fault(codes.UNDECIDABLE, f"not decidable: {reason}", "look at it by hand")
+
+
+def where(facts: Facts) -> str:
+    """Name the file and line of a definition."""
+    return f"{facts.path}:{facts.lines[0]}" if facts.path and facts.lines else facts.path or "there"
 
 
 @dataclass(frozen=True)
@@ -80,8 +128,8 @@ class Report:
         findings: in order of patch, target and release.
         grid: for each patch its state in each release; a release that cannot be read, or that a
             patch has nothing to do with, is left out.
-        unreadable: the releases that cannot be read.
         accepted: findings that a person has looked at, or whose code they ignore; none counts.
+        unreadable: the releases that cannot be read.
 
     """
 
@@ -93,13 +141,11 @@ class Report:
 
     def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:
         """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
-
-        def is_accepted(one: Finding) -> bool:
-            return one.code.code in ignore or any(name in accept for name in one.names)
-
-        accepted = [one for one in self.findings if is_accepted(one)]
-        rest = [one for one in self.findings if not is_accepted(one)]
-        return replace(self, findings=rest, accepted=[*self.accepted, *accepted])
+        accepted, rest = list(self.accepted), list[Finding]()
+        for one in self.findings:
+            is_accepted = one.code.code in ignore or any(name in accept for name in one.names)
+            (accepted if is_accepted else rest).append(one)
+        return replace(self, findings=rest, accepted=accepted)
 
     @property
     def patches(self) -> int:
@@ -120,9 +166,6 @@ class Report:
     def is_fine(self) -> bool:
         """Whether nothing has to be done."""
         return all(finding.severity == "info" for finding in self.findings)
-
-
-_SHOWN = 3
 
 
 def cause_of(error: UpstreamError) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.findings import cause_of
 from patchkit.check.learning import learn_all
-from patchkit.check.trails import Trails
+from patchkit.check.trails import Trails, meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,3 +90,14 @@ def _compared(steps: Iterable[Step]) -> Iterator[Step]:
         mark = step.fingerprint
         yield step._replace(changed=mark is not None and last not in (None, mark))
         last = mark or last
+
+
+def never_there(target: Target, steps: Sequence[Step], subjects: Sequence[Subject]) -> str:
+    """Say that no release has, or may have, a target, and what is like it; '' where one has."""
+    read = [one for one, step in zip(subjects, steps, strict=True) if step.state == "absent"]
+    if not read or any(step.state not in ("absent", "unreadable") for step in steps):
+        return ""
+    if any(step.moved_to for step in steps):
+        return ""
+    span = read[0].name if len(read) == 1 else f"{read[0].name} to {read[-1].version}"
+    return f"found no {target} in {span}{meant(target, read[-1]) or meant(target, read[0])}"

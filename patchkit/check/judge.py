@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.bases import bases_of, is_beside
-from patchkit.check.calls import refused_call, takes_wrapped
-from patchkit.check.faults import RETIRE, REWRITE, Fault, undecidable, where
-from patchkit.check.ranges import packages_of
+from patchkit.check.compatibility import bases_of, is_beside, refused_call, takes_wrapped
+from patchkit.check.coverage import packages_of
+from patchkit.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.resolve import HOOKS
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.check.edits import EditSequence
-    from patchkit.check.pack_source import PackSource
+    from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change
     from patchkit.rows.row import Row

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding
-from patchkit.check.pack_source import PackSource
 from patchkit.errors import DeclarationError
 from patchkit.registry import Registry, read_pack, row_of
 from patchkit.rows.declaration import Patch
 from patchkit.rows.packs import packs_for
+from patchkit.rows.target import Target
+from patchkit.text.row_lines import place_of_row, shown
+from patchkit.upstream.facts import Facts, facts_of
+from patchkit.upstream.reading.tree import Tree
+from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from patchkit.rows.row import Row
     from patchkit.settings import Settings
 
+_BODY = re.compile(r"patch_\w+")
 _TEXTS = {
     "why": (codes.MISSING_WHY, "what goes wrong without it"),
     "upstream": (codes.MISSING_UPSTREAM, "a link, or 'none: reason'"),
@@ -28,11 +37,7 @@ _TEXTS = {
 
 def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
     """
-    Read every pack of this process.
-
-    Args:
-        settings: say which.
-        extra: further pack modules.
+    Read every pack of this process, and further ones.
 
     Returns:
         The rows that have a body, and a finding for each body without row and row without body.
@@ -41,14 +46,9 @@ def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list
         DeclarationError: a pack cannot be imported, or a row is malformed otherwise.
 
     """
-    return read_named(packs_for(settings, extra))
-
-
-def read_named(packs: Iterable[str]) -> tuple[Registry, list[Finding]]:
-    """Read packs, as `read_packs` does those of this process."""
     rows: list[Row] = []
     findings: list[Finding] = []
-    for name in packs:
+    for name in packs_for(settings, extra):
         try:
             rows += read_pack(name)
         except DeclarationError as error:
@@ -58,41 +58,15 @@ def read_named(packs: Iterable[str]) -> tuple[Registry, list[Finding]]:
     return Registry(rows), findings
 
 
-def sources_of(rows: Iterable[Row]) -> Mapping[str, PackSource]:
-    """Open the source of every pack that rows are of."""
-    return {name: PackSource(name) for name in dict.fromkeys(row.pack for row in rows)}
-
-
-def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
-    """Find what is wrong with a row in every release."""
-    file, line = pack.place(row)
-    for field, (code, expected) in _TEXTS.items():
-        if not getattr(row.patch, field).strip():
-            message = f"{row.name} has no `{field}`, expected {expected}"
-            fix = f"say it in the row: {field}=…"
-            yield Finding(code, message, fix, row.name, "", "", file, line)
-    if row.patch.body is None:
-        return
-    changes = row.patch.changes
-    names = [*(one.body_name for one in changes), row.patch.when, *(one.when for one in changes)]
-    for name in dict.fromkeys(filter(None, names)):
-        found = pack.facts(row, name)
-        if found.state == "absent":
-            message = f"{name} is not in the body: {found.reason}"
-            fix = f"define {name} in the body, or name another object in the row"
-            yield Finding(codes.NAME_NOT_IN_BODY, message, fix, row.name, "", "", file, line)
-
-
 def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[Finding]]:
     module = importlib.import_module(name) if error.field in ("PATCHES", "body") else None
     patches = getattr(module, "PATCHES", None)
     if not isinstance(patches, (tuple, list)) or not all(isinstance(one, Patch) for one in patches):
         raise error
-    pack = PackSource(name)
-    there, declared = set(pack.bodies), {one.body for one in patches}
-    lost = [one for one in patches if one.body is not None and one.body not in there]
+    pack, declared = PackSource(name), {one.body for one in patches}
+    lost = [one for one in patches if one.body is not None and one.body not in pack.bodies]
     findings = [
-        *(_without_row(pack, body) for body in sorted(there - declared)),
+        *(_without_row(pack, body) for body in sorted(pack.bodies.keys() - declared)),
         *(_without_body(pack, one) for one in lost),
     ]
     if not findings:
@@ -103,11 +77,74 @@ def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[F
 def _without_row(pack: PackSource, body: str) -> Finding:
     message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
     fix = "add a row to PATCHES, or delete the file"
-    return Finding(codes.BODY_WITHOUT_ROW, message, fix, file=pack.body_file(body), line=1)
+    return Finding(codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1)
 
 
 def _without_body(pack: PackSource, patch: Patch) -> Finding:
     message = f"the row {patch.name} names the body {patch.body!r}, which pack {pack.name} lacks"
     fix = f"write {patch.body}.py, or delete the row"
-    file, line = pack.row_place(patch.name)
-    return Finding(codes.ROW_WITHOUT_BODY, message, fix, patch.name, "", "", file, line)
+    where = pack.row_place(patch.name)
+    return Finding(codes.ROW_WITHOUT_BODY, message, fix, patch.name, "", "", *where)
+
+
+class PackSource:
+    """What the author of a pack wrote, read as source; its module has been imported."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        module = sys.modules[name]
+        self._file = Path(getattr(module, "__file__", None) or f"{name}.py")
+        self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
+        self._root = (self._folders or [self._file])[0].parents[name.count(".")]
+        self._facts: dict[Target, Facts] = {}
+        self._places: dict[str, tuple[str, int | None]] = {}
+
+    @functools.cached_property
+    def resolver(self) -> Resolver:
+        """Its source, and that of the packages around it."""
+        return Resolver(Tree(f"pack {self.name}", None, self._root, self.name.split(".")[0]))
+
+    @functools.cached_property
+    def bodies(self) -> Mapping[str, Path]:
+        """The `patch_<module>` files in it, by name."""
+        files = [file for folder in self._folders for file in folder.glob("patch_*.py")]
+        return {file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)}
+
+    def facts(self, row: Row, name: str) -> Facts:
+        """Say what an object of a body is."""
+        target = Target(row.body, name)
+        if target not in self._facts:
+            self._facts[target] = facts_of(self.resolver, target)
+        return self._facts[target]
+
+    def place(self, row: Row, name: str = "") -> tuple[str, int | None]:
+        """Return the file and line of an object of a body, or of the row itself."""
+        found = self.facts(row, name) if name and row.patch.body is not None else None
+        if found and found.lines and found.module.partition(".")[0] == self.name.split(".")[0]:
+            return shown(self._root / found.path), found.lines[0]
+        return self.row_place(row.name)
+
+    def row_place(self, name: str) -> tuple[str, int | None]:
+        """Return the file and line where a row's name is written."""
+        if name not in self._places:
+            self._places[name] = place_of_row(self.name, name) or (shown(self._file), None)
+        return self._places[name]
+
+
+def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
+    """Find what is wrong with a row in every release."""
+    place = pack.place(row)
+    for field, (code, expected) in _TEXTS.items():
+        if not getattr(row.patch, field).strip():
+            message = f"{row.name} has no `{field}`, expected {expected}"
+            yield Finding(code, message, f"say it in the row: {field}=…", row.name, "", "", *place)
+    if row.patch.body is None:
+        return
+    changes = row.patch.changes
+    names = [*(one.body_name for one in changes), row.patch.when, *(one.when for one in changes)]
+    for name in dict.fromkeys(filter(None, names)):
+        found = pack.facts(row, name)
+        if found.state == "absent":
+            message = f"{name} is not in the body: {found.reason}"
+            fix = f"define {name} in the body, or name another object in the row"
+            yield Finding(codes.NAME_NOT_IN_BODY, message, fix, row.name, "", "", *place)

@@ -1,39 +1,128 @@
-"""What a review of targets comes to: the spans of a lock, from releases that were looked at."""
+"""What was reviewed, against releases: sources that nobody has seen, and the new lock."""
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchkit.check.coverage import Coverage
+from patchkit.check import codes
+from patchkit.check.coverage import Coverage, packages_of
+from patchkit.check.findings import Finding
 from patchkit.check.learning import learn_all
+from patchkit.errors import UpstreamError
 from patchkit.review.lock_format import Lock, Span
 from patchkit.review.spans import both_wordings, joined
+from patchkit.versions.requirements import canonical
 from patchkit.versions.version import release_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from patchkit.check.spans import Place
     from patchkit.check.subjects import Subject
-    from patchkit.errors import UpstreamError
     from patchkit.rows.row import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
     from patchkit.versions.version import ReleaseVersion
 
 
+@dataclass(frozen=True)
+class Commands:
+    """Commands that work where the check was made, with its `--patches`, `--lock`, `--releases`."""
+
+    packs: Collection[str] = ()
+    lock: str | None = None
+    releases: Sequence[str] = ()
+
+    def diff(self, row: Row, subject: Subject) -> str:
+        """Write the command that shows what a release has; '' where none can."""
+        if subject.is_local:
+            return self._of("diff", row, subject.option)
+        is_named = subject.project in map(canonical, packages_of([row])[:1])
+        return self._of("diff", row, f"--to {subject.version}") if is_named else ""
+
+    def accept(self, row: Row, subject: Subject) -> str:
+        """Write the command that accepts what a release has."""
+        return self._of("lock", row, subject.option)
+
+    def accept_all(self, row: Row, subject: Subject) -> str:
+        """Write the command that accepts what all releases have that were looked at."""
+        asked = " ".join(f"--releases {shlex.quote(one)}" for one in self.releases)
+        return self._of("lock", row, asked or (subject.option if subject.is_local else ""))
+
+    def _of(self, command: str, row: Row, options: str) -> str:
+        lock = f"--lock {shlex.quote(self.lock)}" if self.lock else ""
+        pack = f"--patches {row.pack}" if row.pack in self.packs else ""
+        return " ".join(filter(None, ("patchkit", command, row.name, options, lock, pack)))
+
+
+def of_reviews(
+    row: Row, coverage: Coverage, lock: Lock, commands: Commands, place: Place
+) -> Iterator[Finding]:
+    """
+    Find targets of a row, which is at `place`, whose source is none of those that were reviewed.
+
+    Nothing is said of a row that the lock does not name.
+    """
+    if row.name not in lock.entries:
+        return
+    for (target, mark), several in _sources(row, coverage).items():
+        known = lock.fingerprints(row.name, str(target))
+        if mark in known:
+            continue
+        code, newest = codes.DRIFT if known else codes.UNREVIEWED, several[-1]
+        if known:
+            message = f"upstream's source is {mark}, which is none of those that were reviewed"
+            steps = [commands.diff(row, newest), commands.accept(row, newest)]
+            fix = "see what changed; if the patch still holds, accept it:"
+        else:
+            message = f"{target} has never been reviewed for {row.name}"
+            fix, steps = "review it, then accept it:", [commands.accept_all(row, newest)]
+        fix = "\n  ".join([fix, *filter(None, steps)])
+        for one in several:
+            yield Finding(code, message, fix, row.name, str(target), one.name, *place)
+
+
+def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[Subject]]:
+    found: dict[tuple[Target, str], list[Subject]] = {}
+    for subject in coverage.subjects:
+        for place in coverage.reviewed(row, subject):
+            if mark := subject.facts(place).fingerprint:
+                found.setdefault((place, mark), []).append(subject)
+    return found
+
+
+def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
+    """Find classes that stay the same from one release to the next while a base changes."""
+    last: dict[tuple[str, Target], Subject] = {}
+    for subject in coverage.subjects:
+        for target in dict.fromkeys(one.place for one in coverage.due(row, subject)):
+            before = last.get((subject.project, target))
+            last[subject.project, target] = subject
+            names = _changed(target, before, subject) if before else []
+            if before and names:
+                message = f"{', '.join(names)}, from which it derives, differs from {before.name}"
+                fix = f"patchkit history {names[0]} --releases '{subject.project}'"
+                where = (row.name, str(target), subject.name, *place)
+                yield Finding(codes.BASE_CHANGED, message, fix, *where)
+
+
+def _changed(target: Target, before: Subject, after: Subject) -> list[str]:
+    try:
+        old, new = before.facts(target), after.facts(target)
+    except UpstreamError:
+        return []
+    if old.fingerprint != new.fingerprint:
+        return []  # that is said, and both are looked at
+    return [name for name, mark in new.bases if (name, mark) not in old.bases]
+
+
 def accept(
     lock: Lock, rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> tuple[Lock, Mapping[str, UpstreamError]]:
     """
-    Take the sources of targets for reviewed, as they are in releases.
-
-    What was reviewed in other releases than these stays.
-
-    Args:
-        lock: what has been reviewed so far.
-        rows: whose targets.
-        subjects: the releases, by distribution, the oldest first.
-        progress: told of each that was read.
+    Take the sources of targets for reviewed, as they are in releases; of others, what was stays.
 
     Returns:
         The new lock, and the error of each release that cannot be read.
@@ -45,13 +134,12 @@ def accept(
     for row in rows:
         old = lock.entries.get(row.name, {})
         targets = {change.place for change in row.patch.changes if change.is_reviewed}
-        found = {
-            str(target): _merged(
-                old.get(str(target), ()), list(_spans(row, target, sound)), sound.subjects
-            )
-            for target in sorted(targets, key=str)
-        }
-        lock = lock.with_patch(row.name, {target: one for target, one in found.items() if one})
+        found = {}
+        for target in sorted(targets, key=str):
+            new = list(_spans(row, target, sound))
+            if spans := _merged(old.get(str(target), ()), new, sound.subjects):
+                found[str(target)] = spans
+        lock = lock.with_patch(row.name, found)
     return lock, faults
 
 

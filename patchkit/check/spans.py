@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.findings import Finding
-from patchkit.check.ranges import (
+from patchkit.check.coverage import (
     allows,
     names_project,
     open_requirements,
     packages_of,
     projects_of,
 )
+from patchkit.check.findings import Finding
 from patchkit.versions.requirements import allows_any, canonical
 
 if TYPE_CHECKING:

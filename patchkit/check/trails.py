@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.learning import in_parallel, learn_all
-from patchkit.check.near import meant
+from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide
+from patchkit.rows.target import Target
+from patchkit.upstream.moves.catalog import Catalog
+from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
-    from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
 
 _MOVES = 4
@@ -28,15 +31,15 @@ class _Edge(NamedTuple):
 
     Args:
         target: as it was asked for.
-        known: the place of the release that knows; None where none does.
-        unknown: that of the other.
+        origin: where the release that knows has it, and that release, None where none does.
+        at: the place of the release that lacks it.
         way: to where it goes on from there, 1 or -1.
 
     """
 
     target: Target
-    known: int | None
-    unknown: int
+    origin: tuple[Target, Subject | None]
+    at: int
     way: int
 
 
@@ -75,7 +78,9 @@ class Trails:
     def follow(self) -> None:
         """Search, and go on from what was found."""
         if self._by_name:
-            self._confirm([one for found in self._named() for one in _both_ways(*found)])
+            found = [one for one in self._searched(self._unknown()) if one[1].place]
+            ahead = [(edge._replace(at=edge.at + 1, way=1), answer) for edge, answer in found]
+            self._confirm([one for pair in zip(found, ahead, strict=True) for one in pair])
         for _ in range(_MOVES):
             edges = list(self._edges())
             if not edges:
@@ -91,105 +96,74 @@ class Trails:
             for at in sorted(known):
                 for way in self._ways:
                     if self._is_open(target, at + way):
-                        yield _Edge(target, at, at + way, way)
+                        yield _Edge(target, (known[at], self._subjects[at]), at + way, way)
 
-    def _named(self) -> Iterator[tuple[_Edge, Whereabouts]]:
-        """Look for names that no release has: in the newest, and what is in a module before it."""
-        count = len(self._subjects)
-        places = range(count - 1, -1, -max(1, -(-count // _NAMED)))
+    def _unknown(self) -> Iterator[_Edge]:
+        """What no release has: to look for in the newest, and what is in a module before it too."""
+        last = len(self._subjects) - 1
         unknown = [target for target, known in self._known.items() if not known]
-        edges = (
-            _Edge(target, None, at, -1)
-            for at in places
-            for target in unknown
-            if (target.qualname or at == count - 1) and self._is_open(target, at)
-        )
-        return (one for one in self._searched(edges) if one[1].place)
+        for at in range(last, -1, -max(1, -(-len(self._subjects) // _NAMED))):
+            for target in unknown:
+                if (target.qualname or at == last) and self._is_open(target, at):
+                    yield _Edge(target, (target, None), at, -1)
 
     def _is_open(self, target: Target, at: int) -> bool:
         if not 0 <= at < len(self._subjects) or (target, at) in self._told:
             return False
         return self._subjects[at].lacks(target)
 
-    def _is_unplaced(self, target: Target, at: int) -> bool:
-        told = self._told.get((target, at))
-        return self._is_open(target, at) if told is None else told.place is None
-
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
         """Search each release once for all that it lacks, several releases at a time."""
-        jobs: dict[int, list[_Edge]] = {}
+        jobs: dict[Subject, list[_Edge]] = {}
         for edge in edges:
-            jobs.setdefault(edge.unknown, []).append(edge)
-        several = [self._subjects[at] for at in jobs]
-        by_name = {self._subjects[at].name: found for at, found in jobs.items()}
-        results = in_parallel(several, lambda one: self._search(one, by_name[one.name]))
-        for subject in several:
+            jobs.setdefault(self._subjects[edge.at], []).append(edge)
+        results = in_parallel(
+            list(jobs), lambda subject: subject.moves([edge.origin for edge in jobs[subject]])
+        )
+        for subject, some in jobs.items():
             found = results[subject.name]
             if isinstance(found, list):
-                yield from zip(by_name[subject.name], found, strict=True)
-
-    def _search(self, subject: Subject, edges: Sequence[_Edge]) -> list[Whereabouts]:
-        return subject.moves([self._asked(one) for one in edges])
-
-    def _asked(self, edge: _Edge) -> tuple[Target, Subject | None]:
-        if edge.known is None:
-            return edge.target, None
-        return self._known[edge.target][edge.known], self._subjects[edge.known]
+                yield from zip(some, found, strict=True)
 
     def _confirm(self, found: Sequence[tuple[_Edge, Whereabouts]]) -> None:
         """Look found places up in the releases beyond, as far as they are there."""
-        spans = [(edge, answer, self._beyond(edge)) for edge, answer in found]
-        wanted: dict[str, set[Target]] = {}
+        spans = [(edge, answer, list(self._beyond(edge))) for edge, answer in found]
+        wanted: dict[Subject, set[Target]] = {}
         for _, answer, span in spans:
-            for at in span if answer.place else ():
-                assert answer.place is not None
-                wanted.setdefault(self._subjects[at].name, set()).add(answer.place)
-        several = [one for one in self._subjects if one.name in wanted]
-        faults = learn_all(several, lambda one: wanted[one.name])
+            for at in span:
+                if answer.place:
+                    wanted.setdefault(self._subjects[at], set()).add(answer.place)
+        faults = learn_all([one for one in self._subjects if one in wanted], wanted.__getitem__)
         for edge, answer, span in spans:
-            self._settle(edge, answer, span, faults)
+            for at in span:
+                told, subject = self._told.get((edge.target, at)), self._subjects[at]
+                if told and (told.place or not answer.place):
+                    break
+                if answer.place and (subject.name in faults or not subject.has(answer.place)):
+                    break
+                self._told[edge.target, at] = answer
+                if answer.place:
+                    self._known[edge.target][at] = answer.place
 
-    def _settle(
-        self, edge: _Edge, answer: Whereabouts, span: Sequence[int], faults: Mapping[str, object]
-    ) -> None:
-        for at in span:
-            told = self._told.get((edge.target, at))
-            if told and (told.place or not answer.place):
-                return
-            subject = self._subjects[at]
-            if answer.place and (subject.name in faults or not subject.has(answer.place)):
-                return
-            self._told[edge.target, at] = answer
-            if answer.place:
-                self._known[edge.target][at] = answer.place
-
-    def _beyond(self, edge: _Edge) -> list[int]:
-        at, span = edge.unknown, []
-        while self._is_unplaced(edge.target, at):
-            span.append(at)
+    def _beyond(self, edge: _Edge) -> Iterator[int]:
+        """The releases from an edge on that lack the target, as far as no place is told."""
+        at, target = edge.at, edge.target
+        while self._is_open(target, at) or self._is_given_up(target, at):
+            yield at
             at += edge.way
-        return span
 
-
-def _both_ways(edge: _Edge, answer: Whereabouts) -> Iterator[tuple[_Edge, Whereabouts]]:
-    """Offer what was found by its name to the releases before and after."""
-    yield edge, answer
-    yield edge._replace(unknown=edge.unknown + 1, way=1), answer
+    def _is_given_up(self, target: Target, at: int) -> bool:
+        told = self._told.get((target, at))
+        return told is not None and told.place is None
 
 
 class Moves:
-    """
-    The targets that releases lack of those that rows change in them.
-
-    All are looked for together: each release is searched once, several at a time.
-
-    Args:
-        coverage: rows and releases that can be read.
-
-    """
+    """The targets that releases lack of those that rows change in them, all looked for together."""
 
     def __init__(self, coverage: Coverage) -> None:
-        self._projects = _by_project(coverage.subjects)
+        self._projects: dict[str, list[Subject]] = {}
+        for one in coverage.subjects:
+            self._projects.setdefault(one.project, []).append(one)
         self._first: dict[tuple[Target, str], Subject | None] = {}
         self._trails = {
             project: _followed(subjects, coverage) for project, subjects in self._projects.items()
@@ -197,8 +171,10 @@ class Moves:
 
     def words(self, target: Target, subject: Subject) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
-        since = self._since(target, subject.project)
-        same = self._projects[subject.project]
+        same, key = self._projects[subject.project], (target, subject.project)
+        if key not in self._first:
+            self._first[key] = next((one for one in same if one.has(target)), None)
+        since = self._first[key]
         if since and same.index(since) > same.index(subject):
             return f"; it is there from {since.name} on"
         told = self._trails[subject.project].told(target, subject)
@@ -206,33 +182,51 @@ class Moves:
             return f"; {told.words}"
         return "" if since else meant(target, subject)
 
-    def _since(self, target: Target, project: str) -> Subject | None:
-        """Return the first release that has a target."""
-        if (target, project) not in self._first:
-            having = (one for one in self._projects[project] if one.has(target))
-            self._first[target, project] = next(having, None)
-        return self._first[target, project]
-
-
-def _by_project(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
-    found: dict[str, list[Subject]] = {}
-    for one in subjects:
-        found.setdefault(one.project, []).append(one)
-    return found
-
 
 def _followed(subjects: Sequence[Subject], coverage: Coverage) -> Trails:
     """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
-    wanted = {target for one in subjects for target in _missing(one, coverage)}
+    wanted = {
+        change.place
+        for subject in subjects
+        for row in coverage.rows
+        for change in coverage.due(row, subject)
+        if not isinstance(change, (Add, Provide)) and subject.lacks(change.place)
+    }
     learn_all(subjects, lambda _: wanted)
     trails = Trails(subjects, sorted(wanted, key=str), ways=(1,), by_name=True)
     trails.follow()
     return trails
 
 
-def _missing(subject: Subject, coverage: Coverage) -> Iterator[Target]:
-    """List what a release should have and lacks."""
-    for row in coverage.rows:
-        for change in coverage.due(row, subject):
-            if not isinstance(change, (Add, Provide)) and subject.lacks(change.place):
-                yield change.place
+def meant(target: Target, subject: Subject) -> str:
+    """Ask whether a target of a release was meant that is like one that it lacks; or ''."""
+    near = " or ".join(map(str, _near(target, subject)))
+    return f"; did you mean {near}?" if near else ""
+
+
+def _near(target: Target, subject: Subject) -> list[Target]:
+    """List targets of a release whose names are like one that it lacks, the likest first."""
+    modules = subject.resolver.modules
+    try:
+        tree = modules.get(target.module)
+        if tree is None:
+            return _with_colon(target, subject) or _other_modules(target, subject)
+        page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
+    except UpstreamError:
+        return []
+    names = sorted(page.names | page.tops) if page else []
+    return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
+
+
+def _with_colon(target: Target, subject: Subject) -> list[Target]:
+    """Read `up.mod.f`, which is no module, as `up.mod:f`."""
+    parts = [] if target.qualname else target.module.split(".")
+    ends = range(len(parts) - 1, 0, -1)
+    places = (Target(".".join(parts[:at]), ".".join(parts[at:])) for at in ends)
+    return [one for one in places if subject.has(one)][:1]
+
+
+def _other_modules(target: Target, subject: Subject) -> list[Target]:
+    names = [module_name(path) for path in subject.source.paths() if path.endswith(".py")]
+    several = get_close_matches(target.module, names, cutoff=0.8)
+    return [one for one in (Target(name, target.qualname) for name in several) if subject.has(one)]

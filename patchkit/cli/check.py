@@ -102,8 +102,8 @@ def _found(
 ) -> tuple[Report, Sequence[Difference]]:
     from patchkit.check.checking import Check  # noqa: PLC0415 - late, as above
     from patchkit.check.comparison import differences  # noqa: PLC0415
-    from patchkit.check.ranges import packages_of  # noqa: PLC0415
-    from patchkit.check.unreviewed import Commands  # noqa: PLC0415
+    from patchkit.check.coverage import packages_of  # noqa: PLC0415
+    from patchkit.check.review import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def _print(report: Report) -> None:
 def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
     """Releases of something else (`vllm-ascend` for `vllm`) would pass for checked."""
     from patchkit.check.codes import RELEASE_UNREADABLE  # noqa: PLC0415 - late, as above
-    from patchkit.check.ranges import packages_of  # noqa: PLC0415
+    from patchkit.check.coverage import packages_of  # noqa: PLC0415
 
     unread = any(finding.code is RELEASE_UNREADABLE for finding in found.findings)
     if not found.releases or not rows or unread or any(found.grid.values()):
@@ -156,7 +156,7 @@ def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
     if form == "json":
         return to_lines(_data(report))
     if form == "html":
-        from patchkit.check.explanations import explanations  # noqa: PLC0415 - only one is needed
+        from patchkit.check.codes import explanations  # noqa: PLC0415 - only one is needed
         from patchkit.report.check_html import as_html  # noqa: PLC0415
 
         return as_html(report, diffs, _made(), explanations())

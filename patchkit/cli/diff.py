@@ -80,8 +80,8 @@ def _compared(
 ) -> tuple[str, str, Sequence[Comparison]]:
     """Return the names of two releases, and the targets in both."""
     from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.coverage import package_of, packages_of  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.check.ranges import package_of, packages_of  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.versions.requirements import canonical  # noqa: PLC0415

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from patchkit.check.codes import CODES
-from patchkit.check.explanations import explanations
+from patchkit.check.codes import CODES, explanations
 from patchkit.cli.options import format_option
 from patchkit.report.as_json import to_json
 from patchkit.text.suggestion import near

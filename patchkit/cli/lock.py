@@ -83,7 +83,7 @@ def _accepted(
     files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
 ) -> tuple[Locks, dict[str, UpstreamError]]:
     """Return each lock as it is and as it is to be, and the releases that cannot be read."""
-    from patchkit.check.ranges import packages_of  # noqa: PLC0415 - late, as above
+    from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late, as above
     from patchkit.check.review import accept  # noqa: PLC0415
     from patchkit.cli.look import open_packages  # noqa: PLC0415
     from patchkit.review.lock_format import read_lock  # noqa: PLC0415

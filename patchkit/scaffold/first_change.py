@@ -6,7 +6,7 @@ import ast
 import keyword
 from typing import TYPE_CHECKING
 
-from patchkit.check.anchors import look
+from patchkit.check.edits import look
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import (
     Add,

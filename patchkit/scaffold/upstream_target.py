@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchkit.check.near import meant
-from patchkit.check.trails import Trails
+from patchkit.check.trails import Trails, meant
 from patchkit.errors import ScaffoldError
 from patchkit.rows.target import Target
 

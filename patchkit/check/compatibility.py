@@ -1,15 +1,18 @@
 """
-Whether a function can be called in every way in which callers of another may call it.
+Whether an object of a body can stand for upstream's: how it is called, what it derives from.
 
 Callers may pass what has a name by position or by that name, and may leave out what has a default.
 """
 
 from __future__ import annotations
 
+from abc import ABC, ABCMeta
 from inspect import Parameter as Inspected
 from inspect import Signature as InspectedSignature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.rows.target import Item, Target
+from patchkit.upstream.resolving.classes import metaclass, mro
 from patchkit.upstream.resolving.signature import (
     KEYWORD_ONLY,
     POSITIONAL,
@@ -17,10 +20,13 @@ from patchkit.upstream.resolving.signature import (
     VAR_KEYWORD,
     VAR_POSITIONAL,
 )
+from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from patchkit.upstream.facts import Facts
+    from patchkit.upstream.resolving.resolve import Resolver
     from patchkit.upstream.resolving.signature import Parameter, Signature
 
 _KINDS = {
@@ -36,15 +42,9 @@ _MORE = "more"
 
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
     """
-    Find a call that one function takes and another does not.
+    Say in words which call of upstream's function ours does not take; None where it takes all.
 
-    Args:
-        theirs: of upstream's.
-        ours: of the function in its place, with the same `self` or without.
-
-    Returns:
-        What is wrong, in words; None where nothing is.
-
+    Both signatures have `self`, or neither has.
     """
     called = _inspected(ours)
     names = {one.name for one in theirs.parameters}
@@ -54,10 +54,11 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
         try:
             bound = called.bind(*args, **{name: name for name in kwargs})
         except TypeError as error:
-            return f"{error}, when called as f({_words(args, kwargs)})"
-        swapped = _swapped(bound.arguments, names, elsewhere)
-        if swapped:
-            return f"{swapped}, when called as f({_words(args, kwargs)})"
+            fault = str(error)
+        else:
+            fault = _swapped(bound.arguments, names, elsewhere)
+        if fault:
+            return f"{fault}, when called as f({', '.join([*args, *map('{}=…'.format, kwargs)])})"
     return None
 
 
@@ -103,10 +104,6 @@ def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str])
     return ""
 
 
-def _words(args: list[str], kwargs: list[str]) -> str:
-    return ", ".join([*args, *(f"{name}=…" for name in kwargs)])
-
-
 def _inspected(signature: Signature) -> InspectedSignature:
     empty = Inspected.empty
     return InspectedSignature(
@@ -115,3 +112,53 @@ def _inspected(signature: Signature) -> InspectedSignature:
             for one in signature.parameters
         ]
     )
+
+
+class Bases(NamedTuple):
+    """
+    The classes that a class is or derives from.
+
+    Args:
+        inside: those in the same sources, as (module, qualname).
+        outside: the dotted names of others, `vllm.a.B`.
+        is_whole: whether they are all known.
+
+    """
+
+    inside: frozenset[tuple[str, str]]
+    outside: tuple[str, ...]
+    is_whole: bool
+
+
+def bases_of(resolver: Resolver, target: Target) -> Bases:
+    """Tell what a class is and derives from; what is no class derives from itself alone."""
+    inside, outside, is_whole = set(), [], True
+    for variant in resolver.resolve(target).variants:
+        for one in mro(resolver.lookup, variant) if variant.classes else (variant,):
+            if one.kind is Kind.OUTSIDE and one.dotted:
+                outside.append(one.dotted)
+            elif one.classes:
+                inside.add((one.module, one.qualname))
+            else:
+                is_whole = False
+    return Bases(frozenset(inside), tuple(outside), is_whole)
+
+
+def is_beside(resolver: Resolver, place: Target, facts: Facts) -> bool:
+    """Whether a class has a name only as every class has it, or from its metaclass."""
+    if len(place.steps) < 2 or isinstance(place.steps[-1], Item) or not facts.is_sure:
+        return False
+    outer, _, name = place.qualname.rpartition(".")
+    owner = facts.qualname.rpartition(".")[0]
+    if facts.kind == Kind.OUTSIDE:
+        if name == "__new__" or name in vars(ABC):
+            return False
+        is_objects = facts.module == "builtins" and owner in ("object", "type")
+        return is_objects or (facts.module == "abc" and hasattr(ABCMeta, name))
+    if facts.kind == Kind.PROPERTY:  # it takes what is put on the class
+        return False
+    lookup = resolver.lookup
+    classes = [one for one in resolver.resolve(Target(place.module, outer)).variants if one.classes]
+    metas = [meta for one in classes if (meta := metaclass(lookup, one)) and meta.classes]
+    makers = {(one.module, one.qualname) for meta in metas for one in mro(lookup, meta)}
+    return (facts.module, owner) in makers

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from patchkit.check.calls import refused_call, takes_wrapped
+from patchkit.check.compatibility import refused_call, takes_wrapped
 from patchkit.upstream.resolving.signature import Signature, of_arguments
 
 
