@@ -14,7 +14,7 @@ from benchmarks.aliases import import_engine
 from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
-from patchkit.changes.built_classes import is_pydantic
+from patchkit.changes.owners import is_pydantic
 from patchkit.process.journal import Journal
 from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack

@@ -46,7 +46,6 @@ PATCHES = (
 LATE = (
     "patchkit.reach.arming",
     "patchkit.changes.objects.replace",
-    "patchkit.changes.fields.rebuilding",
     "patchkit.copies.repointing",
     "patchkit.review.lock_files",
     "importlib.metadata",

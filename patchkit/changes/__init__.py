@@ -1,5 +1,5 @@
 """
-The kinds of change, one module a kind: each prepares (looks and refuses) and then applies.
+The kinds of change: each prepares (looks and refuses) and then applies.
 
 Rooms hold what belongs together: `objects` (Replace, Wrap, Add), `source` (Edit), `fields`
 (AddField), `modules` (Provide and import calls). They know nothing of one another; what lies
@@ -14,9 +14,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, cast
 
+from patchkit.changes.owners import is_built
+
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
     from patchkit.changes.context import Context, Prepared
+    from patchkit.changes.fields.rebuilding import Rebuild
+    from patchkit.changes.sites import Sites
     from patchkit.rows.declaration import Change
+
+    Placed = tuple[int, Change]
 
 _MODULES = {
     "Replace": "objects.replace",
@@ -41,3 +49,42 @@ def prepare(change: Change, context: Context) -> Prepared:
     """
     kind = importlib.import_module(f"patchkit.changes.{_MODULES[change.kind]}")
     return cast("Prepared", kind.prepare(change, context))
+
+
+def in_waves(changes: Iterable[Placed]) -> Iterator[list[Placed]]:
+    """
+    Cut changes where one lies inside what an earlier one puts in place.
+
+    Wrapping a method of a class that the same row replaces means the class that is there then.
+
+    Args:
+        changes: in declared order, with their places in the row.
+
+    """
+    wave: list[Placed] = []
+    for place, change in changes:
+        if any(_is_inside(change, earlier) for _, earlier in wave):
+            yield wave
+            wave = []
+        wave.append((place, change))
+    yield wave
+
+
+def _is_inside(change: Change, earlier: Change) -> bool:
+    if earlier.kind not in {"Replace", "Add"} or not change.inside_module:
+        return False
+    outer, inner = earlier.place, change.place
+    length = len(outer.steps)
+    is_deeper = outer.module == inner.module and len(inner.steps) > length
+    return is_deeper and inner.steps[:length] == outer.steps
+
+
+def rebuild_after(prepared: Collection[Prepared], sites: Sites) -> Rebuild | None:
+    """Prepare what has to follow these changes: built classes are built anew; None for nothing."""
+    changed = [cls for change in prepared for cls in getattr(change, "classes", ())]
+    members = [site for change in prepared for site in change.sites if is_built(site.owner)]
+    if not (changed or members):
+        return None
+    from patchkit.changes.fields.rebuilding import Rebuild  # noqa: PLC0415 - few changes need it
+
+    return Rebuild(changed, members, sites)

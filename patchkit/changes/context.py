@@ -9,7 +9,7 @@ from patchkit.errors import TargetError
 from patchkit.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from types import ModuleType
 
     from patchkit.changes.sites import Site, Sites
@@ -74,6 +74,46 @@ class Prepared(Protocol):
         Does nothing where there is nothing to take back: before `apply`, and the second time.
         """
         ...
+
+
+class PreparedLayers(Record, frozen=False):
+    """
+    Layers that come and go together, built once to see that they can be.
+
+    Args:
+        parts: where each goes, and what goes there, in the order in which they go on and come off:
+            what is generated is generated from what lies there by then.
+
+    """
+
+    parts: Sequence[tuple[Site, Layer]]
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """The sites of all parts."""
+        return tuple(site for site, _ in self.parts)
+
+    def apply(self) -> None:
+        """Put all layers on."""
+        for site, layer in self.parts:
+            site.put(layer)
+
+    def undo(self) -> None:
+        """
+        Take all layers off.
+
+        Raises:
+            UndoError: somebody else has overwritten one of them; the others are off.
+
+        """
+        errors: list[Exception] = []
+        for site, layer in self.parts:
+            try:
+                site.take(layer)
+            except Exception as error:  # noqa: BLE001 - raised once all are off
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 def _no_such_object(body: ModuleType, name: str) -> str:

@@ -7,15 +7,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.foreign import described, leads_to
-from patchkit.changes.owners import MISSING, peek
-from patchkit.changes.places import read, words
+from patchkit.changes.owners import MISSING, namespace, peek, read, words
 from patchkit.imports.finder import is_half_imported
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import CodeType, FunctionType
 
-    from patchkit.changes.routes import Route
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
 
@@ -57,6 +56,76 @@ def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
             if newer.original is newer.current:
                 return _judged(value, site)
         return None
+
+
+def _judged(value: Any, site: Site) -> Overwrite:
+    if value is site.original:
+        return Overwrite(value, "its original, which somebody has put back", wraps=False)
+    if value is not MISSING and site.knows(value):
+        return Overwrite(value, "an earlier state, which somebody has put back", wraps=False)
+    return Overwrite(value, described(value), wraps=leads_to(value, site.current))
+
+
+def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
+    """Name the copies that were repointed, and that somebody has set again since."""
+    for owner, name in list(site.aliases.values()):
+        value = read(owner, name)
+        if value is site.current or value is MISSING or site.is_patched(owner, name):
+            continue
+        module = dict.get(owner, "__name__") if isinstance(owner, dict) else None
+        is_name = bool(module) or isinstance(owner, (ModuleType, type))
+        where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
+        if site.knows(value):
+            yield where, Overwrite(value, "what it copied before", wraps=False)
+        elif is_name:  # what a container or an object holds may become another at any time
+            yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
+
+
+# -- the way to a target ---------------------------------------------------------------------------
+
+
+class Route(NamedTuple):
+    """
+    What stood at each step.
+
+    Args:
+        target: where it leads.
+        steps: owner, attribute or item, and what was found there.
+        edited: the function that an Edit has changed, and its code since.
+
+    """
+
+    target: str
+    steps: tuple[tuple[Any, Step, Any], ...]
+    edited: tuple[FunctionType, CodeType] | None = None
+
+
+def route_of(
+    target: str,
+    module: ModuleType,
+    steps: tuple[Step, ...],
+    sites: Collection[Site],
+    edited: FunctionType | None = None,
+) -> Route:
+    """Walk to a target; what a change's own sites look after is left out."""
+    walked = [*_walk(module, steps)]
+    name = module.__name__
+    if name != "__main__" and sys.modules.get(name) is module:  # runpy lends that name to others
+        walked.insert(0, (sys.modules, Item(name), module))
+    ends = {(id(site.owner), site.name) for site in sites}
+    left = tuple(stop for stop in walked if (id(stop[0]), stop[1]) not in ends)
+    return Route(target, left, None if edited is None else (edited, edited.__code__))
+
+
+def _walk(owner: Any, steps: tuple[Step, ...]) -> Iterator[tuple[Any, Step, Any]]:
+    for step in steps:
+        value = peek(owner, step)
+        inherits = not (isinstance(step, Item) or isinstance(owner, type))
+        is_class_s = inherits and step not in namespace(owner)
+        if value is MISSING or (is_class_s and hasattr(type(value), "__get__")):
+            return  # it is made for each who asks: nothing that could be compared
+        yield owner, step, value
+        owner = value
 
 
 def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
@@ -104,7 +173,7 @@ def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwr
         return None
     from patchkit.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
 
-    edited = sites.extra(CodeSites, CodeSites).get(function)  # noqa: S610 - no database here
+    edited = sites.noted(CodeSites).get(function)
     if edited is not None and edited.is_intact():
         return None
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
@@ -118,26 +187,3 @@ def _is_instrumented(now: CodeType, code: CodeType) -> bool:
         code.co_filename,
         code.co_firstlineno,
     ) and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
-
-
-def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
-    """Name the copies that were repointed, and that somebody has set again since."""
-    for owner, name in list(site.aliases.values()):
-        value = read(owner, name)
-        if value is site.current or value is MISSING or site.is_patched(owner, name):
-            continue
-        module = dict.get(owner, "__name__") if isinstance(owner, dict) else None
-        is_name = bool(module) or isinstance(owner, (ModuleType, type))
-        where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
-        if site.knows(value):
-            yield where, Overwrite(value, "what it copied before", wraps=False)
-        elif is_name:  # what a container or an object holds may become another at any time
-            yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
-
-
-def _judged(value: Any, site: Site) -> Overwrite:
-    if value is site.original:
-        return Overwrite(value, "its original, which somebody has put back", wraps=False)
-    if value is not MISSING and site.knows(value):
-        return Overwrite(value, "an earlier state, which somebody has put back", wraps=False)
-    return Overwrite(value, described(value), wraps=leads_to(value, site.current))

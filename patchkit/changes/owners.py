@@ -1,23 +1,48 @@
-"""From a qualname to what holds the attribute or item, without running descriptors."""
+"""
+Attributes of objects and items of containers: found by a qualname, read, set, put back.
+
+They are read as they are stored (a staticmethod stays one), without running descriptors.
+"""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections import ChainMap
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, cast
 
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item, Step, steps_of
 
+Place = tuple[int, Step]
+
+CACHED: Any = type(functools.lru_cache(int))
+"""What `lru_cache` and `cache` make."""
+
+FIELDS = "__dataclass_fields__"
+"""In the dict of every dataclass, pydantic's included: its fields by name."""
+
+DECORATORS = "__pydantic_decorators__"
+"""In the dict of every pydantic dataclass and model, and of nothing else."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<missing>"
+
+
+MISSING = _Missing()
+
 
 class Location(NamedTuple):
     """
-    An attribute, or an item of a container, as it is stored.
+    An attribute, or an item of a container.
 
     Args:
         owner: module, class, instance or container that it is set on.
         name: the attribute, or the item.
-        value: the stored value (a staticmethod stays one).
+        value: the stored value.
         own: False where the owner only inherits it.
 
     """
@@ -53,44 +78,41 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     *path, last = steps_of(qualname)
     owner: Any = module
     for step in path:
-        owner = _step(module, qualname, owner, step)
-    if isinstance(last, Item):
-        last = _from_the_front(owner, last)
-        value = item_of(owner, last)
-        return Location(owner, last, value, value is not MISSING and _is_own_item(owner, last))
-    return Location(owner, last, *stored(owner, last))
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "<missing>"
-
-
-MISSING = _Missing()
+        inner = item_of(owner, step) if isinstance(step, Item) else getattr(owner, step, MISSING)
+        if inner is MISSING:
+            raise TargetError(_missing(module, qualname, owner, step))
+        owner = inner
+    if not isinstance(last, Item):
+        return Location(owner, last, *stored(owner, last))
+    if isinstance(owner, list) and isinstance(last.key, int) and -len(owner) <= last.key < 0:
+        last = Item(len(owner) + last.key)  # `[-1]` names the same place as `[2]`
+    value = item_of(owner, last)
+    # What a ChainMap has from a map below does not go for good when it is deleted.
+    inherits = value is MISSING or (isinstance(owner, ChainMap) and last.key not in owner.maps[0])
+    return Location(owner, last, value, not inherits)
 
 
 def stored(owner: Any, name: str) -> tuple[Any, bool]:
     """Return the stored value and whether it is the owner's own; (MISSING, False) if none."""
     value = peek(owner, name)
-    return (_dynamic(owner, name) if value is MISSING else value), has_own(owner, name)
+    if value is MISSING:
+        value = getattr(owner, name, MISSING)  # a module's `__getattr__` may build it
+    return value, has_own(owner, name)
 
 
 def peek(owner: Any, step: Step) -> Any:
     """Return what is stored, or MISSING; runs neither properties nor `__getattr__`."""
     if isinstance(step, Item):
-        return _peek_item(owner, step.key)
+        if isinstance(owner, dict):
+            return dict.get(owner, step.key, MISSING)
+        return item_of(owner, step) if type(owner) in {list, tuple} else MISSING
     own = namespace(owner)
     if step in own:
         return own[step]
-    return next((vars(base)[step] for base in _bases(owner) if step in vars(base)), MISSING)
-
-
-def _peek_item(owner: Any, key: Any) -> Any:
-    if isinstance(owner, dict):
-        return dict.get(owner, key, MISSING)
-    if type(owner) in {list, tuple} and isinstance(key, int) and -len(owner) <= key < len(owner):
-        return owner[key]
-    return MISSING
+    if isinstance(owner, ModuleType):
+        return MISSING
+    bases = owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
+    return next((vars(base)[step] for base in bases if step in vars(base)), MISSING)
 
 
 def has_own(owner: Any, name: str) -> bool:
@@ -107,27 +129,6 @@ def namespace(owner: Any) -> dict[str, Any]:
         return {}
 
 
-def _bases(owner: Any) -> tuple[type, ...]:
-    if isinstance(owner, ModuleType):
-        return ()
-    return owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
-
-
-def _dynamic(owner: Any, name: str) -> Any:
-    """Ask `__getattr__`: a module may build its names lazily."""
-    try:
-        return getattr(owner, name)
-    except AttributeError:
-        return MISSING
-
-
-def _step(module: ModuleType, qualname: str, owner: Any, step: Step) -> Any:
-    value = item_of(owner, step) if isinstance(step, Item) else getattr(owner, step, MISSING)
-    if value is MISSING:
-        raise TargetError(_missing(module, qualname, owner, step))
-    return value
-
-
 def item_of(owner: Any, item: Item) -> Any:
     """Return what a container holds there, or MISSING; a defaultdict makes no new item for it."""
     try:
@@ -138,26 +139,104 @@ def item_of(owner: Any, item: Item) -> Any:
         return MISSING
 
 
-def _is_own_item(owner: Any, item: Item) -> bool:
-    """Whether it goes for good when it is deleted; a ChainMap has it from a map below then."""
-    return not isinstance(owner, ChainMap) or item.key in owner.maps[0]
-
-
-def _from_the_front(owner: Any, item: Item) -> Item:
-    """Count a list's items from its beginning: `[-1]` names the same place as `[2]` then."""
-    if isinstance(owner, list) and isinstance(item.key, int) and -len(owner) <= item.key < 0:
-        return Item(len(owner) + item.key)
-    return item
-
-
 def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only on the way to an error
 
     where = owner.__name__ if isinstance(owner, (ModuleType, type)) else type(owner).__name__
-    known = list(namespace(owner))
     if isinstance(step, Item):
         known = [str(key) for key in owner] if isinstance(owner, dict) else []
-    near = get_close_matches(str(step.key if isinstance(step, Item) else step), known, n=2)
+        wanted, name = str(step.key), f"item {step}"
+    else:
+        known, wanted, name = list(namespace(owner)), step, repr(step)
+    near = get_close_matches(wanted, known, n=2)
     hint = f"; near it: {', '.join(near)}" if near else ""
-    name = f"item {step}" if isinstance(step, Item) else repr(step)
     return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"
+
+
+# -- one place ------------------------------------------------------------------------------------
+
+
+def read(owner: Any, step: Step) -> Any:
+    """Return what is stored, inherited things included; MISSING if nothing is."""
+    return item_of(owner, step) if isinstance(step, Item) else stored(owner, step)[0]
+
+
+def write(owner: Any, step: Step, value: Any) -> None:
+    """Store a value."""
+    if isinstance(step, Item):
+        owner[step.key] = value
+    else:
+        setattr(owner, step, value)
+
+
+def put_back(owner: Any, step: Step, value: Any) -> None:
+    """Store what was there before, also in a dict that makes something else of what it is given."""
+    write(owner, step, value)
+    if isinstance(step, Item) and isinstance(owner, dict) and read(owner, step) is not value:
+        dict.__setitem__(owner, step.key, value)
+
+
+def restore(owner: Any, step: Step, original: Any) -> None:
+    """
+    Take out what was put on an owner that had none of its own; what is there is the original then.
+
+    Args:
+        owner: the owner.
+        step: the attribute or item.
+        original: what the owner inherits, has from a map below, or keeps elsewhere than in its
+            dict; MISSING for none.
+
+    """
+    if isinstance(step, Item):
+        if read(owner, step) is not original:
+            del owner[step.key]
+    elif has_own(owner, step):
+        delattr(owner, step)
+    elif read(owner, step) is not original:
+        # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.
+        delattr(owner, step) if original is MISSING else write(owner, step, original)
+
+
+def words(owner: Any, step: Step) -> str:
+    """For messages: `module.name`, `Class.name`, `dict['key']`."""
+    where = getattr(owner, "__name__", None) or f"<{type(owner).__name__}>"
+    return f"{where}{step}" if isinstance(step, Item) else f"{where}.{step}"
+
+
+def place_of(owner: object, name: Step) -> Place:
+    """Tell a place from all others; a module's attribute is an item of its dict."""
+    if isinstance(owner, ModuleType) and not isinstance(name, Item):
+        return id(namespace(owner)), Item(name)
+    return id(owner), name
+
+
+# -- what lies there ------------------------------------------------------------------------------
+
+
+def function_of(value: Any) -> FunctionType | None:
+    """The function itself, or what a static or class method calls."""
+    if type(value) in {staticmethod, classmethod}:
+        value = value.__func__
+    return value if type(value) is FunctionType else None
+
+
+def held_elsewhere(values: list[Any]) -> list[Any]:
+    """Leave out what only this list holds: nobody can come with it any more."""
+    alone = [object()]
+    (least,) = (sys.getrefcount(value) for value in alone)
+    return [value for value in values if sys.getrefcount(value) > least]
+
+
+def is_pydantic(cls: type) -> bool:
+    """Whether pydantic built this very class, and not only a base of it."""
+    return DECORATORS in vars(cls)
+
+
+def is_decorated(value: Any) -> bool:
+    """Whether it carries the mark of pydantic's `@field_validator` and the like."""
+    return "decorator_info" in getattr(value, "__dict__", ())
+
+
+def is_built(owner: Any) -> bool:
+    """Whether it is a class that was built from its members: a dataclass, a pydantic class."""
+    return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))

@@ -7,12 +7,22 @@ layers that are left, and the very original once none is left.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from patchkit.changes import places
 from patchkit.changes.foreign import described
-from patchkit.changes.owners import MISSING
+from patchkit.changes.owners import (
+    MISSING,
+    function_of,
+    held_elsewhere,
+    place_of,
+    put_back,
+    read,
+    restore,
+    words,
+    write,
+)
 from patchkit.errors import TargetError, UndoError
 from patchkit.record import Record, field
 
@@ -20,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType, FunctionType
 
-    from patchkit.changes.owners import Location
+    from patchkit.changes.owners import Location, Place
     from patchkit.rows.target import Step
 
-_Extra = TypeVar("_Extra")
+_Noted = TypeVar("_Noted")
 
 
 class Layer(Record, frozen=False, eq=False):
@@ -50,12 +60,9 @@ class Site(Record, frozen=False, eq=False):
     One attribute of one owner, or one item of one container.
 
     Args:
-        owner: module, class, instance or container.
-        name: the attribute or item.
         original: the stored value before any patch; MISSING where there was none.
         own: False where the owner did not hold it, so that taking all off removes it.
         layers: the innermost first.
-        current: what it holds.
         aliases: copies that go with it, by their owners and names.
         wrappers: what it held before, as far as it was made here: who has one, has it from here.
         replacements: what it held before that is a body's own. Both without what nobody holds.
@@ -70,7 +77,7 @@ class Site(Record, frozen=False, eq=False):
     own: bool
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
-    aliases: dict[places.Place, tuple[Any, Step]] = field(default_factory=dict)
+    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
     rebind: frozenset[str] = frozenset()
@@ -84,8 +91,8 @@ class Site(Record, frozen=False, eq=False):
 
     @property
     def words(self) -> str:
-        """For messages: `module.name`."""
-        return places.words(self.owner, self.name)
+        """For messages."""
+        return words(self.owner, self.name)
 
     @property
     def patches(self) -> list[str]:
@@ -94,17 +101,15 @@ class Site(Record, frozen=False, eq=False):
 
     def put(self, layer: Layer) -> None:
         """
-        Put a layer on; it finds its place by its rank.
+        Put a layer on, where its rank says.
 
         Raises:
             TargetError: the place does not keep what is put there, or a copy of it refuses that.
 
         """
         with self.guard:
-            layers = sorted(
-                [*self.layers, layer], key=lambda placed: (not placed.base, placed.rank)
-            )
-            if refused := self._set(layers):
+            layers = [*self.layers, layer]
+            if refused := self._set(sorted(layers, key=lambda one: (not one.base, one.rank))):
                 raise TargetError(_refusal(refused))
 
     def take(self, layer: Layer) -> None:
@@ -118,15 +123,14 @@ class Site(Record, frozen=False, eq=False):
         """
         with self.guard:
             if layer in self.layers:
-                self._take(layer)
+                self._take([kept for kept in self.layers if kept is not layer])
 
-    def _take(self, layer: Layer) -> None:
-        left = [kept for kept in self.layers if kept is not layer]
-        value = places.read(self.owner, self.name)
+    def _take(self, left: list[Layer]) -> None:
+        value = read(self.owner, self.name)
         errors: list[str] = []
         if not (known := self.knows(value)):
-            what = f"{self.words} was overwritten by somebody else with {described(value)}"
-            errors.append(f"{what}; it is left as it is")
+            what = f"overwritten by somebody else with {described(value)}"
+            errors.append(f"{self.words} was {what}; it is left as it is")
         try:
             refused = self._set(left, copies_only=not known)
         except Exception:
@@ -138,19 +142,15 @@ class Site(Record, frozen=False, eq=False):
             raise UndoError("; ".join(errors))
 
     def is_intact(self) -> bool:
-        """Whether the attribute still holds what was last put there."""
-        return places.read(self.owner, self.name) is self.current
+        """Whether it still holds what was last put there."""
+        return read(self.owner, self.name) is self.current
 
     def code_since(self) -> tuple[FunctionType, CodeType] | None:
-        """The function that was put there, where it has another code by now than it had then."""
-        function, code = places.function_of(self.current), self._code
+        """The function that was put there, and its code then, where it has another by now."""
+        function, code = function_of(self.current), self._code
         if function is None or code is None or function.__code__ is code:
             return None
         return function, code
-
-    def is_ours(self) -> bool:
-        """Whether it holds the original, or anything that was ever put there."""
-        return self.knows(places.read(self.owner, self.name))
 
     def knows(self, value: Any) -> bool:
         """Whether a value is the original, or was ever put there."""
@@ -160,13 +160,13 @@ class Site(Record, frozen=False, eq=False):
     def followers(self) -> Iterator[tuple[Any, Step, Any]]:
         """The copies that still hold what they have from here: their places, and what it is."""
         for owner, name in list(self.aliases.values()):
-            value = places.read(owner, name)
+            value = read(owner, name)
             if value is not MISSING and self.knows(value) and not self.is_patched(owner, name):
                 yield owner, name, value
 
     def forget(self, owner: Any, name: Step) -> None:
         """Leave a copy, which does not go with this one after all."""
-        self.aliases.pop(places.place_of(owner, name), None)
+        self.aliases.pop(place_of(owner, name), None)
 
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
         value, is_made = self.original, False
@@ -180,29 +180,27 @@ class Site(Record, frozen=False, eq=False):
         if copies_only:
             pass
         elif not (layers or self.own):
-            places.restore(self.owner, self.name, self.original)
+            restore(self.owner, self.name, self.original)
         elif not self.is_intact():
-            (places.write if layers else places.put_back)(self.owner, self.name, value)
+            (write if layers else put_back)(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
-        function = places.function_of(self.current)
+        function = function_of(self.current)
         self._code = function.__code__ if function is not None and layers else None
         return self._repoint()
 
     def _give_up(self, layers: list[Layer], current: Any, is_made: bool) -> None:
         """Refuse a place behind code that gives out something else, as C keeps what it is given."""
-        kept = places.read(self.owner, self.name)
+        kept = read(self.owner, self.name)
         self.layers, self.current, self._is_made = layers, current, is_made
         if layers or self.own:
-            places.put_back(self.owner, self.name, current)
+            put_back(self.owner, self.name, current)
         else:
-            places.restore(self.owner, self.name, self.original)
-        now = places.read(self.owner, self.name)
-        changed = (
-            ""
-            if places.is_as(now, current)
-            else f"; it is not as it was: it holds {described(now)}"
-        )
+            restore(self.owner, self.name, self.original)
+        now = read(self.owner, self.name)
+        with contextlib.suppress(Exception):  # a stranger's `__eq__` may raise anything
+            now = current if now == current else now  # each look may make a new one
+        changed = "" if now is current else f"; it is not as it was: it holds {described(now)}"
         raise TargetError(
             f"{self.words} is kept elsewhere than in an attribute: it holds {described(kept)} "
             "after it was set, expected the very object; let an AfterImport set it and return "
@@ -214,7 +212,7 @@ class Site(Record, frozen=False, eq=False):
         if self.layers and all(value is not self.current for value in (self.original, *former)):
             former.append(self.current)
         for former in (self.wrappers, self.replacements):
-            former[:] = places.held_elsewhere(former)
+            former[:] = held_elsewhere(former)
 
     def _repoint(self) -> list[str]:
         """Let the copies go with it; say which of them refuse."""
@@ -222,9 +220,9 @@ class Site(Record, frozen=False, eq=False):
         for owner, name, value in self.followers() if self.current is not MISSING else ():
             if value is not self.current:
                 try:
-                    places.write(owner, name, self.current)
+                    write(owner, name, self.current)
                 except Exception as error:  # noqa: BLE001 - a stranger's `__setitem__` may raise any
-                    refused.append(f"{places.words(owner, name)} ({type(error).__name__}: {error})")
+                    refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
         return refused
 
 
@@ -239,9 +237,9 @@ class Sites:
     """Every changed attribute of this process, by owner and name."""
 
     def __init__(self) -> None:
-        self._sites: dict[places.Place, Site] = {}
-        self._led: dict[places.Place, Site] = {}
-        self._extras: dict[object, object] = {}
+        self._sites: dict[Place, Site] = {}
+        self._led: dict[Place, Site] = {}
+        self._noted: dict[object, object] = {}
         self._guard = threading.RLock()
 
     def after_fork(self) -> None:
@@ -262,24 +260,24 @@ class Sites:
         """
         with self._guard:
             site = self.get(location.owner, location.name)
-            if site is None or not site.is_ours():
+            if site is None or not site.knows(read(site.owner, site.name)):
                 site = Site(location.owner, location.name, location.value, location.own)
                 site.is_patched, site.guard = self.holds, self._guard
-                self._sites[places.place_of(location.owner, location.name)] = site
+                self._sites[place_of(location.owner, location.name)] = site
         return site
 
     def get(self, owner: object, name: Step) -> Site | None:
-        """Return the site of an attribute that was changed, the latest one."""
-        return self._sites.get(places.place_of(owner, name))  # it keeps its owner alive
+        """Return the latest site of an attribute that was changed."""
+        return self._sites.get(place_of(owner, name))  # it keeps its owner alive
 
     def leader(self, owner: object, name: Step) -> Site | None:
         """Return the site that a place was last repointed with."""
-        site = self._led.get(places.place_of(owner, name))
-        return site if site is not None and places.place_of(owner, name) in site.aliases else None
+        site = self._led.get(place_of(owner, name))
+        return site if site is not None and place_of(owner, name) in site.aliases else None
 
     def follow(self, site: Site, owner: Any, name: Step) -> None:
         """Note that a place goes with a site from now on, and with no other."""
-        place = places.place_of(owner, name)
+        place = place_of(owner, name)
         if (before := self._led.get(place)) is not None:
             before.aliases.pop(place, None)
         self._led[place] = site
@@ -290,12 +288,12 @@ class Sites:
         site = self.get(owner, name)
         return site is not None and bool(site.layers)
 
-    def extra(self, key: Callable[..., _Extra], make: Callable[[], _Extra]) -> _Extra:
+    def noted(self, kind: Callable[[], _Noted]) -> _Noted:
         """Return what a kind of change notes for this process, made when it is first asked for."""
-        if key not in self._extras:
-            self._extras[key] = make()
-        return cast("_Extra", self._extras[key])
+        if kind not in self._noted:
+            self._noted[kind] = kind()
+        return cast("_Noted", self._noted[kind])
 
     def rebound(self) -> list[Site]:
-        """Every site whose copies are repointed with it."""
+        """Those whose copies are repointed with them."""
         return [site for site in self if site.rebind]

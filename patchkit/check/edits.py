@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.rewriting import FunctionText
 from patchkit.changes.source.mismatch import nearest
 from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
 from patchkit.check import codes

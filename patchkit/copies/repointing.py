@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import MISSING, namespace
-from patchkit.changes.places import words, write
+from patchkit.changes.owners import MISSING, namespace, words, write
 from patchkit.changes.sites import Site
 from patchkit.copies.containers import copies_in
 from patchkit.copies.scope import Copy, Outcome, home_of, is_within, maker_of

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from patchkit.changes import prepare
+from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context
-from patchkit.changes.fields.rebuilding import rebuild_after
-from patchkit.changes.order import in_waves
-from patchkit.changes.routes import route_of
+from patchkit.changes.overwrites import route_of
 from patchkit.copies.scope import scope_of
 from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.routes import Route
+    from patchkit.changes.overwrites import Route
     from patchkit.changes.sites import Site, Sites
     from patchkit.changes.source.edit import PreparedEdit
     from patchkit.rows.declaration import Change

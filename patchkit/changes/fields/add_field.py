@@ -8,16 +8,17 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
-from patchkit.changes.built_classes import FIELDS, is_pydantic
+from patchkit.changes.context import PreparedLayers
 from patchkit.changes.fields.dataclass_fields import (
+    LateDefault,
     generated_sites,
     heirs,
     inserted,
+    is_shared,
+    options,
     parts_of,
 )
-from patchkit.changes.fields.defaults import LateDefault, is_shared, options
-from patchkit.changes.owners import MISSING, Location, locate
-from patchkit.changes.prepared import PreparedLayers
+from patchkit.changes.owners import FIELDS, MISSING, Location, is_pydantic, locate
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 

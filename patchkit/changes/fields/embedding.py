@@ -11,9 +11,8 @@ import sys
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from patchkit.changes.built_classes import DECORATORS, is_pydantic
 from patchkit.changes.fields.dataclass_fields import heirs
-from patchkit.changes.owners import namespace
+from patchkit.changes.owners import DECORATORS, is_pydantic, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,9 +13,8 @@ import inspect
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.built_classes import DECORATORS, FIELDS, is_decorated, is_pydantic
 from patchkit.changes.fields.dataclass_fields import generated
-from patchkit.changes.owners import MISSING
+from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_decorated, is_pydantic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from patchkit.changes.objects.substitutes import (
-    body_object,
-    refuse_fixed,
-    refuse_kept,
-    substitute,
-)
+from patchkit.changes.context import PreparedLayers
+from patchkit.changes.objects.refusals import refuse_fixed, refuse_kept
+from patchkit.changes.objects.replace import body_object, substitute
 from patchkit.changes.owners import MISSING, Location, locate_free, stored
-from patchkit.changes.prepared import PreparedLayers
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
@@ -34,9 +30,16 @@ def prepare(change: Add, context: Context) -> PreparedLayers:
     new = body_object(context, change.by)
     _refuse_present(words, location, context)
     refuse_kept(location, new, words)
-    _refuse_no_mapping(words, location)
+    kind = type(location.owner)
+    if isinstance(location.name, Item) and not hasattr(kind, "keys"):
+        raise TargetError(
+            f"{words}: found a {kind.__name__}, expected a mapping; Replace the whole, or let an "
+            "AfterImport extend it and return what takes that back"
+        )
     refuse_fixed(location, words)
-    return _layer(location, substitute(location, new), context)
+    value = substitute(location, new)
+    layer = context.layer(lambda _: value, base=True)
+    return PreparedLayers([(context.sites.at(location), layer)])
 
 
 def _past_metaclass(location: Location) -> Location:
@@ -51,43 +54,19 @@ def _past_metaclass(location: Location) -> Location:
     return Location(owner, name, MISSING, own=False)
 
 
-def _layer(location: Location, value: Any, context: Context) -> PreparedLayers:
-    layer = context.layer(lambda _: value, base=True)
-    return PreparedLayers([(context.sites.at(location), layer)])
-
-
 def _refuse_present(words: str, location: Location, context: Context) -> None:
-    if location.value is MISSING or _is_everybodys(location):
-        return
+    owner, name, value, own = location
+    inherits = not (own or isinstance(name, Item))
+    if value is MISSING or (inherits and vars(object).get(str(name)) is value):
+        return  # what every class and instance has is nobody's
+    whose = "upstream"
+    if context.sites.holds(owner, name):
+        whose = "another patch adds or changes the same, and upstream or that one"
+    elif inherits:
+        classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
+        cls = next((cls for cls in classes if name in vars(cls)), None)
+        whose = f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else whose
     raise TargetError(
-        f"{words}: {_whose(location, context)} has it: found {location.value!r:.80}; "
+        f"{words}: {whose} has it: found {value!r:.80}; "
         "retire the patch if upstream has it now, Replace it, or let an AfterImport extend it"
-    )
-
-
-def _is_everybodys(location: Location) -> bool:
-    """Whether the owner has it only as every class and instance has."""
-    if location.own or isinstance(location.name, Item):
-        return False
-    return vars(object).get(location.name) is location.value
-
-
-def _whose(location: Location, context: Context) -> str:
-    if context.sites.holds(location.owner, location.name):
-        return "another patch adds or changes the same, and upstream or that one"
-    owner = location.owner
-    if location.own or isinstance(location.name, Item):
-        return "upstream"
-    classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-    cls = next((cls for cls in classes if location.name in vars(cls)), None)
-    return f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else "upstream"
-
-
-def _refuse_no_mapping(words: str, location: Location) -> None:
-    kind = type(location.owner)
-    if not isinstance(location.name, Item) or hasattr(kind, "keys"):
-        return
-    raise TargetError(
-        f"{words}: found a {kind.__name__}, expected a mapping; Replace the whole, or let an "
-        "AfterImport extend it and return what takes that back"
     )

@@ -7,29 +7,41 @@ torch's dispatcher), that is where the object goes.
 
 from __future__ import annotations
 
-from types import FunctionType
+import contextlib
+import copy
+import functools
+from inspect import isasyncgenfunction, isgeneratorfunction
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.built_classes import is_decorated
-from patchkit.changes.objects import kernels, torch_ops
-from patchkit.changes.objects.registered import refuse_lost_registrations, refuse_registered
-from patchkit.changes.objects.shapes import CACHED
-from patchkit.changes.objects.signature import refused_call
-from patchkit.changes.objects.substitutes import (
-    body_object,
+from patchkit.changes.context import PreparedLayers
+from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
+from patchkit.changes.objects.refusals import (
+    is_dispatcher,
     refuse_fixed,
     refuse_kept,
-    substitute,
+    refuse_registered,
+    refused_call,
 )
-from patchkit.changes.owners import MISSING, Location, locate, locate_free
-from patchkit.changes.prepared import PreparedLayers
+from patchkit.changes.owners import (
+    CACHED,
+    MISSING,
+    Location,
+    is_decorated,
+    locate,
+    locate_free,
+    stored,
+)
 from patchkit.errors import TargetError
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from patchkit.changes.context import Context, Prepared
     from patchkit.rows.declaration import Replace
+
+    _Decorate = Callable[[Any, FunctionType], Any]
 
 
 def prepare(change: Replace, context: Context) -> Prepared:
@@ -43,53 +55,42 @@ def prepare(change: Replace, context: Context) -> Prepared:
 
     """
     assert context.module is not None
-    qualname = change.place.qualname
+    qualname, words = change.place.qualname, f"Replace({change.target!r})"
     location = locate_free(context.module, qualname)
-    new = body_object(context, change.by)
-    if special := _special(change, location, new, context):
-        return special
-    if location.value is MISSING:
+    old, new = location.value, body_object(context, change.by)
+    is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
+    if (op := op_at(location, context.sites)) and not is_of_kind:
+        if not callable(new):
+            raise TargetError(f"{words}: found {new!r}, expected a function")
+        _refuse_call(change, op.like, new)
+        return _layers(op.places, new, context)
+    if is_kernel(old) and isinstance(new, FunctionType) and not change.unrelated:
+        return _layers([launch(old)], launched(old, new), context)
+    if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
-    return _plain(change, location, new, context)
-
-
-def _plain(change: Replace, location: Location, new: Any, context: Context) -> Prepared:
-    words = f"Replace({change.target!r})"
     refuse_kept(location, new, words)
-    refuse_registered(location.value, words)
+    refuse_registered(old, words)
     if not change.unrelated:
-        _refuse_unrelated(words, location.value, new)
-        refuse_lost_registrations(location.value, new, words)
+        _refuse_unrelated(words, old, new)
     value = substitute(location, new, unrelated=change.unrelated)
-    if not change.unrelated:
-        _refuse_call(change, location.value, value)
+    _refuse_call(change, old, value)
     refuse_fixed(location, words)
     return _layers([location], value, context)
 
 
-def _special(change: Replace, location: Location, new: Any, context: Context) -> Prepared | None:
-    if (op := torch_ops.op_at(location, context.sites)) and not _is_of_kind(location.value, new):
-        return _op(change, op, new, context)
-    if change.unrelated or not isinstance(new, FunctionType):
-        return None
-    if kernels.is_kernel(location.value):
-        run = kernels.launched(location.value, new)
-        return _layers([kernels.launch(location.value)], run, context)
-    return None
+def body_object(context: Context, name: str) -> Any:
+    """
+    Find the body's object with this name; in a class as it is stored, so a static method is one.
 
+    Raises:
+        TargetError: there is none.
 
-def _is_of_kind(old: Any, new: Any) -> bool:
-    """Whether one operator takes the place of another, under the name alone."""
-    return old is not MISSING and isinstance(new, type(old))
-
-
-def _op(change: Replace, op: torch_ops.Op, new: Any, context: Context) -> Prepared:
-    words = f"Replace({change.target!r})"
-    if not callable(new):
-        raise TargetError(f"{words}: found {new!r}, expected a function")
-    if not change.unrelated:
-        _refuse_call(change, op.like, new)
-    return _layers(op.places, new, context)
+    """
+    named = context.object_named(name)
+    outer, _, last = name.rpartition(".")
+    owner = context.object_named(outer) if outer else None
+    value = stored(owner, last)[0] if isinstance(owner, type) else named
+    return named if value is MISSING else value
 
 
 def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
@@ -99,7 +100,7 @@ def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepare
 
 
 def _refuse_call(change: Replace, old: Any, new: Any) -> None:
-    if fault := refused_call(old, new):
+    if not change.unrelated and (fault := refused_call(old, new)):
         raise TargetError(
             f"Replace({change.target!r}): {change.by} {fault} (unrelated=True allows another)"
         )
@@ -117,9 +118,96 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
             f"{words}: found {new!r}, expected something to call in place of {old!r} "
             "(unrelated=True allows another)"
         )
+    if is_dispatcher(old) and isinstance(new, FunctionType) and not is_dispatcher(new):
+        raise TargetError(
+            f"{words}: found a dispatcher (functools.singledispatch), whose registrations would be "
+            f"lost; let an AfterImport call {old.__name__}.register (unrelated=True allows another)"
+        )
 
 
 def _is_code(value: Any) -> bool:
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
-    return is_decorated(value) or (kernels.is_kernel(value) and not callable(value))
+    return is_decorated(value) or (is_kernel(value) and not callable(value))
+
+
+# -- what the body's object becomes on its way into the target's place ----------------------------
+
+
+def substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
+    """
+    Return what is stored so that the body's object serves in the target's place.
+
+    A plain function takes on what the target is: a method of the same kind, a property's getter, a
+    bound method, a cached function, a context manager. A method gets a function of its own under
+    its own name, as pickle finds a bound method by that.
+
+    Args:
+        location: the target.
+        new: the body's object.
+        unrelated: leave out caches and context managers, as the target's kind is to change.
+
+    """
+    old, owner, name = location.value, location.owner, location.name
+    decorate: _Decorate = (lambda _, plain: plain) if unrelated else _decorated
+    if isinstance(owner, type):
+        return _in_class(owner, str(name), old, new, decorate)
+    if not isinstance(new, FunctionType):
+        return new
+    of_class = not (isinstance(owner, ModuleType) or isinstance(name, Item) or location.own)
+    if of_class and isinstance(old, FunctionType):
+        return MethodType(new, owner)
+    return decorate(old, new)
+
+
+def _in_class(owner: type, name: str, old: Any, new: Any, decorate: _Decorate) -> Any:
+    if not isinstance(new, FunctionType):
+        return _told_its_name(owner, name, new)
+    if isinstance(old, property):
+        return old.getter(new)
+    if isinstance(old, functools.cached_property):
+        return _told_its_name(owner, name, functools.cached_property(new))
+    if isinstance(old, staticmethod):
+        return staticmethod(decorate(old.__func__, new))
+    own = _own_function(owner, name, new)
+    if isinstance(old, classmethod):
+        return classmethod(decorate(old.__func__, own))
+    return decorate(old, own)
+
+
+def _told_its_name(owner: type, name: str, value: Any) -> Any:
+    """Do what Python does for a descriptor in a class's body."""
+    tell = getattr(type(value), "__set_name__", None)
+    if tell is None:
+        return value
+    if isinstance(value, functools.cached_property):
+        value = copy.copy(value)  # it refuses a second name
+        value.attrname = None
+    tell(value, owner, name)
+    return value
+
+
+def _own_function(owner: type, name: str, function: FunctionType) -> FunctionType:
+    """Return a function that does the same and is found at `owner.name`; itself where it can be."""
+    if function.__name__ == name:
+        return function
+    code, defaults = function.__code__, function.__defaults__
+    twin = FunctionType(code, function.__globals__, name, defaults, function.__closure__)
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__annotations__ = function.__annotations__
+    twin.__doc__ = function.__doc__
+    vars(twin).update(vars(function))
+    twin.__qualname__, twin.__module__ = f"{owner.__qualname__}.{name}", owner.__module__
+    return twin
+
+
+def _decorated(old: Any, new: FunctionType) -> Any:
+    """Decorate as upstream did, where what its callers use comes from the decorator."""
+    if isinstance(old, CACHED):
+        return functools.lru_cache(**old.cache_parameters())(new)
+    if isinstance(old, FunctionType) and old.__globals__ is vars(contextlib):
+        if isgeneratorfunction(new):
+            return contextlib.contextmanager(new)
+        if isasyncgenfunction(new):
+            return contextlib.asynccontextmanager(new)
+    return new

@@ -4,38 +4,39 @@ Wrap: the body's function runs around the target.
 The result is a plain function wherever the target can be one: torch.compile traces a
 `wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
 no function can stand for (builtins, callable instances).
+
+A wrapper has the shape of what it stands for: a coroutine function stays one for
+`inspect.iscoroutinefunction`, a generator function stays one, and the signature follows through
+`__wrapped__`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
-from patchkit.changes.built_classes import is_decorated
-from patchkit.changes.objects import kernels, torch_ops
-from patchkit.changes.objects.registered import refuse_registered
-from patchkit.changes.objects.shapes import (
-    CACHED,
-    around_bound,
-    around_cache,
-    around_function,
-    around_method,
-)
-from patchkit.changes.objects.signature import refused_call
-from patchkit.changes.objects.substitutes import is_method, refuse_fixed
-from patchkit.changes.owners import MISSING, Location, locate, locate_free
-from patchkit.changes.prepared import PreparedLayers
+from patchkit.changes.context import PreparedLayers
+from patchkit.changes.objects.kernels import is_kernel, launch, op_at
+from patchkit.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
+from patchkit.changes.owners import CACHED, MISSING, Location, is_decorated, locate, locate_free
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from patchkit.changes.context import Context, Prepared
     from patchkit.changes.sites import Site
     from patchkit.rows.declaration import Wrap
+
+    By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class _NOBODY:
+    """Stands for a first argument that was not given."""
 
 
 def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
@@ -51,36 +52,27 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 
     """
     assert context.module is not None
+    words = f"Wrap({change.target!r})"
     location = locate_free(context.module, change.place.qualname)
-    by = context.object_named(change.by)
+    by: Any = context.object_named(change.by)
     if not callable(by):
-        raise TargetError(f"Wrap({change.target!r}): found {by!r}, expected a function")
+        raise TargetError(f"{words}: found {by!r}, expected a function")
     if fault := refused_call(_convention, by):
-        raise TargetError(f"Wrap({change.target!r}): {change.by} {fault}")
-    if op := torch_ops.op_at(location, context.sites):
-        return _op(change, op, by, context)
+        raise TargetError(f"{words}: {change.by} {fault}")
+    if op := op_at(location, context.sites):
+        if op.closed:
+            raise TargetError(f"{words}: {op.closed}")
+        return wrapped_at(op.places, by, context, words)
     if location.value is MISSING:
         locate(context.module, change.place.qualname)  # raises, and says what is near
-    return _plain(change, location, by, context)
-
-
-def _plain(change: Wrap, location: Location, by: Any, context: Context) -> Prepared:
-    words = f"Wrap({change.target!r})"
     refuse_registered(location.value, words)
-    if kernels.is_kernel(location.value):
-        location = kernels.launch(location.value)
+    if is_kernel(location.value):
+        location = launch(location.value)
     refuse_fixed(location, words)
     return wrapped_at([location], by, context, words)
 
 
-def _op(change: Wrap, op: torch_ops.Op, by: Any, context: Context) -> Prepared:
-    words = f"Wrap({change.target!r})"
-    if op.closed:
-        raise TargetError(f"{words}: {op.closed}")
-    return wrapped_at(op.places, by, context, words)
-
-
-def wrapped_at(places: Iterable[Location], by: Any, context: Context, words: str) -> PreparedLayers:
+def wrapped_at(places: Iterable[Location], by: By, context: Context, words: str) -> PreparedLayers:
     """
     Prepare a wrapper around what each of some locations holds.
 
@@ -96,8 +88,12 @@ def wrapped_at(places: Iterable[Location], by: Any, context: Context, words: str
     """
     parts = []
     for location in places:
-        site = context.sites.at(location)
-        make = _maker(site, location, by)
+        owner, site = location.owner, context.sites.at(location)
+        is_item = isinstance(location.name, Item)
+        if is_item or site.own or isinstance(owner, (type, ModuleType)):
+            make = functools.partial(_wrapper, by=by, in_class=isinstance(owner, type))
+        else:
+            make = functools.partial(_instance_wrapper, by=by, site=site)
         try:
             make(location.value)
         except TypeError as error:
@@ -106,34 +102,32 @@ def wrapped_at(places: Iterable[Location], by: Any, context: Context, words: str
     return PreparedLayers(parts)
 
 
-def _maker(site: Site, location: Location, by: Any) -> Callable[[Any], Any]:
-    is_item = isinstance(location.name, Item)
-    if not (is_item or site.own or isinstance(location.owner, (type, ModuleType))):
-        return functools.partial(_instance_wrapper, by=by, site=site)
-    return functools.partial(_wrapper, by=by, location=location)
-
-
-def _wrapper(value: Any, *, by: Any, location: Location) -> Any:
-    in_class = isinstance(location.owner, type)
+def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
     if isinstance(value, staticmethod):
         return staticmethod(_function(value.__func__, by))
     if isinstance(value, classmethod):
         return classmethod(_method(value.__func__, by))
     if isinstance(value, property):
-        return _property(value, by)
+        if value.fget is None:
+            raise TypeError("found a property without a getter, expected one with")
+        return value.getter(_method(value.fget, by))
     if isinstance(value, functools.cached_property):
-        return _cached_property(value, by)
+        new = functools.cached_property(_method(value.func, by))
+        new.attrname = value.attrname
+        return new
     if isinstance(value, type):
         raise TypeError(
             f"found the class {value.__name__}, expected a function or method; wrap its "
             "__init__ or __new__, or use Replace"
         )
     if is_decorated(value):
-        return dataclasses.replace(value, wrapped=_wrapper(value.wrapped, by=by, location=location))
+        inner: Any = value
+        wrapped = _wrapper(inner.wrapped, by=by, in_class=in_class)
+        return dataclasses.replace(inner, wrapped=wrapped)
     return (_method if in_class else _function)(value, by)
 
 
-def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
+def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
     """Python binds nothing that lies in an instance's own dict, so that is done here."""
     if value is not site.original or not hasattr(value, "__get__"):
         return _function(value, by)
@@ -142,35 +136,25 @@ def _instance_wrapper(value: Any, *, by: Any, site: Site) -> Any:
     return _function(value.__get__(site.owner, type(site.owner)), by)
 
 
-def _function(function: Any, by: Any) -> Any:
+def _function(function: Any, by: By) -> Any:
     if isinstance(function, FunctionType):
         return around_function(function, by)
     if isinstance(function, CACHED):
-        return around_cache(function, by, in_class=False)
-    return around_bound(function, by) if is_method(function) else _proxy(function, by)
-
-
-def _method(function: Any, by: Any) -> Any:
-    if isinstance(function, FunctionType):
-        return around_method(function, by)
-    if isinstance(function, CACHED):
-        return around_cache(function, by, in_class=True)
+        return _around_cache(function, around_function(function, by))
+    if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+        return MethodType(around_method(function.__func__, by), function.__self__)
     return _proxy(function, by)
 
 
-def _property(value: property, by: Any) -> property:
-    if value.fget is None:
-        raise TypeError("found a property without a getter, expected one with")
-    return value.getter(_method(value.fget, by))
+def _method(function: Any, by: By) -> Any:
+    if isinstance(function, FunctionType):
+        return around_method(function, by)
+    if isinstance(function, CACHED):
+        return _around_cache(function, around_method(function, by))
+    return _proxy(function, by)
 
 
-def _cached_property(value: Any, by: Any) -> Any:
-    new = functools.cached_property(_method(value.func, by))
-    new.attrname = value.attrname
-    return new
-
-
-def _proxy(value: Any, by: Any) -> Any:
+def _proxy(value: Any, by: By) -> Any:
     if not callable(value):
         raise TypeError(f"found {value!r}, expected something to call")
     try:
@@ -179,3 +163,93 @@ def _proxy(value: Any, by: Any) -> Any:
         what = f"found {value!r}, which is no Python function"
         raise TypeError(f"{what}; to wrap it, install vllm-patchkit[wrapt]") from error
     return FunctionWrapper(value, by)
+
+
+# -- plain functions around another ---------------------------------------------------------------
+
+
+def around_function(function: Callable[..., Any], by: By) -> FunctionType:
+    """Return a function that calls `by(function, None, args, kwargs)`."""
+
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return by(function, None, args, kwargs)
+
+    return _in_shape(function, plain)
+
+
+def around_method(function: Any, by: By) -> FunctionType:
+    """
+    Return a function that calls `by(bound, instance, args, kwargs)`.
+
+    The first argument, the instance or the class, is bound and handed over apart. What is called
+    through its class like a plain function, with no first argument or with None, gets no instance.
+
+    Args:
+        function: a function, or another descriptor that binds to something to call.
+        by: the wrapper.
+
+    """
+    # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
+    bind = function.__get__
+
+    def plain(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
+        if self is None or self is _NOBODY:
+            return by(function, None, args if self is _NOBODY else (None, *args), kwargs)
+        return by(bind(self), self, args, kwargs)
+
+    return _in_shape(function, plain)
+
+
+def _around_cache(cache: Any, function: FunctionType) -> FunctionType:
+    """What is around an `lru_cache` is asked and cleared like it."""
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(function, name, getattr(cache, name))
+    return function
+
+
+def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    shaped = plain
+    if flags & CO_COROUTINE:
+        shaped = _coroutine(plain)
+    elif flags & CO_GENERATOR:
+        shaped = _generator(plain)
+    elif flags & CO_ASYNC_GENERATOR:
+        shaped = _async_generator(plain)
+    return cast("FunctionType", functools.update_wrapper(shaped, function))
+
+
+def _coroutine(plain: Callable[..., Any]) -> Callable[..., Any]:
+    async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        result = plain(*args, **kwargs)
+        return await result if hasattr(result, "__await__") else result
+
+    return coroutine
+
+
+def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        return (yield from plain(*args, **kwargs))
+
+    return generator
+
+
+def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
+    async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner = plain(*args, **kwargs)
+        step = inner.asend(None)
+        try:
+            while True:
+                value = await step
+                try:
+                    step = inner.asend((yield value))
+                except GeneratorExit:
+                    raise
+                except BaseException as error:  # noqa: BLE001 - thrown in; the inner one's to see
+                    step = inner.athrow(error)
+        except StopAsyncIteration:
+            return
+        finally:
+            await inner.aclose()
+
+    return generator

@@ -11,19 +11,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from patchkit.changes.places import held_elsewhere
+from patchkit.changes.owners import held_elsewhere
 from patchkit.changes.source.edited_file import publish
 from patchkit.changes.source.mismatch import describe
+from patchkit.changes.source.recompile import Source
 from patchkit.changes.source.rewriting import MiscountError, rewrite
-from patchkit.changes.source.source_text import Source
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FunctionType
 
-    from patchkit.changes.source.function_text import FunctionText
-    from patchkit.changes.source.rewriting import TextEdit
+    from patchkit.changes.source.rewriting import FunctionText, TextEdit
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.fitting import columns_of, fitted
-from patchkit.changes.source.function_text import FunctionText
-from patchkit.changes.source.lexing import NEWLINE, LexicalError, Token, lex
-from patchkit.changes.source.matching import find, read
+from patchkit.changes.source.matching import (
+    NEWLINE,
+    LexicalError,
+    Token,
+    column,
+    find,
+    lex,
+    read,
+    width,
+)
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from patchkit.changes.source.matching import Match, Reading
+
 
 _CLAUSES = ("elif", "else", "except", "finally", "case")
 
@@ -117,3 +127,151 @@ class _Spot:
         begins = first.margin is not None or (previous.text == ":" and not previous.depth)
         ends = self._next is None or self._next.kind == NEWLINE
         return begins and ends and first.text not in _CLAUSES
+
+
+class FunctionText:
+    """
+    A function's text, taken apart when that is asked for.
+
+    Args:
+        text: the function's, decorators included. What follows is cut off by `cut`.
+
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """
+        From `def` to the end of the function.
+
+        Raises:
+            TargetError: no function begins here.
+
+        """
+        try:
+            return self._take(lex(self.text))
+        except LexicalError as error:
+            raise TargetError(f"found {error}, expected a function") from error
+
+    @property
+    def start(self) -> int:
+        """Where `def` stands, after the decorators."""
+        return self.tokens[0].start
+
+    @cached_property
+    def header_end(self) -> int:
+        """The place after the colon of the `def` line."""
+        return next(token.end for token in self.tokens if token.text == ":" and not token.depth)
+
+    @property
+    def header(self) -> str:
+        """The `def` line, up to its colon."""
+        return self.text[self.start : self.header_end]
+
+    @property
+    def end(self) -> int:
+        """The place after the last line."""
+        return self.tokens[-1].end
+
+    def cut(self) -> str:
+        """Return what follows the function, and drop it."""
+        rest = self.text[self.end :]
+        self.text = self.text[: self.end]
+        return rest
+
+    def _take(self, tokens: Iterator[Token]) -> list[Token]:
+        first = _after_decorators(tokens)
+        kept, outside = [first], width(first.margin or "")
+        body = _rest_of_line(tokens, kept)
+        for token in tokens if body else ():
+            if token.margin is not None and width(token.margin) <= outside:
+                break
+            kept.append(token)
+        return kept
+
+
+def _after_decorators(tokens: Iterator[Token]) -> Token:
+    at_start = True
+    for token in tokens:
+        if at_start and token.text in {"def", "async"}:
+            return token
+        if at_start and token.text != "@":
+            break
+        at_start = token.kind == NEWLINE
+    raise TargetError("found no `def`, expected a function that a `def` statement makes")
+
+
+def _rest_of_line(tokens: Iterator[Token], kept: list[Token]) -> bool:
+    """Take the rest of the `def` line; say whether a body follows below."""
+    for token in tokens:
+        kept.append(token)
+        if token.kind == NEWLINE:
+            return kept[-2].text == ":"
+    return False
+
+
+def fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
+    """
+    Return a text without what stands around its tokens, each line moved into the function.
+
+    Args:
+        text: it.
+        tokens: its tokens.
+        columns: what `columns_of` returned.
+
+    """
+    start, end = tokens[0].start, tokens[-1].end
+    lines = text[start:end].split("\n")
+    at, fixed = start, _inside_strings(tokens)
+    for number, line in enumerate(lines):
+        if number and at not in fixed:
+            lines[number] = _moved(line, columns)
+        at += len(line) + 1
+    return "\n".join(lines)
+
+
+def columns_of(
+    first: Token, replaced: Token, pairs: Sequence[tuple[Token, Token]], margin: str
+) -> dict[int, str]:
+    """
+    Map columns of a text to indentations in the function, in order.
+
+    Where the lines of the fragment are in the function is known; other columns lie beside the
+    nearest one to the left.
+
+    Args:
+        first: the text's first token, which comes where the fragment's first was.
+        replaced: the fragment's first token.
+        pairs: tokens that begin logical lines, in the fragment and in the function.
+        margin: the indentation of the line that the text comes into.
+
+    """
+    shift = column(first) - column(replaced)
+    known = {column(first): margin}
+    for ours, theirs in pairs:
+        known[column(ours) + shift] = theirs.margin or ""
+    return dict(sorted(known.items()))
+
+
+def _inside_strings(tokens: Sequence[Token]) -> set[int]:
+    """Return the beginnings of lines that are the middle of a string."""
+    return {
+        token.start + at + 1
+        for token in tokens
+        for at, character in enumerate(token.text)
+        if character == "\n"
+    }
+
+
+def _moved(line: str, columns: dict[int, str]) -> str:
+    code = line.lstrip(" \t\f")
+    if not code:
+        return ""
+    ours = width(line[: len(line) - len(code)])
+    left = [column for column in columns if column <= ours]
+    if not left:
+        leftmost, margin = next(iter(columns.items()))
+        return " " * (width(margin) - leftmost + ours) + code
+    return columns[left[-1]] + " " * (ours - left[-1]) + code

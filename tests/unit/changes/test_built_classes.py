@@ -5,7 +5,7 @@ import dataclasses
 import pydantic
 import pydantic.dataclasses
 
-from patchkit.changes.built_classes import is_built, is_decorated, is_pydantic
+from patchkit.changes.owners import is_built, is_decorated, is_pydantic
 
 
 @dataclasses.dataclass

@@ -9,7 +9,7 @@ from packages import World, row
 from undoing import undo
 
 from patchkit import Add, AfterImport, Provide, Replace, Role, Wrap
-from patchkit.changes.order import in_waves
+from patchkit.changes import in_waves
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

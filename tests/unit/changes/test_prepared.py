@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from changes.kinds import Bench
+from patchkit.changes.context import PreparedLayers
 from patchkit.changes.owners import locate
-from patchkit.changes.prepared import PreparedLayers
 from patchkit.changes.sites import Layer
 from patchkit.errors import UndoError
 

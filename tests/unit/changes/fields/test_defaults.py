@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from patchkit.changes.fields.defaults import LateDefault, options
+from patchkit.changes.fields.dataclass_fields import LateDefault, options
 
 
 class Thing:

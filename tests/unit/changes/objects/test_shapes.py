@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.changes.objects.shapes import around_function, around_method
+from patchkit.changes.objects.wrap import around_function, around_method
 
 
 def through(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.changes.objects.signature import refused_call
+from patchkit.changes.objects.refusals import refused_call
 
 
 def of(source: str) -> Any:

@@ -164,7 +164,7 @@ def test_code_that_somebody_else_has_set_is_left(desk: Desk) -> None:
 
 def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> None:
     """After a reload the old function and its module's text can go."""
-    sites = desk.sites.extra(CodeSites, CodeSites)
+    sites = desk.sites.noted(CodeSites)
     ready = desk.edit("f", "d = 1", "d = 5")
     assert sites.at(desk.upstream.f) is ready.code
     ready.undo()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.changes.source.function_text import FunctionText
+from patchkit.changes.source.rewriting import FunctionText
 from patchkit.errors import TargetError
 
 AFTER = "\n    # said of what follows\nx = 1\n"

@@ -10,7 +10,7 @@ from changes.source.edits import Desk
 from patchkit import Replace, Wrap
 from patchkit.changes import prepare
 from patchkit.changes.sites import Sites
-from patchkit.changes.source.functions import function_at, innermost
+from patchkit.changes.source.edit import function_at, innermost
 from patchkit.errors import TargetError
 
 UPSTREAM = """

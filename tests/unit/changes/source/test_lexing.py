@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.changes.source.lexing import LexicalError, Token, lex, same
+from patchkit.changes.source.matching import LexicalError, Token, lex, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

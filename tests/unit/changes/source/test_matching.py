@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.changes.source.lexing import NEWLINE, lex
-from patchkit.changes.source.matching import find, read
+from patchkit.changes.source.matching import NEWLINE, find, lex, read
 
 WORDS = ["a", "foo", "1", "'x'", "(", ")", "[", "]", ",", "+", "if", ":", "not", "f'{x}'"]
 SPACES = st.sampled_from([" ", "  ", "\t", " \\\n "])

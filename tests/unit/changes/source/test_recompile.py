@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changes.source.edits import loaded
-from patchkit.changes.source.recompile import Surroundings
-from patchkit.changes.source.source_text import Source
+from patchkit.changes.source.recompile import Source, Surroundings
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from patchkit.changes.source.function_text import FunctionText
-from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
+from patchkit.changes.source.rewriting import FunctionText, MiscountError, TextEdit, rewrite
 from patchkit.errors import TargetError
 
 

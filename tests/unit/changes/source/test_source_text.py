@@ -11,7 +11,7 @@ import pytest
 from one_patch import load
 
 from changes.source.edits import loaded
-from patchkit.changes.source.source_text import Source
+from patchkit.changes.source.recompile import Source
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
