@@ -5,9 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.rewriting import FunctionText
 from patchkit.changes.source.mismatch import nearest
-from patchkit.changes.source.rewriting import MiscountError, TextEdit, rewrite
+from patchkit.changes.source.rewriting import FunctionText, MiscountError, TextEdit, rewrite
 from patchkit.check import codes
 from patchkit.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.check.order import meet
