@@ -35,7 +35,7 @@ class IndexPage(NamedTuple):
     A page of an index.
 
     Args:
-        url: where it came from in the end, after redirects: what its links are relative to.
+        url: where it came from after redirects: what its links are relative to.
         kind: its media type.
         etag: what the server calls this state of it, empty where it does not.
         fetched: when, in seconds since the epoch.
@@ -111,9 +111,10 @@ class Cache:
                 os.utime(file)
         except OSError:
             return None
-        content = _inflated(data[_DIGEST:])
-        if content is not None and _digest(name, content) == data[:_DIGEST]:
-            return content
+        with contextlib.suppress(zlib.error):
+            content = zlib.decompress(data[_DIGEST:])
+            if _digest(name, content) == data[:_DIGEST]:
+                return content
         with contextlib.suppress(OSError):
             file.unlink()
         return None
@@ -148,13 +149,6 @@ def _digest(name: str, content: bytes) -> bytes:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass") + b"\0" + content).digest()
 
 
-def _inflated(data: bytes) -> bytes | None:
-    try:
-        return zlib.decompress(data)
-    except zlib.error:
-        return None
-
-
 def _write(file: Path, data: bytes) -> None:
     file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -170,12 +164,11 @@ def _write(file: Path, data: bytes) -> None:
 
 def _shrink(folder: Path, limit: int) -> None:
     """Where there is too much, drop what is oldest; drafts that nobody has finished too."""
-    files = sorted(_files(folder))
+    files = sorted(_files(folder), reverse=True)
     left = sum(size for _, size, _ in files)
     goal = limit // 2 if left > limit else left
-    for _, size, file in files:
-        if left <= goal:
-            return
+    while left > goal:
+        _, size, file = files.pop()
         left -= size
         with contextlib.suppress(OSError):
             file.unlink()

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.settings import PipSettings
 
 _REDIRECTS = 10
-# What servers answer while they are busy or being restarted; pip tries again at the same ones.
 _PASSING = (500, 502, 503, 520, 524, 527)
+"""What servers answer while they are busy or being restarted; pip tries again at the same."""
 _DOWN = (NewConnectionError, ConnectTimeoutError, ProxyError)
 
 
@@ -45,14 +45,7 @@ class BrokenOffError(UpstreamError):
 
 
 class Connections:
-    """
-    What requests go through, and which hosts take none.
-
-    Args:
-        settings: pip's.
-        offline: True asks nobody.
-
-    """
+    """What requests go through, and which hosts take none; offline, none does."""
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._settings = settings
@@ -78,7 +71,7 @@ class Connections:
         Raises:
             UnreachableError: nobody answers.
             BrokenOffError: the answer ends before it is read.
-            UpstreamError: there is no such URL, or it redirects without end.
+            UpstreamError: it is no URL, or redirects without end.
 
         """
         response, url = self._followed(method, url, headers)
@@ -98,11 +91,10 @@ class Connections:
         for _ in range(_REDIRECTS):
             url = _whole(url, location)
             response = self._begun(method, url, headers)
-            redirect = response.get_redirect_location()
-            if not redirect:
+            location = response.get_redirect_location() or ""
+            if not location:
                 return response, url
             _let_go(response)
-            location = redirect
         raise UpstreamError(f"{host_of(url)} redirects more than {_REDIRECTS} times")
 
     def _begun(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
@@ -154,7 +146,12 @@ class Connections:
             "maxsize": CONNECTIONS,
             "block": True,
             "timeout": urllib3.Timeout(settings.timeout or None),
-            "retries": _retries(settings.retries),
+            "retries": urllib3.Retry(
+                settings.retries,
+                backoff_factor=0.25,
+                status_forcelist=_PASSING,
+                raise_on_status=False,
+            ),
             "cert_reqs": "CERT_NONE" if trusted else "CERT_REQUIRED",
             "cert_file": settings.client_cert,
         }
@@ -169,20 +166,6 @@ class Connections:
         login = _login_of(proxy)
         headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
         return urllib3.ProxyManager(without_secrets(proxy), proxy_headers=headers, **options)
-
-
-def _retries(tries: int) -> urllib3.Retry:
-    return urllib3.Retry(
-        total=None,
-        connect=tries,
-        read=tries,
-        status=tries,
-        other=tries,
-        redirect=0,
-        backoff_factor=0.25,
-        status_forcelist=_PASSING,
-        raise_on_status=False,
-    )
 
 
 def _let_go(response: urllib3.BaseHTTPResponse) -> None:

@@ -21,47 +21,30 @@ _KEPT = 3 << 18
 
 
 class Question(NamedTuple):
-    """
-    A question about the files of a release that tells whether another answers like it.
-
-    Args:
-        kind: `file`, `folder` (of modules), `compiled` (an extension module), or `top`: one
-            directly in site-packages.
-        path: without suffix where it is none of a file.
-
-    """
+    """A question about the files of a release that tells whether another answers like it."""
 
     kind: str
+    """`file`, `folder` (of modules), `compiled` (extension module), `top` (in site-packages)."""
     path: str
+    """Without suffix where it is none of a file."""
 
 
 class Parsed(NamedTuple):
-    """
-    A file.
-
-    Args:
-        text: as it lies there.
-        tree: parsed, empty where it cannot be.
-        fault: why not, in words; '' where it can.
-        notes: what was worked out from it alone, by who worked it out.
-
-    """
+    """A file: as it lies there, and parsed, which gives an empty module where it cannot be."""
 
     text: bytes
     tree: ast.Module
     fault: str
+    """Why it cannot be parsed, in words; '' where it can."""
     notes: dict[Any, Any]
+    """What was worked out from it alone, by who worked it out."""
 
 
 class ParsedFiles:
     """
-    The files that were asked for last, parsed; of one release, or of several.
+    The files that were asked for last, parsed, up to a limit of bytes; safe for threads.
 
-    What is the same file in several releases is parsed once. Safe for threads.
-
-    Args:
-        limit: bytes of source that stay.
-
+    What is the same file in several releases is parsed once.
     """
 
     def __init__(self, limit: int = _KEPT) -> None:
@@ -97,9 +80,7 @@ class ParsedFiles:
 
 class Files:
     """
-    The Python files of one release.
-
-    Those that were asked for last stay parsed.
+    The Python files of one release; those that were asked for last stay parsed.
 
     Args:
         source: where they lie.
@@ -158,16 +139,14 @@ class Files:
         return frozenset(filter(None, map(compiled, self._source.paths())))
 
     @cached_property
-    def _folders(self) -> frozenset[str]:
-        modules = (*self.python(), *self._compiled)
-        nearest = {path.rpartition("/")[0] for path in modules}
-        return frozenset(above for folder in nearest for above in _above(folder))
-
-
-def _above(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]
+    def _folders(self) -> set[str]:
+        folders: set[str] = set()
+        for path in (*self.python(), *self._compiled):
+            folder = path.rpartition("/")[0]
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return folders
 
 
 def parse(text: bytes) -> tuple[ast.Module, str]:

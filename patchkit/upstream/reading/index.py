@@ -35,23 +35,15 @@ _HASH = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class Link(NamedTuple):
-    """
-    One file that can be had.
-
-    Args:
-        url: where; `file:` for one on this machine.
-        filename: its own name.
-        version: of the project, as the name has it.
-        sha256: what its bytes have, None where the index does not say.
-        is_yanked: whether its author has taken it back (PEP 592).
-
-    """
+    """One file that can be had, at a URL of `file:` where it lies on this machine."""
 
     url: str
     filename: str
     version: str
     sha256: str | None = None
+    """None where the index does not say."""
     is_yanked: bool = False
+    """Whether its author has taken it back (PEP 592)."""
 
     @property
     def is_wheel(self) -> bool:
@@ -66,16 +58,7 @@ class Link(NamedTuple):
 
 
 class Index:
-    """
-    All the places where pip would look for a project.
-
-    Args:
-        settings: pip's.
-        web: fetches pages.
-        cache: keeps them.
-        notice: told which place could not be asked.
-
-    """
+    """All the places where pip would look for a project; pages that were fetched are kept."""
 
     def __init__(
         self, settings: PipSettings, web: Web, cache: Cache, notice: Callable[[str], None]
@@ -104,7 +87,7 @@ class Index:
                 for link in _of_project(project, self._linked(place)):
                     found.setdefault(link.filename, link)
             except UpstreamError as error:
-                faults.append(str(error))
+                faults.append(f"{without_secrets(place)}: {error}")
         if not found:
             raise UpstreamError(self._not_found(project, faults))
         for fault in faults:
@@ -112,10 +95,9 @@ class Index:
         return list(found.values())
 
     def _linked(self, place: str) -> Iterable[Link]:
-        local = _local(place)
-        if local and local.is_dir() and not (local / "index.html").exists():
-            return [Link(file.absolute().as_uri(), file.name, "") for file in local.iterdir()]
-        page = _local_page(local) if local else self._page(place)
+        if local := _local(place):
+            return _local_links(local)
+        page = self._page(place)
         return _links(page) if page else ()
 
     def _page(self, url: str) -> IndexPage | None:
@@ -130,15 +112,14 @@ class Index:
             page = self._fetched(url, kept)
         except StatusError as error:
             if error.status not in (404, 410):
-                raise _at(url, error) from error
+                raise
             page = IndexPage(url, _ABSENT, "", time.time(), b"")
         except UnreachableError as error:
             if kept is None:
-                raise _at(url, error) from error
-            self._notice(f"{without_secrets(url)}: {error}; its page of {_day(kept)} is used")
+                raise
+            day = time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.fetched))
+            self._notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
             return kept
-        except UpstreamError as error:
-            raise _at(url, error) from error
         self._cache.keep_page(url, page)
         return page
 
@@ -162,14 +143,6 @@ class Index:
         return f"no release of {project} was found; looked at {looked}"
 
 
-def _at(url: str, error: UpstreamError) -> UpstreamError:
-    return UpstreamError(f"{without_secrets(url)}: {error}")
-
-
-def _day(page: IndexPage) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(page.fetched))
-
-
 def _local(place: str) -> Path | None:
     parts = urlsplit(place)
     if parts.scheme in ("http", "https"):
@@ -177,15 +150,18 @@ def _local(place: str) -> Path | None:
     return Path(unquote(parts.path) if parts.scheme == "file" else place)
 
 
-def _local_page(place: Path) -> IndexPage | None:
-    file = place / "index.html" if place.is_dir() else place
+def _local_links(place: Path) -> Iterable[Link]:
+    """Of a page, what it links to; of a directory, what its page links to, or else its files."""
+    page = place / "index.html" if place.is_dir() else place
     try:
-        body = file.read_bytes()
+        if place.is_dir() and not page.exists():
+            return [Link(file.absolute().as_uri(), file.name, "") for file in place.iterdir()]
+        body = page.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return ()
     except OSError as error:
-        raise UpstreamError(f"{file}: {error.strerror or error}") from error
-    return IndexPage(file.absolute().as_uri(), "text/html", "", 0.0, body)
+        raise UpstreamError(error.strerror or str(error)) from error
+    return _links(IndexPage(page.absolute().as_uri(), "text/html", "", 0.0, body))
 
 
 def _links(page: IndexPage) -> Iterator[Link]:
@@ -200,8 +176,7 @@ def _of_json(page: IndexPage) -> Iterator[Link]:
         files = json.loads(page.body)["files"]
         return iter([link for file in files if (link := _json_link(page.url, file))])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        where = without_secrets(page.url)
-        raise UpstreamError(f"{where}: its page is none of an index ({error!r})") from error
+        raise UpstreamError(f"its page is none of an index ({error!r})") from error
 
 
 def _json_link(base: str, file: dict[str, Any]) -> Link | None:

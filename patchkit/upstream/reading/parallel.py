@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 CONNECTIONS = 8
 """How many releases are worked on at a time, and connections open to one host."""
+
+Progress = Callable[[int, int, str], None]
+"""Told how many of how many are done, and the name of the last; in the thread that asked."""
 
 
 class Named(Protocol):
@@ -26,25 +30,11 @@ Item = TypeVar("Item", bound=Named)
 T = TypeVar("T")
 
 
-class Progress(Protocol):
-    """Told how far long work has come; called in the thread that asked for the work."""
-
-    def __call__(self, done: int, total: int, label: str) -> None:
-        """Take note that `done` of `total` are done, the last of which is `label`."""
-
-
 def for_each(
-    items: Sequence[Item],
-    work: Callable[[Item], T],
-    progress: Progress | None = None,
+    items: Sequence[Item], work: Callable[[Item], T], progress: Progress | None = None
 ) -> list[T | UpstreamError]:
     """
-    Do the same with every release, or with what reads one, several at a time.
-
-    Args:
-        items: what to work on.
-        work: is called in other threads.
-        progress: told of each that is done.
+    Do the same with every release, or with what reads one, in several threads.
 
     Returns:
         For each item, in their order, what came of it, or why it could not be read.

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import re
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
@@ -60,14 +61,7 @@ class Library:
 
     @functools.cached_property
     def settings(self) -> PipSettings:
-        """
-        Where pip would look.
-
-        Raises:
-            SettingsError: pip's configuration cannot be read.
-            UpstreamError: no index is set, and there is no pip to say which is the usual one.
-
-        """
+        """Where pip would look; raises what `PipSettings.read` does."""
         return self._settings or PipSettings.read()
 
     @functools.cached_property
@@ -103,23 +97,16 @@ class Library:
             self._notice(text)
 
 
+@dataclass(eq=False)
 class Release:
-    """
-    One release, and the file that stands for it.
+    """One release, the file that stands for it, and the library where that comes from."""
 
-    Args:
-        project: as the requirement names it, canonicalized.
-        version: as released, without a local part.
-        link: the file.
-        library: where the file comes from.
-
-    """
-
-    def __init__(self, project: str, version: str, link: Link, library: Library) -> None:
-        self.project = project
-        self.version = version
-        self.link = link
-        self._library = library
+    project: str
+    """As the requirement names it, canonicalized."""
+    version: str
+    """As released, without a local part."""
+    link: Link
+    library: Library
 
     @property
     def name(self) -> str:
@@ -135,38 +122,33 @@ class Release:
             UpstreamError: it cannot be said which bytes the file has.
 
         """
+        named = (self.name, self.version, self.link.filename)
         if self.link.local:
-            return Archived(self.name, self.version, self.link.filename, _reader(self.link.local))
+            return Archived(*named, _reader(self.link.local))
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
-        return Archived(
-            self.name,
-            self.version,
-            self.link.filename,
-            self._remote(),
-            self._library.cache,
-            f"with extension modules: {key}",
-        )
+        key = f"with extension modules: {key}"
+        return Archived(*named, self._remote(), self.library.cache, key)
 
     def _remote(self) -> Reader:
         if not self.link.is_wheel:
             return SdistReader(self._downloaded)
-        return WheelReader(self._library.web.content(self.link.url), self._downloaded_for)
+        return WheelReader(self.library.web.content(self.link.url), self._downloaded_for)
 
     def _downloaded(self) -> AbstractContextManager[Path]:
-        return self._library.web.download(self.link.url, self.link.sha256)
+        return self.library.web.download(self.link.url, self.link.sha256)
 
     def _downloaded_for(self, reason: Exception) -> AbstractContextManager[Path]:
-        self._library.notice(f"{reason}; fetching {self.link.filename} whole")
+        self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self._downloaded()
 
     def _state(self) -> str:
         """Name the bytes that a URL has now; those that it had where nobody says."""
-        cache, url = self._library.cache, without_secrets(self.link.url)
+        cache, url = self.library.cache, without_secrets(self.link.url)
         name = f"state-of-url {url}"
         kept = cache.get(name)
         try:
-            key = f"{url} {self._library.web.state(self.link.url)}".encode()
+            key = f"{url} {self.library.web.state(self.link.url)}".encode()
         except UpstreamError as error:
             if kept is None or not isinstance(error, UnreachableError):
                 raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error

@@ -15,7 +15,7 @@ import re
 import sys
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from patchkit.errors import SettingsError, UpstreamError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
 # look for packages.
 _SECTIONS = ("global", "install", "download")
-_PIP_FILE = ("_internal", "models", "index.py")
+_USUAL = "pip/_internal/models/index.py"
 _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
 _TRUE = ("y", "yes", "t", "true", "on", "1")
@@ -71,14 +71,22 @@ class PipSettings(NamedTuple):
 
         Raises:
             SettingsError: a file, or a value, cannot be read.
+            UpstreamError: no index is set, and no pip says which is the usual one.
 
         """
         env = os.environ if environ is None else environ
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
-        indexes = [] if values.switch("no-index") else _indexes(values)
+        indexes: list[str] = []
+        if not values.switch("no-index"):
+            main = values.urls("index-url")[:1] or [usual_index()]
+            indexes = [url.rstrip("/") for url in main + values.urls("extra-index-url")]
+        links = [
+            str(Path(link).expanduser()) if link.startswith("~") else link
+            for link in values.urls("find-links")
+        ]
         return cls(
-            indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
-            find_links=tuple(dict.fromkeys(map(_expanded, values.urls("find-links")))),
+            indexes=tuple(dict.fromkeys(indexes)),
+            find_links=tuple(dict.fromkeys(links)),
             trusted_hosts=tuple(values.words("trusted-host")),
             cert=values.text("cert") or env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE"),
             client_cert=values.text("client-cert"),
@@ -92,10 +100,6 @@ class PipSettings(NamedTuple):
         return bool({host, f"{host}:{port}"} & {trusted.lower() for trusted in self.trusted_hosts})
 
 
-def _indexes(values: _Values) -> list[str]:
-    return (values.urls("index-url")[:1] or [usual_index()]) + values.urls("extra-index-url")
-
-
 def usual_index() -> str:
     """
     Return the index that pip asks where nobody has set one, as pip's own source says.
@@ -104,26 +108,19 @@ def usual_index() -> str:
         UpstreamError: there is no pip, or it does not say so where every pip has.
 
     """
-    for folder in _pips():
+    specs = filter(None, map(importlib.util.find_spec, ("pip", "ensurepip")))
+    folders = [Path(spec.origin).parent for spec in specs if spec.origin]
+    # What Python brings along for `ensurepip` is a wheel.
+    wheels = [wheel for folder in folders for wheel in folder.glob("_bundled/pip-*.whl")]
+    places: list[Any] = [*(folder.parent for folder in folders), *map(zipfile.Path, wheels)]
+    for place in places:
         with contextlib.suppress(OSError, KeyError):
-            if found := _PYPI.search(folder.joinpath(*_PIP_FILE).read_text(encoding="utf-8")):
-                return f"{found[1].rstrip('/')}/simple"
+            if match := _PYPI.search(place.joinpath(_USUAL).read_text(encoding="utf-8")):
+                return f"{match[1].rstrip('/')}/simple"
     raise UpstreamError(
         "found no index-url in pip's settings and no pip to say which index is the usual one, "
         "expected one of them; set PIP_INDEX_URL"
     )
-
-
-def _pips() -> Iterator[Path | zipfile.Path]:
-    """Yield the pip that is installed, and those that Python brings along for `ensurepip`."""
-    for name in ("pip", "ensurepip"):
-        found = importlib.util.find_spec(name)
-        folder = Path(found.origin).parent if found and found.origin else None
-        if folder and name == "pip":
-            yield folder
-        elif folder:
-            wheels = sorted(folder.glob("_bundled/pip-*.whl"))
-            yield from (zipfile.Path(wheel, "pip/") for wheel in wheels)
 
 
 class _Values(NamedTuple):
@@ -223,7 +220,3 @@ def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
     yield prefix / "pip.conf"
     if named:
         yield Path(named)
-
-
-def _expanded(link: str) -> str:
-    return str(Path(link).expanduser()) if link.startswith("~") else link

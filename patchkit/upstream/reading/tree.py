@@ -23,7 +23,7 @@ class Tree:
     Args:
         name: for messages, such as `the tree at …`.
         version: as released, None where unknown.
-        root: the directory that holds the package.
+        root: the directory that holds the packages.
         packages: names of the import packages, or of modules that are files of their own.
 
     """
@@ -100,8 +100,7 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
         raise UpstreamError(f"{package} is not installed here")
     place = located.place
     root = place.parent.parent if place.name.startswith("__init__.") else place.parent
-    name = f"{package} {found.version}"
-    return Tree(name, found.version, root, located.name, *search.beside())
+    return Tree(f"{package} {found.version}", found.version, root, located.name, *search.beside())
 
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:
@@ -121,12 +120,9 @@ def open_tree(directory: Path, package: str) -> ReleaseSource:
     roots = [here / root for root in ROOTS] + ([here.parent] if here.name == package else [])
     for root in roots:
         if (root / package / "__init__.py").is_file():
-            return Tree(f"the tree at {directory}", _version(root, package), root, package)
+            found = ProviderSearch(package, [str(root)]).found()
+            # What the tree says of itself, without building it; a checkout may say nothing.
+            version = found.version if found and found.version[:1].isdigit() else None
+            return Tree(f"the tree at {directory}", version, root, package)
     expected = ", ".join(f"{root}{package}/__init__.py" for root in ROOTS)
     raise UpstreamError(f"the tree at {directory}: found no {package}, expected one of {expected}")
-
-
-def _version(root: Path, package: str) -> str | None:
-    """What the tree says of itself, without building it; a checkout may say nothing."""
-    found = ProviderSearch(package, [str(root)]).found()
-    return found.version if found and found.version[:1].isdigit() else None

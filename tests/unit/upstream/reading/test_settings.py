@@ -74,7 +74,7 @@ def test_without_a_pip_there_is_no_usual_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error says what to set."""
-    monkeypatch.setattr(settings, "_PIP_FILE", ("no", "such.py"))
+    monkeypatch.setattr(settings, "_USUAL", "no/such.py")
     with pytest.raises(UpstreamError, match="set PIP_INDEX_URL"):
         read(tmp_path, PIP_CONFIG_FILE="/dev/null")
 
