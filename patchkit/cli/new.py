@@ -20,9 +20,9 @@ from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from patchkit.report.here import NextStep
-    from patchkit.scaffold.place import Place
+    from patchkit.scaffold.files import Place
+    from patchkit.scaffold.first_change import UpstreamTarget
     from patchkit.scaffold.plan import Plan, Wish
-    from patchkit.scaffold.upstream_target import UpstreamTarget
     from patchkit.upstream.reading.releases import Library
 
 _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")
@@ -80,8 +80,8 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.scaffold.files import write  # noqa: PLC0415
     from patchkit.scaffold.plan import Wish  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.scaffold.writing import write  # noqa: PLC0415
 
     wanted = Wanted(releases, path, wheel)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
@@ -130,7 +130,7 @@ def _print(plan: Plan, form: str, *, written: bool) -> None:
 
 
 def _place(pack: str | None) -> Place:
-    from patchkit.scaffold.place import place_of  # noqa: PLC0415 - late, as above
+    from patchkit.scaffold.files import place_of  # noqa: PLC0415 - late, as above
 
     named = [pack] if pack else Project.read().packs or Settings.read().packs
     if len(named) != 1:
@@ -160,7 +160,7 @@ def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[U
     from patchkit.check.learning import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.history import parse_target  # noqa: PLC0415
-    from patchkit.scaffold.upstream_target import look_up  # noqa: PLC0415
+    from patchkit.scaffold.first_change import look_up  # noqa: PLC0415
 
     targets = list(dict.fromkeys(map(parse_target, words)))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))

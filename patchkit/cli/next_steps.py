@@ -14,7 +14,7 @@ from patchkit.text.row_lines import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.scaffold.place import Place
+    from patchkit.scaffold.files import Place
     from patchkit.scaffold.plan import Plan
 
 

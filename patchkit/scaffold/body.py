@@ -1,4 +1,4 @@
-"""A body to start from: what every change of a patch needs in it."""
+"""A body and a test to start from: what every change of a patch needs in them."""
 
 from __future__ import annotations
 
@@ -7,53 +7,80 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Provide, Replace, Wrap
-from patchkit.scaffold.python_text import INDENT, WIDTH, exploded, from_import
+from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Replace, Wrap
+from patchkit.scaffold.rows import INDENT, WIDTH, exploded, from_import
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
-    from patchkit.rows.declaration import Change
-    from patchkit.scaffold.upstream_target import UpstreamTarget
+    from patchkit.rows.declaration import Change, Patch
+    from patchkit.scaffold.first_change import UpstreamTarget
 
     Import = tuple[str, str]
     Code = tuple[str, set[Import]]
 
 _ANY = ("typing", "Any")
-_WRAPPED = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
 _CATCH_ALL = ("*args: Any", "**kwargs: Any")
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BOUND = frozenset(map(str, (Kind.METHOD, Kind.ASYNC_METHOD, Kind.PROPERTY)))
 _TO_WRITE = "raise NotImplementedError"
+_TEST = '''"""What the patch {name} is for."""
+
+from __future__ import annotations
+{imported}
+import pytest
+from patchkit import applied
+{mark}
+NAME, PACK = "{name}", "{pack}"
+
+
+def test_it_applies() -> None:
+    """Its targets are there, and take what the body has for them."""
+    with applied(NAME, packs=PACK):
+{inside}
+
+
+def test_what_it_is_for() -> None:
+    """FILL IN: what goes wrong without the patch does not with it."""
+    with applied(NAME, packs=PACK):
+        pytest.fail("fill in: what goes wrong without the patch, and that it does not")
+'''
+_MARK = """
+pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
+"""
+
+
+def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
+    """Write the test of a patch, which is red until its author has written what it is for."""
+    places = [upstream.target for upstream in targets]
+    modules = [place.module for place in places if not place.qualname]
+    lines = [f'import_module("{module}")' for module in modules] or ["pass"]
+    return _TEST.format(
+        name=patch.name,
+        pack=pack,
+        imported="\nfrom importlib import import_module\n" if modules else "",
+        inside="\n".join(f"        {line}" for line in lines),
+        mark=_MARK if any(place.module.partition(".")[0] == "vllm" for place in places) else "",
+    )
 
 
 def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
-    """Write the whole file; '' where no change names an object of it."""
-    parts = [
-        _WRITERS[type(change)](upstream, change)
-        for upstream, change in changes
-        if change.body_field
-    ]
+    """Write the body's file; '' where no change names an object of it."""
+    parts = [_code(upstream, change) for upstream, change in changes if change.body_field]
     if not parts:
         return ""
-    head = _docstring([upstream for upstream, _ in changes])
+    lines = ['"""', "Upstream: say here what it does there, and since when.", ""]
+    for upstream, _ in changes:
+        lines.append(str(upstream.target))
+        if found := upstream.facts.lines:
+            lines.append(f"{INDENT}{upstream.facts.path}:{found[0]} in {upstream.newest.name}")
     imports = _sections({needed for _, several in parts for needed in several})
+    head = "\n".join([*lines, '"""'])
     text = "\n\n".join([head, "from __future__ import annotations", *imports])
     for code, _ in parts:
         is_line = "\n" not in code  # which has one empty line around it
         text += ("\n\n" if is_line else "\n\n\n") + code
     return f"{text}\n"
-
-
-def _docstring(targets: Sequence[UpstreamTarget]) -> str:
-    lines = ["Upstream: say here what it does there, and since when.", ""]
-    for upstream in targets:
-        lines.append(str(upstream.target))
-        if found := upstream.facts.lines:
-            lines.append(f"    {upstream.facts.path}:{found[0]} in {upstream.newest.name}")
-    return '"""\n' + "\n".join(lines) + '\n"""'
 
 
 def _sections(imports: set[Import]) -> Iterator[str]:
@@ -69,7 +96,20 @@ def _sections(imports: set[Import]) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-# --- what each kind of change needs
+def _code(upstream: UpstreamTarget, change: Change) -> Code:
+    if isinstance(change, Wrap):
+        return _wrap(upstream, change)
+    if isinstance(change, Replace):
+        return _replace(upstream, change)
+    if isinstance(change, Add):
+        return _add(upstream, change)
+    if isinstance(change, BeforeImport):
+        words = f"Run just before `{change.module}` executes."
+        return _function(f"def {change.call}", (), words, upstream), set()
+    if isinstance(change, AfterImport):
+        words = f"Run just after `{change.module}` has executed; may return what undoes it."
+        return _function(f"def {change.call}", ("_module: Any",), words, upstream), {_ANY}
+    return "__all__: list[str] = []", set()  # Provide
 
 
 def _wrap(upstream: UpstreamTarget, change: Wrap) -> Code:
@@ -78,34 +118,29 @@ def _wrap(upstream: UpstreamTarget, change: Wrap) -> Code:
     if kind in _BOUND:
         whose = f" and `_instance` the {qualname.split('.')[-2]}"
     words = f"Run around `{qualname}`; `wrapped` is upstream's{whose}."
+    given = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
     code = "return wrapped(*args, **kwargs)"
-    return _function(f"def {change.by}", _WRAPPED, words, upstream, code), {_ANY}
+    return _function(f"def {change.by}", given, words, upstream, code), {_ANY}
 
 
 def _replace(upstream: UpstreamTarget, change: Replace) -> Code:
-    facts, qualname = upstream.facts, upstream.target.qualname
+    facts, node, place = upstream.facts, upstream.node, upstream.target
+    first = place.qualname.partition(".")[0].partition("[")[0]
     if facts.kind == str(Kind.CLASS):
-        head = f"class {change.by}({qualname}):  # type: ignore[misc, unused-ignore]"
-        words = f'{INDENT}"""`{qualname}`, patched: override here what has to be another."""'
-        return f"{head}\n{words}", {(upstream.target.module, qualname.partition(".")[0])}
-    node = upstream.node
-    is_its = isinstance(node, _DEFINITIONS) and node.name == qualname.rpartition(".")[2]
-    if not is_its and facts.signature is None and facts.kind != str(Kind.GENERATED):
-        return _value(upstream, change)
-    head = f"{'async ' if isinstance(node, ast.AsyncFunctionDef) else ''}def {change.by}"
-    words = f"Take the place of `{qualname}`."
-    return _function(head, _CATCH_ALL, words, upstream, _TO_WRITE), {_ANY}
-
-
-def _value(upstream: UpstreamTarget, change: Replace) -> Code:
-    """Start with upstream's own value: what it is made of is not to be copied."""
-    first = upstream.target.qualname.partition(".")[0].partition("[")[0]
-    rest = upstream.target.qualname.removeprefix(first)
-    if '"' not in rest:
-        rest = rest.replace("'", '"')
-    alias = f"upstream_{first}" if first == change.by else first
-    named = first if alias == first else f"{first} as {alias}"
-    return f"{change.by}: Any = {alias}{rest}", {(upstream.target.module, named), _ANY}
+        head = f"class {change.by}({place.qualname}):  # type: ignore[misc, unused-ignore]"
+        words = f'{INDENT}"""`{place.qualname}`, patched: override here what has to be another."""'
+        return f"{head}\n{words}", {(place.module, first)}
+    last = place.qualname.rpartition(".")[2]
+    is_its = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == last
+    if is_its or facts.signature is not None or facts.kind == str(Kind.GENERATED):
+        head = f"{'async ' if isinstance(node, ast.AsyncFunctionDef) else ''}def {change.by}"
+        words = f"Take the place of `{place.qualname}`."
+        return _function(head, _CATCH_ALL, words, upstream, _TO_WRITE), {_ANY}
+    # Upstream's own value: what it is made of is not to be copied.
+    value = f"upstream_{place.qualname}"
+    if '"' not in value:
+        value = value.replace("'", '"')
+    return f"{change.by}: Any = {value}", {(place.module, f"{first} as upstream_{first}"), _ANY}
 
 
 def _add(upstream: UpstreamTarget, change: Add) -> Code:
@@ -115,30 +150,6 @@ def _add(upstream: UpstreamTarget, change: Add) -> Code:
     given = ("self: Any", *_CATCH_ALL) if "." in qualname else _CATCH_ALL
     words = f"Be `{qualname}`, which upstream lacks."
     return _function(f"def {change.by}", given, words, upstream, _TO_WRITE), {_ANY}
-
-
-def _provide(_: UpstreamTarget, __: Provide) -> Code:
-    return "__all__: list[str] = []", set()
-
-
-def _before(upstream: UpstreamTarget, change: BeforeImport) -> Code:
-    words = f"Run just before `{change.module}` executes."
-    return _function(f"def {change.call}", (), words, upstream), set()
-
-
-def _after(upstream: UpstreamTarget, change: AfterImport) -> Code:
-    words = f"Run just after `{change.module}` has executed; may return what undoes it."
-    return _function(f"def {change.call}", ("_module: Any",), words, upstream), {_ANY}
-
-
-_WRITERS: dict[type[Change], Callable[[UpstreamTarget, Any], Code]] = {
-    Wrap: _wrap,
-    Replace: _replace,
-    Add: _add,
-    Provide: _provide,
-    BeforeImport: _before,
-    AfterImport: _after,
-}
 
 
 def _function(

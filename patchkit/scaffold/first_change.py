@@ -1,12 +1,14 @@
-"""The change to start with: the kind that serves a target, and what it names."""
+"""The change to start with: a target as a release has it, and the kind of change that serves it."""
 
 from __future__ import annotations
 
 import ast
 import keyword
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.check.edits import look
+from patchkit.check.trails import Trails, meant
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import (
     Add,
@@ -18,14 +20,15 @@ from patchkit.rows.declaration import (
     Replace,
     Wrap,
 )
-from patchkit.rows.target import Item
+from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change
-    from patchkit.scaffold.upstream_target import UpstreamTarget
+    from patchkit.upstream.facts import Facts
 
 _NEW = ("add", "add-field", "provide")
 _OF_MODULE = ("provide", "before-import", "after-import")
@@ -34,6 +37,69 @@ _CLASS = str(Kind.CLASS)
 _NO_CALL = frozenset(
     map(str, (Kind.CONSTANT, Kind.ASSIGNMENT, Kind.FIELD, Kind.OUTSIDE, Kind.CLASS, Kind.MODULE))
 )
+
+
+@dataclass(frozen=True)
+class UpstreamTarget:
+    """A target, and the releases of its package that were looked at, the oldest first."""
+
+    target: Target
+    releases: tuple[Subject, ...]
+
+    @property
+    def newest(self) -> Subject:
+        """The release that the patch is written for."""
+        return self.releases[-1]
+
+    @property
+    def facts(self) -> Facts:
+        """What is said of it there."""
+        return self.newest.facts(self.target)
+
+    @property
+    def node(self) -> ast.AST | None:
+        """The statement that defines it; None where there is none."""
+        return next(iter(self.newest.resolver.resolve(self.target).nodes), None)
+
+    @property
+    def text(self) -> str:
+        """Its source, decorators included; '' where there is none."""
+        return self.newest.text(self.facts)
+
+    @property
+    def holder(self) -> UpstreamTarget:
+        """What holds it: a class, or its module."""
+        name = self.target.qualname.rpartition(".")[0]
+        return UpstreamTarget(Target(self.target.module, name), self.releases)
+
+    @property
+    def whereabouts(self) -> str:
+        """Say where it went, else what may have been meant, else how to find out."""
+        trails = Trails(list(self.releases), [self.target], ways=(1,), by_name=True)
+        trails.follow()
+        told = trails.told(self.target, self.newest)
+        if told and told.words:
+            return f"; {told.words}"
+        follow = f"; 'patchkit history {self.target}' looks in all releases"
+        return meant(self.target, self.newest) or follow
+
+    def misfit(self, expected: str) -> ScaffoldError:
+        """Say that it is something else than a change needs."""
+        kind = self.facts.kind
+        what = f"a {kind}" if kind else "what the source does not tell"
+        return ScaffoldError(f"{self.target}: found {what}, expected {expected}")
+
+
+def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
+    """Choose the releases of a target's package, the oldest of each distribution first."""
+    package = target.module.partition(".")[0]
+    releases = tuple(subject for subject in subjects if subject.covers([package]))
+    if not releases:
+        raise ScaffoldError(
+            f"{target}: found no {package} to look it up in, expected one that is installed here,"
+            " or --releases, --path or --wheel"
+        )
+    return UpstreamTarget(target, releases)
 
 
 def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[str]) -> Change:
@@ -46,10 +112,12 @@ def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[s
         taken: names that the body has already.
 
     """
-    target = upstream.target
+    target, facts = upstream.target, upstream.facts
     if kind not in _NEW:
         _refuse_missing(upstream, is_sure=kind is None)
-    kind = kind or _kind_for(upstream)
+    if kind is None:
+        is_value = facts.kind in _NO_CALL | {str(Kind.ITEM)}
+        kind = "after-import" if not target.qualname else "replace" if is_value else "wrap"
     if bool(target.qualname) is (kind in _OF_MODULE):
         what = "a place in a module, expected 'module'"
         other = "a module, expected 'module:qualname'"
@@ -61,15 +129,9 @@ def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[s
         return (BeforeImport if kind == "before-import" else AfterImport)(target.module, name)
     if kind == "edit":
         return _edit(upstream)
-    if kind == "wrap" and upstream.facts.kind in _NO_CALL:
-        raise _misfit(upstream, "something to call, as Wrap needs; --kind replace takes it")
+    if kind == "wrap" and facts.kind in _NO_CALL:
+        raise upstream.misfit("something to call, as Wrap needs; --kind replace takes it")
     return (Wrap if kind == "wrap" else Replace)(str(target), by=name)
-
-
-def _kind_for(upstream: UpstreamTarget) -> str:
-    if not upstream.target.qualname:
-        return "after-import"
-    return "replace" if upstream.facts.kind in _NO_CALL | {str(Kind.ITEM)} else "wrap"
 
 
 def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> str:
@@ -87,10 +149,10 @@ def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> st
 def _edit(upstream: UpstreamTarget) -> Change:
     """Start with a line of a function that occurs once in it; the author chooses another."""
     if upstream.facts.owner:
-        raise _misfit(upstream, f"its own source; it is inherited, name {upstream.facts.owner}")
+        raise upstream.misfit(f"its own source; it is inherited, name {upstream.facts.owner}")
     node, lines = upstream.node, upstream.facts.lines
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not lines:
-        raise _misfit(upstream, "a function with source of its own, as Edit needs")
+        raise upstream.misfit("a function with source of its own, as Edit needs")
     for statement in node.body:
         line = upstream.text.splitlines()[statement.lineno - lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
@@ -99,7 +161,7 @@ def _edit(upstream: UpstreamTarget) -> Change:
         if is_plain and look(change, upstream.text, lines[0]).times == 1:
             return change
     expected = "a function in which a line of its own occurs once; write the Edit by hand"
-    raise _misfit(upstream, expected)
+    raise upstream.misfit(expected)
 
 
 def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
@@ -114,7 +176,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     if kind == "add":
         return Add(str(target), by=name)
     if holder.facts.kind != _CLASS:
-        raise _misfit(holder, "a class, as AddField needs")
+        raise holder.misfit("a class, as AddField needs")
     field = target.qualname.rpartition(".")[2]
     return AddField(str(holder.target), name=field, type=bool, default=False)
 
@@ -127,10 +189,4 @@ def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
     if facts.state == "undecidable" and is_sure:
         raise ScaffoldError(f"{target} is not decidable {where}: {facts.reason}; --kind says what")
     if facts.kind == str(Kind.INSTANCE_ATTRIBUTE):
-        raise _misfit(upstream, "a name of the class; name the method that sets it")
-
-
-def _misfit(upstream: UpstreamTarget, expected: str) -> ScaffoldError:
-    kind = upstream.facts.kind
-    what = f"a {kind}" if kind else "what the source does not tell"
-    return ScaffoldError(f"{upstream.target}: found {what}, expected {expected}")
+        raise upstream.misfit("a name of the class; name the method that sets it")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
 from patchkit.rows.declaration import Patch
-from patchkit.scaffold.body import body_text
+from patchkit.scaffold.body import body_text, test_text
+from patchkit.scaffold.files import PlannedFile
 from patchkit.scaffold.first_change import first_change
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
-from patchkit.scaffold.test_file import test_text
 from patchkit.versions.requirements import canonical, parse_requirement, written_bounds
 from patchkit.versions.version import FoundVersion
 
@@ -20,35 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.rows.declaration import Change, Role
-    from patchkit.scaffold.place import Place
-    from patchkit.scaffold.upstream_target import UpstreamTarget
-
-
-class PlannedFile(NamedTuple):
-    """One file to write, as a `body`, `test`, `row` or `package`; `old` is None for a new one."""
-
-    what: str
-    path: Path
-    new: bytes
-    old: bytes | None = None
-
-    @property
-    def action(self) -> str:
-        """What is done to it."""
-        return "created" if self.old is None else "edited"
-
-    @property
-    def text(self) -> str:
-        """Its content, for people."""
-        return self.new.decode(errors="replace")
-
-    @property
-    def diff(self) -> list[str]:
-        """What an edit changes; nothing for a new file."""
-        if self.old is None:
-            return []
-        old = self.old.decode(errors="replace").splitlines()
-        return list(unified_diff(old, self.text.splitlines(), lineterm="", n=2))[2:]
+    from patchkit.scaffold.files import Place
+    from patchkit.scaffold.first_change import UpstreamTarget
 
 
 class Plan(NamedTuple):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Role
-from patchkit.scaffold.python_text import INDENT, WIDTH, exploded, from_import, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from patchkit.rows.declaration import Change, Patch
 
     TextChange = tuple[int, int, str]
 
+WIDTH = 88
+"""What is longer is taken apart, with a comma at its end: stable under every formatter."""
+INDENT = "    "
 _PLAIN = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
 
 
@@ -58,10 +61,10 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
             new = new[:start] + text.encode() + new[end:]
         if len(_tuple(ast.parse(new)).elts) != len(rows.elts) + 1:
             raise ValueError("found rows that cannot be added to")
-    except SyntaxError as error:
-        raise ScaffoldError(f"{file}: found rows that cannot be added to, {_PLAIN}") from error
-    except ValueError as error:
-        raise ScaffoldError(f"{file}: {error}, {_PLAIN}") from error
+    except (SyntaxError, ValueError) as error:
+        is_syntax = isinstance(error, SyntaxError)
+        fault = "found rows that cannot be added to" if is_syntax else error
+        raise ScaffoldError(f"{file}: {fault}, {_PLAIN}") from error
     return new.replace(b"\n", newline)
 
 
@@ -144,3 +147,22 @@ def _added_words(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[TextCha
 def _offset(text: bytes, line: int | None, column: int | None) -> int:
     lines = text.splitlines(keepends=True)
     return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
+
+
+def literal(value: object) -> str:
+    """Write a text, a number, or a type."""
+    if isinstance(value, str):
+        return repr(value) if '"' in value else json.dumps(value, ensure_ascii=False)
+    return value.__name__ if isinstance(value, type) else repr(value)
+
+
+def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
+    """Write a call with an argument a line."""
+    lines = [f"{head}(", *(f"{INDENT * (depth + 1)}{argument}," for argument in arguments)]
+    return "\n".join([*lines, f"{INDENT * depth})"])
+
+
+def from_import(module: str, names: Iterable[str]) -> str:
+    """Write an import of sorted names."""
+    line = f"from {module} import {', '.join(sorted(names))}"
+    return line if len(line) <= WIDTH else exploded(f"from {module} import ", sorted(names))

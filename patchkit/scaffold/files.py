@@ -1,0 +1,149 @@
+"""Where a pack lies, or is to lie, and the planned files of it: all are written, or none."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from difflib import unified_diff
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.errors import ScaffoldError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+INIT = "__init__.py"
+
+
+class Place(NamedTuple):
+    """A pack's module, and the folder of its package."""
+
+    module: str
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """What holds the rows."""
+        return self.folder / INIT
+
+    @property
+    def root(self) -> Path:
+        """The folder that its top package is in."""
+        return self.folder.parents[self.module.count(".")]
+
+    @property
+    def new_parents(self) -> list[Path]:
+        """The `__init__.py` files that the packages around it lack."""
+        outer = list(self.folder.parents)[: self.module.count(".")]
+        return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
+
+
+class PlannedFile(NamedTuple):
+    """One file to write, as a `body`, `test`, `row` or `package`; `old` is None for a new one."""
+
+    what: str
+    path: Path
+    new: bytes
+    old: bytes | None = None
+
+    @property
+    def action(self) -> str:
+        """What is done to it."""
+        return "created" if self.old is None else "edited"
+
+    @property
+    def text(self) -> str:
+        """Its content, for people."""
+        return self.new.decode(errors="replace")
+
+    @property
+    def diff(self) -> list[str]:
+        """What an edit changes; nothing for a new file."""
+        if self.old is None:
+            return []
+        old = self.old.decode(errors="replace").splitlines()
+        return list(unified_diff(old, self.text.splitlines(), lineterm="", n=2))[2:]
+
+
+def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
+    """
+    Find where a pack lies, or is to lie.
+
+    Args:
+        text: a folder, or the name of a module.
+        here: where relative folders start, and packages that are not there yet.
+        find: returns the file of a module that can be imported.
+
+    """
+    folder = here / text
+    if folder.is_file():
+        raise ScaffoldError(f"--pack: found the file {text}, expected a folder or a module's name")
+    if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
+        return _of_folder(text, folder.resolve())
+    file = find(text)
+    if file is not None and file.name != INIT:
+        raise ScaffoldError(f"--pack: found {text} in {file}, expected a package, for its bodies")
+    return Place(text, file.parent if file else _home(here.resolve()).joinpath(*text.split(".")))
+
+
+def _home(here: Path) -> Path:
+    """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
+    beside = [file for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
+    return here / "src" if (here / "src").is_dir() and not beside else here
+
+
+def _of_folder(text: str, folder: Path) -> Place:
+    """Name the module of a folder: outer folders belong to it that are packages, or new."""
+    names = [folder.name]
+    for outer in folder.parents:
+        if not (outer / INIT).exists() and (outer.exists() or outer.name == "src"):
+            break
+        names.insert(0, outer.name)
+    if not all(name.isidentifier() for name in names):
+        raise ScaffoldError(f"--pack: found {text!r}, expected a folder that can be imported")
+    return Place(".".join(names), folder)
+
+
+def write(files: Iterable[PlannedFile]) -> None:
+    """
+    Write files in order; where one cannot be written, take the others back.
+
+    Raises:
+        ScaffoldError: one cannot be written, is there already, or is not what it was.
+
+    """
+    with ExitStack() as undo:
+        for file in files:
+            try:
+                _make_folders(file.path.parent, undo)
+                if file.old is None:
+                    _create(file.path, file.new, undo)
+                else:
+                    _change(file.path.resolve(), file.old, file.new, undo)
+            except OSError as error:
+                reason = error.strerror or error
+                raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
+        undo.pop_all()
+
+
+def _make_folders(folder: Path, undo: ExitStack) -> None:
+    if not folder.exists():
+        _make_folders(folder.parent, undo)
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+
+
+def _create(path: Path, content: bytes, undo: ExitStack) -> None:
+    with path.open("xb") as file:
+        undo.callback(path.unlink, missing_ok=True)
+        file.write(content)
+
+
+def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
+    """Put the new content in the place of the old at once, so that no reader sees half of it."""
+    if path.read_bytes() != old:
+        raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
+    beside = path.with_name(f".{path.name}.patchkit")
+    _create(beside, new, undo)
+    beside.chmod(path.stat().st_mode)
+    beside.replace(path)
