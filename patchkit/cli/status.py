@@ -21,7 +21,8 @@ from patchkit.status.runs import newest_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.status.picture import Picture, ProcessFinding
+    from patchkit.status.findings import ProcessFinding
+    from patchkit.status.picture import Picture
     from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Look = Callable[[], Sequence[dict[str, Any]]]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from patchkit.status.picture import Picture, ProcessFinding
+    from patchkit.status.findings import ProcessFinding
+    from patchkit.status.picture import Picture
     from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Stands = Sequence[tuple[ProcessStatus, PatchStatus]]

@@ -40,14 +40,7 @@ def read_journal(path: Path) -> ProcessStatus | None:
 
 
 def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
-    """
-    Make a process of a journal.
-
-    Args:
-        name: of the file; says who wrote it, should the first line be torn.
-        data: what is in it.
-
-    """
+    """Make a process of a journal; the file's name says who wrote it where its head is torn."""
     process = _process_of_file(name) if data else None
     for entry in filter(None, map(_entry, data.split(b"\n"))):
         if entry.text("event") == "armed":
@@ -138,13 +131,17 @@ def _process_of_file(name: str) -> ProcessStatus | None:
 def _note(process: ProcessStatus, entry: _Entry) -> None:
     match entry.text("event"):
         case "role":
-            _note_role(process, entry)
+            process.is_copy &= entry.is_true("inherited")
+            if (role := entry.text("role")) not in process.roles:
+                process.roles.append(role)
         case "become":
             process.roles, process.is_copy = [], False
         case "patch":
             _note_patch(process, entry)
         case "child":
-            _note_child(process, entry)
+            if (pid := entry.whole("child")) is not None:
+                told = ChildStart(pid, entry.text("name"), entry.text("role") or None, entry.time)
+                process.children.append(told)
         case "left-out" | "wrapped" | "overwritten" | "unreviewed" as event:
             if (patch := process.patches.get(entry.text("name"))) is not None:
                 _note_of_patch(patch, event, entry)
@@ -168,18 +165,6 @@ def _note_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
             process.is_cut = True
 
 
-def _note_role(process: ProcessStatus, entry: _Entry) -> None:
-    process.is_copy &= entry.is_true("inherited")
-    if (role := entry.text("role")) not in process.roles:
-        process.roles.append(role)
-
-
-def _note_child(process: ProcessStatus, entry: _Entry) -> None:
-    if (pid := entry.whole("child")) is not None:
-        role = entry.text("role") or None
-        process.children.append(ChildStart(pid, entry.text("name"), role, entry.time))
-
-
 def _note_patch(process: ProcessStatus, entry: _Entry) -> None:
     name = entry.text("name")
     patch = process.patches.setdefault(name, PatchStatus(name))
@@ -196,23 +181,14 @@ def _note_patch(process: ProcessStatus, entry: _Entry) -> None:
 
 def _note_applied(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
     layers = {target: _words(order) for target, order in entry.pairs("layers").items()}
-    for target, names in layers.items():
-        process.layers[target] = _merged(process, target, names)
+    for target, order in layers.items():
+        # Patches that told of it before stay, where the last one knows only of itself.
+        others = set(process.layers.get(target, ())).difference(order)
+        every = [name for name in process.patches if name in {*order, *others}]
+        process.layers[target] = every if others else list(order)
     if module := entry.text("module"):
-        patch.modules[module] = ChangedModule(
-            entry.words("rebound"),
-            entry.words("out_of_reach"),
-            entry.texts("untraced"),
-            tuple(layers),
-        )
-
-
-def _merged(process: ProcessStatus, target: str, order: tuple[str, ...]) -> list[str]:
-    """Add the patches that told of a target before, where the last one knows only of itself."""
-    others = [name for name in process.layers.get(target, ()) if name not in order]
-    if not others:
-        return list(order)
-    return [name for name in process.patches if name in {*order, *others}]
+        copies = entry.words("rebound"), entry.words("out_of_reach"), entry.texts("untraced")
+        patch.modules[module] = ChangedModule(*copies, tuple(layers))
 
 
 def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:

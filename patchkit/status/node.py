@@ -26,15 +26,12 @@ _NEWBORN_SECONDS = 2.0
 
 def look(directory: str | None) -> dict[str, Any]:
     """
-    Look at this node, from outside of the processes.
-
-    Args:
-        directory: of the journals; where PATCHKIT_JOURNAL says here, if none is given.
+    Look at this node, from outside of the processes; PATCHKIT_JOURNAL says where, if nobody does.
 
     Returns:
-        `host`, `directory`, `now`; `journals`, their bytes by file name; `unreadable`, by file name
-        why those could not be read; `processes`, by pid, those that have to do with
-        them, or None where the system does not tell; `error`, what stood in the way, or None.
+        `journals`, their bytes by file name; `unreadable`, by file name why those could not be
+        read; `processes`, by pid, those that have to do with them, or None where the system does
+        not tell; `error`, what stood in the way, or None; `host`, `directory`, `now`.
 
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
@@ -59,13 +56,7 @@ def writer(name: str) -> tuple[str, int]:
 
 
 def contents(path: Path) -> bytes:
-    """
-    Read a journal.
-
-    Raises:
-        OSError: it is none: no file of its own (a link, a FIFO, a device), or too large.
-
-    """
+    """Read a journal; OSError where it is a link, no regular file (a FIFO, a device), too large."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
         facts = os.fstat(fd)
@@ -93,22 +84,21 @@ def _read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
 def _processes(
     host: str, journals: dict[str, bytes], directory: str | None
 ) -> dict[int, dict[str, Any]] | None:
-    everything = _everything()
-    if everything is None:
-        return None
-    writers = {pid for name in journals for there, pid in [writer(name)] if there == host}
-    wanted = _family(everything, writers, directory)
-    for pid in wanted:
-        is_mute = pid not in writers and _age(everything[pid]) > _NEWBORN_SECONDS
-        everything[pid].update(_details(pid, is_mute=is_mute))
-    return {pid: everything[pid] for pid in wanted}
-
-
-def _everything() -> dict[int, dict[str, Any]] | None:
     if not (_PROC / "self" / "stat").exists():
         return None
     entries = (entry for entry in _PROC.iterdir() if entry.name.isdigit())
-    return {int(entry.name): fields for entry in entries if (fields := _stat(entry)) is not None}
+    everything = {int(entry.name): facts for entry in entries if (facts := _stat(entry))}
+    writers = {pid for name in journals for there, pid in [writer(name)] if there == host}
+    wanted = _family(everything, writers, directory)
+    for pid in wanted:
+        title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+        is_mute = pid not in writers and _age(everything[pid]) > _NEWBORN_SECONDS
+        has_vllm = is_mute and (
+            title.startswith(_VLLM_TITLE) or bool(_VLLM_LIBRARY.search(_bytes(pid, "maps")))
+        )
+        told = {"title": title, "vllm": has_vllm, "environ": _environ(pid) if has_vllm else {}}
+        everything[pid].update(told)
+    return {pid: everything[pid] for pid in wanted}
 
 
 def _stat(entry: Path) -> dict[str, Any] | None:
@@ -149,16 +139,6 @@ def _told(pid: int, directory: str) -> bool:
 def _age(process: dict[str, Any]) -> float:
     ticks: int = process["began"]
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _details(pid: int, *, is_mute: bool) -> dict[str, Any]:
-    title = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
-    has_vllm = is_mute and _has_vllm(pid, title)
-    return {"title": title, "vllm": has_vllm, "environ": _environ(pid) if has_vllm else {}}
-
-
-def _has_vllm(pid: int, title: str) -> bool:
-    return title.startswith(_VLLM_TITLE) or bool(_VLLM_LIBRARY.search(_bytes(pid, "maps")))
 
 
 def _environ(pid: int) -> dict[str, str]:

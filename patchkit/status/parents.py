@@ -47,30 +47,22 @@ def by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[Pro
 
 
 def link(processes: Sequence[ProcessStatus]) -> list[Claim]:
-    """
-    Give every process its parent.
-
-    Returns:
-        the children that left no journal, each with the parent that tells of it.
-
-    """
+    """Give every process its parent; return each child without a journal, with who tells of it."""
     known = by_pid(processes)
     missing: list[Claim] = []
     claims: dict[ProcessStatus, Claim] = {}
     for parent in processes:
         for child in parent.children:
-            process = _nearest(known.get((parent.host, child.pid), ()), child)
-            if process is None:
+            same_pid = known.get((parent.host, child.pid))
+            if not same_pid:
                 missing.append((parent, child))
-            elif process is not parent:  # no process is its own child, whatever its journal says
+                continue
+            process = min(same_pid, key=lambda one: abs(one.started - child.time))
+            if process is not parent:  # no process is its own child, whatever its journal says
                 missing += _claim(claims, process, (parent, child))
     for process in processes:
         _give_parent(process, claims.get(process), known)
     return missing
-
-
-def _nearest(candidates: Sequence[ProcessStatus], child: ChildStart) -> ProcessStatus | None:
-    return min(candidates, key=lambda process: abs(process.started - child.time), default=None)
 
 
 def _claim(claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim) -> list[Claim]:

@@ -6,7 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.status.agreement import Disagreement, disagreements, engines
+from patchkit.status.findings import (
+    ProcessFinding,
+    agreement,
+    disagreements,
+    findings,
+    obstacles,
+)
 from patchkit.status.journals import parse_journal
 from patchkit.status.parents import by_pid, link, one_each, rank_of_name
 from patchkit.status.process_status import ProcessStatus
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
 
-_ROLES = ("main", "engine-core", "worker")
 _TITLES = (
     ("EngineCore", "engine-core"),
     ("VLLM::DPEngineCore", "engine-core"),
@@ -33,45 +38,16 @@ _TITLES = (
 )
 
 
-@dataclass(frozen=True)
-class ProcessFinding:
-    """
-    Something to look at.
-
-    Args:
-        kind: failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or
-            empty.
-        message: in words.
-        process: whose it is, if it is one's.
-
-    """
-
-    kind: str
-    message: str
-    process: ProcessStatus | None = None
-
-
 @dataclass
 class Picture:
-    """
-    All processes of some journals.
-
-    Args:
-        processes: each after its parent, the oldest first.
-        agreement: by role, whether all processes of each engine have the same patches.
-        findings: what there is to look at.
-        notes: what else a reader should know.
-        journals: the directories that were looked at.
-        now: when it was drawn, by the clock of the nodes; seconds since the epoch.
-
-    """
+    """All processes of some journals, each after its parent, the oldest first."""
 
     processes: list[ProcessStatus] = field(default_factory=list)
-    agreement: dict[str, bool] = field(default_factory=dict)
+    agreement: dict[str, bool] = field(default_factory=dict)  # by role, within each engine
     findings: list[ProcessFinding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    journals: list[str] = field(default_factory=list)
-    now: float = 0
+    notes: list[str] = field(default_factory=list)  # what else a reader should know
+    journals: list[str] = field(default_factory=list)  # the directories that were looked at
+    now: float = 0  # by the clock of the nodes; seconds since the epoch
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Index the processes by their parents; those without one are under None."""
@@ -82,13 +58,7 @@ class Picture:
 
 
 def draw(looks: Sequence[Look]) -> Picture:
-    """
-    Draw the picture of what was seen on one or more nodes.
-
-    Args:
-        looks: what `node.look` has returned on each.
-
-    """
+    """Draw the picture of what `node.look` has seen on one or more nodes."""
     # Nodes that share a directory show the same files.
     journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
     parsed = (parse_journal(name, data) for name, data in journals.items())
@@ -99,9 +69,9 @@ def draw(looks: Sequence[Look]) -> Picture:
     now = max((look.get("now", 0) for look in looks), default=time.time())
     processes += _missing(link(processes), running, now)
     processes += _strangers(processes, running)
-    differences = disagreements(engines(processes))
-    picture = Picture(_in_order(processes), _agreement(processes, differences), now=now)
-    picture.findings = [*_findings(picture.processes, differences), *_obstacles(looks)]
+    differences = disagreements(processes)
+    picture = Picture(_in_order(processes), agreement(processes, differences), now=now)
+    picture.findings = [*findings(picture.processes, differences), *obstacles(looks)]
     picture.notes = _notes(looks, picture)
     picture.journals = list(dict.fromkeys(filter(None, (look.get("directory") for look in looks))))
     if not picture.processes and not picture.findings:
@@ -186,68 +156,18 @@ def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
 
 def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
     """Put each process after its parent, and ranks in order."""
-    children = Picture(processes).children()
-    ordered: list[ProcessStatus] = []
-    waiting = _siblings(children.get(None, []))
-    while waiting:
-        ordered.append(waiting.pop(0))
-        waiting[:0] = _siblings(children.get(ordered[-1], []))
-    return ordered
 
-
-def _siblings(processes: list[ProcessStatus]) -> list[ProcessStatus]:
     def place(process: ProcessStatus) -> tuple[bool, int, float, int]:
         rank = -1 if process.rank is None else process.rank
         return process.is_copy, rank, process.started, process.pid
 
-    return sorted(processes, key=place)
-
-
-def _agreement(
-    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> dict[str, bool]:
-    roles = {role for process in processes for role in process.roles}
-    broken = {difference.role for difference in differences}
-    known = [role for role in _ROLES if role in roles]
-    return {role: role not in broken for role in (*known, *sorted(roles - {*_ROLES}))}
-
-
-def _findings(
-    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> Iterator[ProcessFinding]:
-    for process in processes:
-        if not process.is_reached and not process.is_starting:
-            yield ProcessFinding("not-reached", process.reason, process)
-        patches = process.patches.values()
-        for patch in patches:
-            if patch.status == "failed" and not patch.inherited:
-                yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
-        for patch in patches:
-            for stranger in patch.strangers if patch.status == "applied" else ():
-                if not stranger.wraps:
-                    message = f"{patch.name}: {stranger.target} by {stranger.by}"
-                    yield ProcessFinding("overwritten", message, process)
-        for message in dict.fromkeys(_unreviewed(process)):
-            yield ProcessFinding("unreviewed", message, process)
-    for difference in differences:
-        message = f"{difference.role}: {difference.message}"
-        yield ProcessFinding("disagreement", message, difference.process)
-
-
-def _unreviewed(process: ProcessStatus) -> Iterator[str]:
-    """Say which required patches drift leaves out, and which locks cannot be read."""
-    for patch in process.patches.values():
-        if patch.is_finding and not (patch.inherited or process.is_copy):
-            is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason
-            yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
-
-
-def _obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
-    for look in looks:
-        if look.get("error"):
-            yield ProcessFinding("no-answer", f"node {look['host']}: {look['error']}")
-        for name, reason in look.get("unreadable", {}).items():
-            yield ProcessFinding("unreadable", f"node {look['host']}: {name}: {reason}")
+    children = Picture(sorted(processes, key=place)).children()
+    ordered: list[ProcessStatus] = []
+    waiting = children.get(None, [])
+    while waiting:
+        ordered.append(waiting.pop(0))
+        waiting[:0] = children.get(ordered[-1], [])
+    return ordered
 
 
 def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:

@@ -4,43 +4,53 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+class ChangedModule(NamedTuple):
+    """What was told of a patch's changes in one module: copies repointed or not, and targets."""
+
+    rebound: tuple[str, ...]
+    out_of_reach: tuple[str, ...]
+    untraced: dict[str, str]  # by target, why copies of it were not looked for
+    targets: tuple[str, ...]
+
+
+class ForeignValue(NamedTuple):
+    """Somebody else's value on a target of a patch; `wraps` tells that the patch acts below it."""
+
+    target: str
+    by: str
+    wraps: bool
+
+
+class ChildStart(NamedTuple):
+    """A process that another one started by `multiprocessing`, as that one tells."""
+
+    pid: int
+    name: str
+    role: str | None
+    time: float
+
+
 @dataclass
 class PatchStatus:
-    """
-    The last status of one patch in one process.
-
-    Args:
-        name: the patch's.
-        status: armed, applied, skipped or failed.
-        reason: of skipped and failed; of armed, where it waits for more than its target.
-        time: seconds since the epoch, 0 while nothing has happened.
-        roles: those that the patch is for, empty where the journal does not say.
-        inherited: from the parent, by a fork.
-        modules: what was told of each module that it has changed.
-        strangers: what somebody else has put on what it has changed.
-        unreviewed: what it changes that is not as it was reviewed, in words; '' where all is.
-        is_finding: whether that is to be looked at: it leaves the patch out, or cannot be read.
-        left_out: by target, why a change of it is not for this process.
-
-    """
+    """The last status of one patch in one process; times are seconds since the epoch."""
 
     name: str
-    status: str = "armed"
-    reason: str = ""
-    time: float = 0
-    roles: tuple[str, ...] = ()
-    inherited: bool = False
+    status: str = "armed"  # or applied, skipped, failed
+    reason: str = ""  # of skipped and failed; of armed, where it waits for more than its target
+    time: float = 0  # 0 while nothing has happened
+    roles: tuple[str, ...] = ()  # that it is for; empty where the journal does not say
+    inherited: bool = False  # from the parent, by a fork
     modules: dict[str, ChangedModule] = field(default_factory=dict)
     strangers: list[ForeignValue] = field(default_factory=list)
-    unreviewed: str = ""
-    is_finding: bool = False
-    left_out: dict[str, str] = field(default_factory=dict)
+    unreviewed: str = ""  # what it changes that is not as it was reviewed, in words
+    is_finding: bool = False  # that leaves the patch out, or cannot be read
+    left_out: dict[str, str] = field(default_factory=dict)  # by target, why it is not for here
 
     def is_for(self, role: str) -> bool:
         """Whether a process of this role needs it."""
@@ -69,91 +79,33 @@ class PatchStatus:
         return list(dict.fromkeys(targets))
 
 
-@dataclass(frozen=True)
-class ChangedModule:
-    """What was told of a patch's changes in one module."""
-
-    rebound: tuple[str, ...]
-    out_of_reach: tuple[str, ...]
-    untraced: dict[str, str]
-    targets: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ForeignValue:
-    """Somebody else's value on a target of a patch; `wraps` tells that the patch acts below it."""
-
-    target: str
-    by: str
-    wraps: bool
-
-
-@dataclass(frozen=True)
-class ChildStart:
-    """A process that another one started by `multiprocessing`, as that one tells."""
-
-    pid: int
-    name: str
-    role: str | None
-    time: float
-
-
 @dataclass(eq=False)
 class ProcessStatus:
-    """
-    One process, as its journal tells, or one that left none.
-
-    Args:
-        host: node name.
-        pid: its own.
-        ppid: its parent's when it was armed.
-        argv: its command line.
-        started: when it was armed, or noticed; seconds since the epoch.
-        began: tells it from others that had the same pid.
-        asked_by: `host:pid` of the process that asked Ray for it.
-        is_copy: forked, and nothing has happened in it since.
-        roles: in the order in which it entered them; after a fork into a role, only that one.
-        rank: of a worker.
-        patches: by name.
-        layers: for each target the patches that lie on it, the innermost first.
-        digests: of its patch sets, by role.
-        disagreements: what it found different from its engine, by role.
-        verified: when it last looked at what it had applied; seconds since the epoch.
-        unmet: by name of a patch, why it is not for this process though its role is.
-        children: those that it started.
-        is_cut: whether its journal reached its limit.
-        is_reached: whether patchkit is there.
-        is_starting: whether it may be there soon.
-        name: of the child process, as its parent calls it, or its title.
-        reason: why it counts as not reached.
-        alive: whether it runs; None where that is not known.
-        parent: the process that it belongs to.
-
-    """
+    """One process, as its journal tells, or one that left none."""
 
     host: str
     pid: int
-    ppid: int = 0
+    ppid: int = 0  # when it was armed
     argv: list[str] = field(default_factory=list)
-    started: float = 0
-    began: int | None = None
-    asked_by: str | None = None
-    is_copy: bool = False
-    roles: list[str] = field(default_factory=list)
-    rank: int | None = None
-    patches: dict[str, PatchStatus] = field(default_factory=dict)
-    layers: dict[str, list[str]] = field(default_factory=dict)
-    digests: dict[str, str] = field(default_factory=dict)
-    disagreements: dict[str, str] = field(default_factory=dict)
-    verified: float | None = None
-    unmet: dict[str, str] = field(default_factory=dict)
+    started: float = 0  # when it was armed, or noticed; seconds since the epoch
+    began: int | None = None  # tells it from others that had the same pid
+    asked_by: str | None = None  # `host:pid` of the process that asked Ray for it
+    is_copy: bool = False  # forked, and nothing has happened in it since
+    roles: list[str] = field(default_factory=list)  # as entered; since a fork into one, only that
+    rank: int | None = None  # of a worker
+    patches: dict[str, PatchStatus] = field(default_factory=dict)  # by name
+    layers: dict[str, list[str]] = field(default_factory=dict)  # names by target, innermost first
+    digests: dict[str, str] = field(default_factory=dict)  # of its patch sets, by role
+    disagreements: dict[str, str] = field(default_factory=dict)  # with its engine, by role
+    verified: float | None = None  # when it last looked at what it had applied
+    unmet: dict[str, str] = field(default_factory=dict)  # by patch, why its role alone is met
     children: list[ChildStart] = field(default_factory=list)
-    is_cut: bool = False
-    is_reached: bool = True
-    is_starting: bool = False
-    name: str = ""
-    reason: str = ""
-    alive: bool | None = None
+    is_cut: bool = False  # its journal reached its limit
+    is_reached: bool = True  # patchkit is there
+    is_starting: bool = False  # it may be there soon
+    name: str = ""  # of the child process, as its parent calls it, or its title
+    reason: str = ""  # why it counts as not reached
+    alive: bool | None = None  # None where that is not known
     parent: ProcessStatus | None = None
 
     @property

@@ -23,11 +23,7 @@ class RayError(PatchkitError):
 
 class RayNodes:
     """
-    A connection to a cluster; a context, which ends it.
-
-    Args:
-        address: `host:port` of the head, `auto`, or `ray://host:port`.
-        patience: seconds that the nodes have to answer, all together.
+    A connection to a cluster; a context, which ends it. All nodes answer within `patience` seconds.
 
     Raises:
         RayError: there is no Ray here, or none at the address.
@@ -36,7 +32,13 @@ class RayNodes:
 
     def __init__(self, address: str, patience: float = 30.0) -> None:
         self._patience = patience
-        self._ray = _import_ray()
+        try:
+            self._ray: Any = importlib.import_module("ray")
+        except ImportError as error:
+            raise RayError(
+                f"--ray needs Ray in this Python, and it cannot be imported: {error}. "
+                "Run patchkit where Ray is, on any node of the cluster."
+            ) from error
         self._connect(address)
 
     def __enter__(self) -> RayNodes:
@@ -46,13 +48,7 @@ class RayNodes:
         self._ray.shutdown()
 
     def look(self, directory: str | None) -> list[dict[str, Any]]:
-        """
-        Look at every node that is alive; one that does not answer has `error` instead.
-
-        Args:
-            directory: of the journals on each; where PATCHKIT_JOURNAL says there, if None.
-
-        """
+        """Look at every node that is alive; one that does not answer has `error` instead."""
         nodes = [there for there in self._ray.nodes() if there["Alive"]]
         asked = {self._ask(there["NodeID"], directory): there for there in nodes}
         self._ray.wait(list(asked), num_returns=len(asked), timeout=self._patience)
@@ -76,12 +72,8 @@ class RayNodes:
         affinity = importlib.import_module(name).NodeAffinitySchedulingStrategy
         there = affinity(node_id=node_id, soft=False)
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": there}
-        return self._task().options(**options).remote(directory)
-
-    def _task(self) -> Any:
-        pickles = importlib.import_module("ray.cloudpickle")
-        pickles.register_pickle_by_value(node)
-        return self._ray.remote(node.look)
+        importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
+        return self._ray.remote(node.look).options(**options).remote(directory)
 
     def _answer(self, reference: Any, there: Mapping[str, Any]) -> dict[str, Any]:
         host = f"{there.get('NodeName') or there['NodeID'][:8]} ({there['NodeManagerAddress']})"
@@ -93,16 +85,6 @@ class RayNodes:
         except Exception as raised:  # noqa: BLE001 - whatever it is, the other nodes answer
             error = _first_line(raised)
         return {"host": host, "journals": {}, "processes": None, "error": error}
-
-
-def _import_ray() -> Any:
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise RayError(
-            f"--ray needs Ray in this Python, and it cannot be imported: {error}. "
-            "Run patchkit where Ray is, on any node of the cluster."
-        ) from error
 
 
 def _refuse_silence(address: str) -> None:

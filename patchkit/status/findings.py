@@ -1,0 +1,166 @@
+"""What there is to look at: failures, processes that were not reached, ranks that differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from patchkit.status.process_status import ProcessStatus
+
+    Look = Mapping[str, Any]
+
+_ROLES = ("main", "engine-core", "worker")
+_OUT = {"skipped", "failed"}
+_MANY = 4
+
+
+class ProcessFinding(NamedTuple):
+    """
+    Something to look at, and whose it is, if it is one's.
+
+    `kind` is failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or
+    empty.
+    """
+
+    kind: str
+    message: str
+    process: ProcessStatus | None = None
+
+
+class Disagreement(NamedTuple):
+    """A difference between processes of one role; `process` is the different one, if it is one."""
+
+    role: str
+    message: str
+    process: ProcessStatus | None = None
+
+
+def findings(
+    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
+) -> Iterator[ProcessFinding]:
+    """Find what there is to look at in processes, and the disagreements among them."""
+    for process in processes:
+        if not process.is_reached and not process.is_starting:
+            yield ProcessFinding("not-reached", process.reason, process)
+        patches = process.patches.values()
+        for patch in patches:
+            if patch.status == "failed" and not patch.inherited:
+                yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
+        for patch in patches:
+            for stranger in patch.strangers if patch.status == "applied" else ():
+                if not stranger.wraps:
+                    message = f"{patch.name}: {stranger.target} by {stranger.by}"
+                    yield ProcessFinding("overwritten", message, process)
+        for message in dict.fromkeys(_unreviewed(process)):
+            yield ProcessFinding("unreviewed", message, process)
+    for difference in differences:
+        message = f"{difference.role}: {difference.message}"
+        yield ProcessFinding("disagreement", message, difference.process)
+
+
+def _unreviewed(process: ProcessStatus) -> Iterator[str]:
+    """Say which required patches drift leaves out, and which locks cannot be read."""
+    for patch in process.patches.values():
+        if patch.is_finding and not (patch.inherited or process.is_copy):
+            is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason
+            yield f"{patch.name}: left out: {patch.unreviewed}" if is_drift else patch.unreviewed
+
+
+def obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
+    """Say which nodes did not answer, and which journals cannot be read."""
+    for look in looks:
+        if look.get("error"):
+            yield ProcessFinding("no-answer", f"node {look['host']}: {look['error']}")
+        for name, reason in look.get("unreadable", {}).items():
+            yield ProcessFinding("unreadable", f"node {look['host']}: {name}: {reason}")
+
+
+# -- agreement --------------------------------------------------------------------------------
+
+
+def agreement(
+    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
+) -> dict[str, bool]:
+    """Say by role whether all processes of each engine have the same patches."""
+    roles = {role for process in processes for role in process.roles}
+    broken = {difference.role for difference in differences}
+    known = [role for role in _ROLES if role in roles]
+    return {role: role not in broken for role in (*known, *sorted(roles - {*_ROLES}))}
+
+
+def disagreements(processes: Iterable[ProcessStatus]) -> list[Disagreement]:
+    """Find every difference between processes of one engine that have the same role."""
+    found: list[Disagreement] = []
+    for engine in _engines(processes):
+        there = [process for process in engine if not (process.is_copy or process.is_starting)]
+        for role in sorted({role for process in there for role in process.roles}):
+            found += _within(role, [process for process in there if role in process.roles])
+    return found
+
+
+def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
+    """
+    Group processes by engine: the tree of one main process.
+
+    A journal may hold several runs. Whoever has lost its main process belongs to the latest that
+    was there before it.
+    """
+    engines: dict[ProcessStatus | None, list[ProcessStatus]] = {}
+    latest: ProcessStatus | None = None
+    for process in sorted(processes, key=lambda process: process.started):
+        root = process
+        while root.parent is not None:
+            root = root.parent
+        is_main = root.is_reached and "main" in root.roles
+        if is_main and root is process:
+            latest = process
+        engines.setdefault(root if is_main else latest, []).append(process)
+    return engines.values()
+
+
+def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+    told = [process for process in alike if role in process.disagreements]
+    for process in told:
+        yield Disagreement(role, process.disagreements[role], process)
+    reached = [process for process in alike if process.is_reached]
+    for process in alike:
+        if not process.is_reached and reached:
+            yield Disagreement(role, f"{_who(process)} is not reached, others are", process)
+    if not told:
+        yield from _by_digest(role, reached)
+        yield from _by_patch(role, reached)
+
+
+def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+    holders: dict[str, list[ProcessStatus]] = {}
+    for process in alike:
+        if role in process.digests:
+            holders.setdefault(process.digests[role], []).append(process)
+    if len(holders) > 1:
+        texts = [f"{digest} in {_all(processes)}" for digest, processes in holders.items()]
+        yield Disagreement(role, f"different digests: {'; '.join(texts)}")
+
+
+def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+    for name in dict.fromkeys(name for process in alike for name in process.patches):
+        knowing = [process for process in alike if name in process.patches]
+        if role not in (knowing[0].patches[name].roles or (role,)):
+            continue
+        having = [one for one in knowing if one.patches[name].status == "applied"]
+        lacking = [one for one in knowing if one.stand(one.patches[name])[0] in _OUT]
+        if having and lacking:
+            text = f"{name} is applied in {_all(having)}, not in {_all(lacking)}"
+            yield Disagreement(role, text)
+
+
+def _all(processes: Sequence[ProcessStatus]) -> str:
+    shown = ", ".join(map(_who, processes[:_MANY]))
+    more = len(processes) - _MANY
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _who(process: ProcessStatus) -> str:
+    rank = "" if process.rank is None else f"rank {process.rank}, "
+    return f"{rank}pid {process.pid} on {process.host}"
