@@ -15,7 +15,7 @@ from benchmarks.samples import folder, has_module
 from benchmarks.vllm_start import ROWS, engine_methods, write_pack
 from patchkit.errors import UpstreamError
 from patchkit.registry import read_pack
-from patchkit.review.compare import Look
+from patchkit.review.drift import Look
 from patchkit.review.lock_format import Lock, Span, write_lock
 from patchkit.rows.target import Target
 from patchkit.settings import VARIABLES

@@ -1,11 +1,19 @@
 """
-Every exception that patchkit raises on purpose.
+Every exception that patchkit raises on purpose, and what their messages add: a place, a suggestion.
 
 None derives from ImportError or AttributeError: a `try/except ImportError` around an upstream
 import would swallow it, and the process would continue half patched.
 """
 
 from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class PatchkitError(Exception):
@@ -31,22 +39,16 @@ class DeclarationError(PatchkitError):
 
     def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
         where = f"pack {pack}" + (f", patch {patch!r}" if patch else "")
-        super().__init__(f"{where}, {field}: found {found}, expected {expected}{_at(pack, patch)}")
+        file, line = place_of_row(pack, patch) or ("", None)
+        place = f"{file}:{line}" if line else file
+        at = f" ({place})" if place else ""
+        super().__init__(f"{where}, {field}: found {found}, expected {expected}{at}")
         self.pack, self.patch, self.field = pack, patch, field
         self.found, self.expected = found, expected
 
     def __reduce__(self) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
         """Survive pickling: an error crosses from a worker to its engine."""
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
-
-
-def _at(pack: str, patch: str | None) -> str:
-    """Say at which line of which file, where that is known."""
-    from patchkit.text.row_lines import place_of_row  # noqa: PLC0415 - no start pays for it
-
-    file, line = place_of_row(pack, patch) or ("", None)
-    place = f"{file}:{line}" if line else file
-    return f" ({place})" if place else ""
 
 
 class CanonicalError(PatchkitError):
@@ -114,3 +116,53 @@ class LockError(PatchkitError):
 
 class ScaffoldError(PatchkitError):
     """`patchkit new` cannot write the patch as asked; nothing was written."""
+
+
+# -- parts of messages -----------------------------------------------------------------------------
+
+
+def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
+    """
+    Return the file and line of a row, or of the pack itself where no row is named.
+
+    Returns:
+        None where the pack has not been imported, or has no file.
+
+    """
+    file = getattr(sys.modules.get(pack), "__file__", None)
+    if file is None:
+        return None
+    return shown(file), _line(file, patch) if patch is not None else None
+
+
+def _line(file: str, patch: str) -> int | None:
+    """Find the line where a row is named; else the first that has its name at all."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - no pathlib at a start
+            lines = opened.read().splitlines()
+    except OSError:
+        return None
+    name = rf"""["']{re.escape(patch)}["']"""
+    for written in (rf"\bname\s*=\s*{name}", name):
+        for at, line in enumerate(lines, start=1):
+            if re.search(written, line):
+                return at
+    return None
+
+
+def shown(file: str | os.PathLike[str]) -> str:
+    """Write a path as people and GitHub want it: relative to here where it lies below."""
+    path = os.path.realpath(file)
+    try:
+        here = os.path.join(os.path.realpath(os.getcwd()), "")  # noqa: PTH109, PTH118 - as above
+    except OSError:
+        return path
+    return path.removeprefix(here)
+
+
+def near(word: str, words: Iterable[str], most: int = 1) -> str:
+    """Ask whether a similar word was meant; '' where there is none."""
+    from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
+
+    words_like_it = get_close_matches(word, list(words), n=most, cutoff=0.5)
+    return f"; did you mean {' or '.join(words_like_it)}?" if words_like_it else ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.rows import declaration
-from patchkit.rows.declaration import Patch, Role
-from patchkit.rows.packs import packs_for
-from patchkit.rows.row import Row
+from patchkit.rows.declaration import Patch, Role, Row
 from patchkit.rows.rules import check_pack, check_patch
 
 if TYPE_CHECKING:
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from patchkit.settings import Settings
 
 _UNEXPECTED = r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
+
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),
     "worker": frozenset({Role.WORKER}),
 }
+
+OWN_PACKS = ("patchkit.platform", "patchkit.worker")
+
+GROUP = "patchkit.patches"
 
 
 class Registry:
@@ -76,6 +81,56 @@ def duplicate(row: Row, other: Row) -> DeclarationError:
     )
 
 
+# -- packs ---------------------------------------------------------------------------------------
+
+
+def packs_for(settings: Settings, extra: Iterable[str] = ()) -> tuple[str, ...]:
+    """Name every pack of this process once: own, installed, `PATCHKIT_PATCHES`, `extra`."""
+    names = (*OWN_PACKS, *installed_packs(), *settings.packs, *extra)
+    return tuple(dict.fromkeys(names))
+
+
+def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
+    """
+    Name the modules in the entry-point group `patchkit.patches`.
+
+    Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
+    contains the name of the group.
+    """
+    folders = [folder or "." for folder in (sys.path if path is None else path)]
+    if not any(_may_hold_packs(folder) for folder in folders):
+        return ()
+    from importlib.metadata import distributions  # noqa: PLC0415 - see above
+
+    modules = {
+        entry.name: entry.value
+        for dist in distributions(path=folders)
+        for entry in dist.entry_points
+        if entry.group == GROUP
+    }
+    return tuple(modules[name] for name in sorted(modules))
+
+
+def _may_hold_packs(folder: str) -> bool:
+    if os.path.isfile(folder):  # noqa: PTH113 - a zip on the path; pathlib costs a start
+        return not folder.endswith("python{}{}.zip".format(*sys.version_info))
+    return any(GROUP.encode() in text for text in _entry_point_files(folder))
+
+
+def _entry_point_files(folder: str) -> Iterator[bytes]:
+    try:
+        names = os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            try:
+                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                    yield file.read()
+            except OSError:
+                continue
+
+
 def read_pack(name: str) -> tuple[Row, ...]:
     """
     Import a pack and return its rows; no body is imported.
@@ -86,18 +141,6 @@ def read_pack(name: str) -> tuple[Row, ...]:
     """
     module = _import_pack(name)
     return tuple(row_of(name, patch) for patch in check_pack(name, module))
-
-
-def row_of(pack: str, patch: Patch) -> Row:
-    """
-    Make a row of a pack's patch.
-
-    Raises:
-        DeclarationError: it is malformed.
-
-    """
-    check_patch(pack, patch)
-    return Row(pack, patch, _roles(pack, patch))
 
 
 def _import_pack(name: str) -> ModuleType:
@@ -123,7 +166,7 @@ def _meant(error: BaseException) -> str:
     # Only on the way to an error.
     from dataclasses import fields, is_dataclass  # noqa: PLC0415
 
-    from patchkit.text.suggestion import near  # noqa: PLC0415
+    from patchkit.errors import near  # noqa: PLC0415
 
     match = re.search(_UNEXPECTED, str(error))
     kind = getattr(declaration, match[1], None) if match else None
@@ -135,7 +178,7 @@ def _meant(error: BaseException) -> str:
 
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
-    from patchkit.text.row_lines import shown  # noqa: PLC0415 - only on the way to an error
+    from patchkit.errors import shown  # noqa: PLC0415 - only on the way to an error
 
     folder, found = f"/{pack.replace('.', '/')}/", ""
     trace = error.__traceback__
@@ -147,6 +190,18 @@ def _line_of(pack: str, error: BaseException) -> str:
     return found
 
 
+def row_of(pack: str, patch: Patch) -> Row:
+    """
+    Make a row of a pack's patch.
+
+    Raises:
+        DeclarationError: it is malformed.
+
+    """
+    check_patch(pack, patch)
+    return Row(pack, patch, _roles(pack, patch))
+
+
 def _roles(pack: str, patch: Patch) -> frozenset[Role]:
     if patch.roles is not None:
         return frozenset(Role(role) for role in patch.roles)
@@ -155,6 +210,9 @@ def _roles(pack: str, patch: Patch) -> frozenset[Role]:
     except KeyError:
         expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
         raise DeclarationError(pack, patch.name, "roles", "none", expected) from None
+
+
+# -- order ---------------------------------------------------------------------------------------
 
 
 def _in_order(rows: Mapping[str, Row]) -> dict[str, Row]:

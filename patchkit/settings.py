@@ -102,7 +102,7 @@ class Settings(Record):
         for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
             for name in names:
                 if name not in known:
-                    from patchkit.text.suggestion import near  # noqa: PLC0415 - no start pays for it
+                    from patchkit.errors import near  # noqa: PLC0415 - no start pays for it
 
                     hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
                     expected = f"found {name!r}, expected a patch's name{hint}"

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.upstream.reading.parallel import Progress
 
 _WORST = list(State)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.coverage import Coverage, allows
 from patchkit.errors import UpstreamError
-from patchkit.versions.version import parse_version
+from patchkit.versions.requirements import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
 

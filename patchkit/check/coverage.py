@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.rows.declaration import Add, AddField, Provide
 from patchkit.rows.target import Target
-from patchkit.versions.requirements import applies_here, canonical, is_within, parse_requirement
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import (
+    FoundVersion,
+    applies_here,
+    canonical,
+    is_within,
+    parse_requirement,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 

@@ -15,8 +15,7 @@ from patchkit.errors import TargetError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.rows.declaration import Edit
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Edit, Row
     from patchkit.upstream.facts import Facts
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 

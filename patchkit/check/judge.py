@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from patchkit.check.edits import EditSequence
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.upstream.facts import Facts
 
 _FUNCTIONS = frozenset(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.subjects import Subject
     from patchkit.errors import UpstreamError
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.upstream.reading.parallel import Progress
 
 Cases = dict[str, frozenset[int]]

@@ -10,8 +10,7 @@ from patchkit.check.subjects import Subject, of_release
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.releases import find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
-from patchkit.versions.requirements import canonical, parse_requirement
-from patchkit.versions.version import FoundVersion, parse_version
+from patchkit.versions.requirements import FoundVersion, canonical, parse_requirement, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding
-from patchkit.errors import DeclarationError
-from patchkit.registry import Registry, read_pack, row_of
+from patchkit.errors import DeclarationError, place_of_row, shown
+from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.rows.declaration import Patch
-from patchkit.rows.packs import packs_for
 from patchkit.rows.target import Target
-from patchkit.text.row_lines import place_of_row, shown
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolver
@@ -24,7 +22,7 @@ from patchkit.upstream.resolving.resolve import Resolver
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.settings import Settings
 
 _BODY = re.compile(r"patch_\w+")

@@ -11,20 +11,18 @@ from patchkit.check.coverage import Coverage, packages_of
 from patchkit.check.findings import Finding
 from patchkit.check.learning import learn_all
 from patchkit.errors import UpstreamError
-from patchkit.review.lock_format import Lock, Span
-from patchkit.review.spans import both_wordings, joined
-from patchkit.versions.requirements import canonical
-from patchkit.versions.version import release_order
+from patchkit.review.lock_format import Lock, Span, both_wordings, joined
+from patchkit.versions.requirements import canonical, release_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from patchkit.check.spans import Place
     from patchkit.check.subjects import Subject
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
-    from patchkit.versions.version import ReleaseVersion
+    from patchkit.versions.requirements import ReleaseVersion
 
 
 @dataclass(frozen=True)

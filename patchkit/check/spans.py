@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
 
 Place = tuple[str, int | None]
 _CORRECT = "correct the range, or delete the row"

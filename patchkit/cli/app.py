@@ -11,9 +11,8 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.streams import Streams
-from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.errors import DeclarationError, PatchkitError, near
 from patchkit.rows.project import Project
-from patchkit.text.suggestion import near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Difference
     from patchkit.check.findings import Finding, Report
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 _FORMATS = ("table", "json", "github", "markdown", "html")
 _FINDINGS = 1

@@ -6,8 +6,8 @@ import click
 
 from patchkit.check.codes import CODES, explanations
 from patchkit.cli.options import format_option
+from patchkit.errors import near
 from patchkit.report.as_json import to_json
-from patchkit.text.suggestion import near
 
 
 @click.command("explain")

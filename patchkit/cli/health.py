@@ -10,23 +10,20 @@ from patchkit.check.order import unordered
 from patchkit.cli.reviews_here import reviews
 from patchkit.cli.rows import distributions, reason_to_skip
 from patchkit.cli.ways_in import ways_in
-from patchkit.errors import PatchkitError, VersionError
+from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.process.lineage import PARENT_VARIABLE
 from patchkit.process.roles import ROLE_VARIABLE
 from patchkit.ray import NEXT_VARIABLE
-from patchkit.registry import Registry, read_pack
+from patchkit.registry import OWN_PACKS, Registry, installed_packs, packs_for, read_pack
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
-from patchkit.rows.packs import OWN_PACKS, installed_packs, packs_for
 from patchkit.rows.project import Project
 from patchkit.settings import VARIABLES
-from patchkit.text.suggestion import near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.selection import Selection
     from patchkit.settings import Settings
     from patchkit.versions.installed import Versions

@@ -15,8 +15,8 @@ from patchkit.rows.declaration import Role
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from patchkit.rows.row import Row
-    from patchkit.versions.version import FoundVersion
+    from patchkit.rows.declaration import Row
+    from patchkit.versions.requirements import FoundVersion
 
 
 @click.command("list")

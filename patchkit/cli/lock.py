@@ -16,8 +16,8 @@ from patchkit.cli.options import (
     wanted_option,
 )
 from patchkit.cli.progress import progress
+from patchkit.errors import shown
 from patchkit.report.as_json import to_json
-from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from patchkit.cli.options import Wanted
     from patchkit.errors import UpstreamError
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
     Locks = dict[Path, tuple[Lock, Lock]]
 

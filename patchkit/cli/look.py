@@ -13,13 +13,11 @@ from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
 from patchkit.cli.app import say
 from patchkit.cli.options import Wanted, choose
-from patchkit.errors import SettingsError, UpstreamError
+from patchkit.errors import SettingsError, UpstreamError, near, shown
+from patchkit.registry import OWN_PACKS
 from patchkit.review.lock_files import NAME, Locks
-from patchkit.rows.packs import OWN_PACKS
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
-from patchkit.text.row_lines import shown
-from patchkit.text.suggestion import near
 from patchkit.upstream.reading.releases import find_releases
 from patchkit.versions.installed import Versions
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.findings import Finding
     from patchkit.check.subjects import Subject
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.upstream.reading.releases import Library
 
 

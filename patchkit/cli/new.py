@@ -11,12 +11,11 @@ import click
 from patchkit.cli.app import say
 from patchkit.cli.options import Wanted, format_option, offline_option, patches_option
 from patchkit.cli.progress import progress
-from patchkit.errors import DeclarationError
+from patchkit.errors import DeclarationError, shown
 from patchkit.report.as_json import to_json
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
-from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from patchkit.report.here import NextStep
@@ -147,8 +146,7 @@ def _file(module: str) -> Path | None:
 
 
 def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
-    from patchkit.registry import read_pack  # noqa: PLC0415 - late, as above
-    from patchkit.rows.packs import packs_for  # noqa: PLC0415
+    from patchkit.registry import packs_for, read_pack  # noqa: PLC0415
 
     for pack in packs_for(Settings.read(), packs):
         with suppress(DeclarationError):  # a pack that is named first and made next has no rows

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.cli.module_source import find_module
+from patchkit.errors import shown
+from patchkit.registry import packs_for
 from patchkit.report.here import NextStep
-from patchkit.rows.packs import packs_for
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
-from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

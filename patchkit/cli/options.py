@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from patchkit.errors import PatchkitError
+from patchkit.errors import PatchkitError, near
 from patchkit.registry import Registry
 from patchkit.review.drift import Drift
 from patchkit.rows.project import Project
 from patchkit.rows.selection import Selection
 from patchkit.settings import Settings
-from patchkit.text.suggestion import near
 from patchkit.versions.installed import Versions
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 _WANTED = (
     click.option(

@@ -16,7 +16,7 @@ from patchkit.review.lock_files import Locks
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
     from patchkit.rows.selection import Selection
 
 _EFFECTS = {

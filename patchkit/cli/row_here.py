@@ -9,14 +9,13 @@ from patchkit.cli.rows import distribution, reason_to_skip
 from patchkit.cli.target_state import state_of
 from patchkit.errors import VersionError
 from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere
-from patchkit.review.compare import Look
+from patchkit.review.drift import Look
 from patchkit.upstream.here import Here
 
 if TYPE_CHECKING:
     from patchkit.review.lock_files import Locks
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.selection import Selection
     from patchkit.versions.installed import Versions
 

@@ -11,10 +11,9 @@ from patchkit.versions.requirements import parse_requirement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.selection import Selection
-    from patchkit.versions.version import FoundVersion
+    from patchkit.versions.requirements import FoundVersion
 
 
 def reason_to_skip(row: Row, selection: Selection) -> str | None:

@@ -9,66 +9,45 @@ default, a closure, a container that nobody declared) is out of reach.
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from patchkit.copies.late import Latecomers
-from patchkit.copies.scope import Copy, Keepers, Outcome, subclasses_left, untraced
+from patchkit.copies.scope import (
+    Copy,
+    Keepers,
+    Latecomers,
+    Outcome,
+    Where,
+    everywhere,
+    just,
+    modules_since,
+    nowhere,
+    subclasses_left,
+    untraced,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from patchkit.changes.sites import Site
 
-__all__ = ["Copy", "Keepers", "Latecomers", "Outcome", "subclasses_left", "untraced"]
+__all__ = [
+    "Copy",
+    "Keepers",
+    "Latecomers",
+    "Outcome",
+    "Where",
+    "everywhere",
+    "just",
+    "modules_since",
+    "nowhere",
+    "repoint",
+    "restore",
+    "subclasses_left",
+    "untraced",
+]
 
 
-class Where(NamedTuple):
-    """
-    The modules to look through.
-
-    Args:
-        modules: their names.
-        late: whether they have had time to copy by any way, so that those of the target's package
-            are looked into, also where they name nothing of the target's module.
-
-    """
-
-    modules: Sequence[str]
-    late: bool = True
-
-
-def everywhere() -> Where:
-    """Look through all modules."""
-    return Where(list(sys.modules))
-
-
-def nowhere() -> Where:
-    """Look through no module: nothing can have been copied yet."""
-    return Where((), late=False)
-
-
-def just(name: str) -> Where:
-    """Look through one module, as if it had been there all the time."""
-    return Where([name])
-
-
-def modules_since(name: str) -> Where:
-    """
-    Look through a module and those that began to load after it did.
-
-    At its first execution nobody else can have copied from it; what decorates its objects can have
-    put them into modules that it names, which the pass adds.
-    """
-    newer: list[str] = []
-    for other in reversed(list(sys.modules)):
-        newer.append(other)
-        if other == name:
-            break
-    return Where(newer, late=False)
-
-
-def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
+def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     Repoint every copy of what changed attributes held before, in one pass.
 
@@ -76,10 +55,10 @@ def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     from patchkit.copies.repointing import look_through  # noqa: PLC0415 - few processes get here
 
-    return look_through(list(sites), where, keepers)
+    return look_through(sites, where, keepers)
 
 
-def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
+def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     Repoint what was copied from attributes since they were changed, after layers were taken off.
 
@@ -87,4 +66,4 @@ def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """
     from patchkit.copies.repointing import look_back  # noqa: PLC0415 - as above
 
-    return look_back(list(sites), where.modules, keepers)
+    return look_back(sites, where.modules, keepers)

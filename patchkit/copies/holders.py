@@ -24,8 +24,6 @@ MOST = 1000
 _DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Modules whose objects hold nothing of interest: module specs, annotations."""
 
-class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
-
 
 class HolderKind(NamedTuple):
     """

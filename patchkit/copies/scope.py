@@ -1,15 +1,21 @@
-"""Where copies are repointed, and what of a patched target cannot be followed at all."""
+"""Which modules a pass looks through, what it leaves alone, and what it tells."""
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, FunctionType, ModuleType
+import sys
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.copies.holders import class_namespace
+from patchkit.imports.half_imported import (
+    being_imported,
+    is_initializing,
+    spec_of,
+    when_initialized,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
@@ -58,6 +64,82 @@ class Keepers(NamedTuple):
         return is_within(module, self.packages) and not is_within(module, named)
 
 
+# -- where to look ---------------------------------------------------------------------------------
+
+
+class Where(NamedTuple):
+    """
+    The modules to look through.
+
+    Args:
+        modules: their names.
+        late: whether they have had time to copy by any way, so that those of the target's package
+            are looked into, also where they name nothing of the target's module.
+
+    """
+
+    modules: Sequence[str]
+    late: bool = True
+
+
+def everywhere() -> Where:
+    """Look through all modules."""
+    return Where(list(sys.modules))
+
+
+def nowhere() -> Where:
+    """Look through no module: nothing can have been copied yet."""
+    return Where((), late=False)
+
+
+def just(name: str) -> Where:
+    """Look through one module, as if it had been there all the time."""
+    return Where([name])
+
+
+def modules_since(name: str) -> Where:
+    """
+    Look through a module and those that began to load after it did.
+
+    At its first execution nobody else can have copied from it; what decorates its objects can have
+    put them into modules that it names, which the pass adds.
+    """
+    loaded = list(sys.modules)
+    since = loaded.index(name) if name in loaded else 0
+    return Where(loaded[since:][::-1], late=False)
+
+
+class Latecomers:
+    """
+    Modules that are half imported now, by other threads most often, or begin to be from now on.
+
+    The pass may look into one before it takes its copy, from a module that the pass has yet to come
+    to; or while the copy lies in the body of a class that is not there yet.
+    """
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        self._known = frozenset(modules)
+        self._half = [
+            name for name in self._known & being_imported() if is_initializing(_spec(name))
+        ]
+
+    def revisit(self, look: Callable[[str], None]) -> None:
+        """Call `look(name)` of each as soon as it has been imported."""
+        new = [name for name in list(sys.modules) if name not in self._known]
+        for name in (*self._half, *new):
+            spec = _spec(name)
+            if not (is_initializing(spec) and when_initialized(spec, look, name)):
+                look(name)
+
+
+def _spec(name: str) -> object:
+    module = sys.modules.get(name)
+    return None if module is None else spec_of(module)
+
+
+# -- what may be repointed -------------------------------------------------------------------------
+
+
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
     """
     Name the packages and containers in which a change repoints copies.
@@ -83,38 +165,6 @@ def can_be_traced(original: Any) -> bool:
     return original is not MISSING and not isinstance(original, _ATOMS)
 
 
-def is_at_home(site: Site) -> bool:
-    """Whether a place's own object is of its own package, as far as the object says."""
-    origin, home = origin_of(site.original), home_of(site)
-    is_told = isinstance(origin, str) and home
-    return not is_told or origin.partition(".")[0] == home.partition(".")[0]
-
-
-def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
-    """Whether a function or class calls itself by a place."""
-    value = _function_of(value)
-    is_plain = isinstance(value, (type, FunctionType))
-    called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
-    prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""
-    return called == f"{prefix}{name}" and origin_of(value) == _module_of(owner)
-
-
-def _function_of(value: Any) -> Any:
-    if isinstance(value, (staticmethod, classmethod)):
-        return value.__func__
-    return value.fget if isinstance(value, property) else value
-
-
-def home_of(site: Site) -> str:
-    """Name the module of a changed attribute, or '' where only the row knows."""
-    return _module_of(site.owner)
-
-
-def _module_of(owner: Any) -> str:
-    home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
-    return home if isinstance(home, str) else ""
-
-
 def untraced(site: Site) -> str | None:
     """Say why copies of an original are not looked for, or None if they are."""
     if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
@@ -132,6 +182,40 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         for sub in subclasses
         if sub not in replacement.__mro__
     ]
+
+
+# -- whose an object is, by its own word -----------------------------------------------------------
+
+class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+
+
+def is_at_home(site: Site) -> bool:
+    """Whether a place's own object is of its own package, as far as the object says."""
+    origin, home = origin_of(site.original), home_of(site)
+    is_told = isinstance(origin, str) and home
+    return not is_told or origin.partition(".")[0] == home.partition(".")[0]
+
+
+def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
+    """Whether a function or class calls itself by a place."""
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    elif isinstance(value, property):
+        value = value.fget
+    is_plain = isinstance(value, (type, FunctionType))
+    called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
+    prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""
+    return called == f"{prefix}{name}" and origin_of(value) == _module_of(owner)
+
+
+def home_of(site: Site) -> str:
+    """Name the module of a changed attribute, or '' where only the row knows."""
+    return _module_of(site.owner)
+
+
+def _module_of(owner: Any) -> str:
+    home = namespace(owner).get("__name__" if isinstance(owner, ModuleType) else "__module__", "")
+    return home if isinstance(home, str) else ""
 
 
 def origin_of(value: Any) -> Any:

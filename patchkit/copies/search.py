@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.holders import CLASS, FUNCTION, HolderKinds, class_namespace
-from patchkit.copies.scope import home_of, is_within
+from patchkit.copies.holders import CLASS, FUNCTION, HolderKinds
+from patchkit.copies.scope import class_namespace, home_of, is_within
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:

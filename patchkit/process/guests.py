@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.imports.half_imported import let_pass
 from patchkit.registry import duplicate
-from patchkit.rows.row import Row
+from patchkit.rows.declaration import Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

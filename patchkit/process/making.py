@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.relevance import Relevance
     from patchkit.process.turns import Turns
-    from patchkit.rows.declaration import Change, Patch
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Patch, Row
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 
 def hash_of(parts: Iterable[bytes]) -> str:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from patchkit.process.patch_state import PatchState, PatchStates
     from patchkit.process.relevance import Relevance
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
 
     PatchSet = Mapping[str, "Mark"]
 

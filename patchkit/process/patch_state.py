@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from patchkit.process.journal import Journal
     from patchkit.process.plan import ChangeGroup
-    from patchkit.rows.declaration import Role
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Role, Row
     from patchkit.settings import Settings
 
     Outcome = tuple[str, str, BaseException | None]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from patchkit.record import Record
 
 if TYPE_CHECKING:
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
 
 BEFORE, SERVING, AFTER = "before", "serving", "after"
 """When changes are due: before a module executes, where nobody else has it, and after it."""

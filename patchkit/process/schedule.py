@@ -10,7 +10,7 @@ from patchkit.process.plan import AFTER, BEFORE, SERVING, groups_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 
 class Schedule:

@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.review.lock_format import Span
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
-    from patchkit.versions.version import FoundVersion
+    from patchkit.rows.declaration import Change, Row
+    from patchkit.versions.requirements import FoundVersion
 
 
 class NextStep(NamedTuple):

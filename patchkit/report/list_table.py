@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from patchkit.rows.row import Row
-    from patchkit.versions.version import FoundVersion
+    from patchkit.rows.declaration import Row
+    from patchkit.versions.requirements import FoundVersion
 
 _ROOM_FOR_WHY = 120
 

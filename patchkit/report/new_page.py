@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from patchkit.errors import shown
 from patchkit.report.console import columns, console, print_diff_lines
-from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

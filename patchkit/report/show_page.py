@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from patchkit.errors import shown
 from patchkit.report.console import columns, console
 from patchkit.rows.declaration import Role
-from patchkit.text.row_lines import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

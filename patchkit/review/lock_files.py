@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 NAME = "patchkit.lock"
 """Of the file."""
@@ -55,7 +55,7 @@ class Locks:
         locks = [self._lock(file) for file in self._files(row)]
         if len(locks) < 2:
             return locks[0] if locks else None
-        from patchkit.review.spans import united  # noqa: PLC0415 - few have more than one
+        from patchkit.review.lock_format import united  # noqa: PLC0415 - few have more than one
 
         return united(row.name, locks)
 

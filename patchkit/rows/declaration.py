@@ -228,3 +228,21 @@ class Patch(Record, kw_only=True):
     env: str | None = None
     when: str | None = None
     data: Collection[str] = ()
+
+
+class Row(Record):
+    """A patch in its pack, with its roles settled."""
+
+    pack: str
+    patch: Patch
+    roles: frozenset[Role]
+
+    @property
+    def name(self) -> str:
+        """The patch's name."""
+        return self.patch.name
+
+    @property
+    def body(self) -> str:
+        """Full module name of the body; the pack itself where there is none."""
+        return f"{self.pack}.{self.patch.body}" if self.patch.body is not None else self.pack

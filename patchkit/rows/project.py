@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from patchkit.errors import RequirementError, SettingsError
-from patchkit.text.suggestion import near
+from patchkit.errors import RequirementError, SettingsError, near
 from patchkit.versions.requirements import check_requirement
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from patchkit.versions.requirements import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from patchkit.rows.declaration import Change
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Change, Row
     from patchkit.settings import Settings
     from patchkit.versions.installed import Versions
 

@@ -11,8 +11,12 @@ from patchkit.scaffold.body import body_text, test_text
 from patchkit.scaffold.files import PlannedFile
 from patchkit.scaffold.first_change import first_change
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
-from patchkit.versions.requirements import canonical, parse_requirement, written_bounds
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import (
+    FoundVersion,
+    canonical,
+    parse_requirement,
+    written_bounds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

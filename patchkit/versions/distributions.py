@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import VersionError
-from patchkit.versions.requirements import canonical
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import FoundVersion, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.versions.requirements import (
+    FoundVersion,
     applies_here,
     canonical,
     is_within,
     parse_requirement,
     written_bounds,
 )
-from patchkit.versions.version import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

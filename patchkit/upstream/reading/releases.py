@@ -17,8 +17,7 @@ from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.sdist import SdistReader
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
-from patchkit.versions.requirements import canonical, parse_requirement, satisfies
-from patchkit.versions.version import parse_version
+from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.upstream.reading.web import Web
-    from patchkit.versions.version import ReleaseVersion
+    from patchkit.versions.requirements import ReleaseVersion
 
 
 class Library:

@@ -112,4 +112,4 @@ def the(report: Report, code: str) -> Finding:
 
 def no_own_packs(patch: pytest.MonkeyPatch) -> None:
     """Leave patchkit's own rows out."""
-    patch.setattr("patchkit.rows.packs.OWN_PACKS", ())
+    patch.setattr("patchkit.registry.OWN_PACKS", ())

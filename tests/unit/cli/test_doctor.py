@@ -29,8 +29,8 @@ world = packages.world
 @pytest.fixture(autouse=True)
 def _healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     """No packs, a version of vLLM, and nothing of this machine's ways in."""
-    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
-    monkeypatch.setattr("patchkit.rows.packs.installed_packs", lambda: ())
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.registry.installed_packs", lambda: ())
     monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: ())
     monkeypatch.setattr("patchkit.cli.ways_in._site_folders", list)
     monkeypatch.setenv("VLLM_VERSION", "0.12.0")

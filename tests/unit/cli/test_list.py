@@ -27,7 +27,7 @@ ROWS = (
 @pytest.fixture(autouse=True)
 def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """One pack of four rows, and versions that do not depend on this machine."""
-    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
     write_pack("my_pack", pack_source(*ROWS))
     monkeypatch.setenv("PATCHKIT_PATCHES", "my_pack")
     monkeypatch.setenv("PATCHKIT_VERSIONS", "ray=2.35.0")

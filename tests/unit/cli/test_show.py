@@ -38,7 +38,7 @@ ROW = row_source(
 @pytest.fixture(autouse=True)
 def _pack(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rows, and an upstream of one module that raises when it is imported."""
-    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
     write_pack("my_pack", pack_source(row_source(name="'first'"), ROW))
     folder = write_pack("upstream", "raise AssertionError", bodies=())
     (folder / "module.py").write_text("IMPORTED = never\n\ndef function(): ...\n")

@@ -10,7 +10,7 @@ from patchkit.process.plan import groups_of
 from patchkit.process.schedule import Schedule
 
 if TYPE_CHECKING:
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 
 def schedule_of(*rows: Row) -> Schedule:

@@ -22,10 +22,9 @@ from patchkit.report.history_page import print_history
 from patchkit.report.list_table import print_list
 from patchkit.report.show_page import print_show
 from patchkit.review.lock_format import Span
-from patchkit.rows.declaration import Edit, Patch, Role
-from patchkit.rows.row import Row
+from patchkit.rows.declaration import Edit, Patch, Role, Row
 from patchkit.rows.target import Target
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import FoundVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable

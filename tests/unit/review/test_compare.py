@@ -8,7 +8,7 @@ from one_patch import UPSTREAM, a_world
 from packages import World
 from reviews import review
 
-from patchkit.review.compare import Look
+from patchkit.review.drift import Look
 from patchkit.review.lock_format import Lock, Span, read_lock
 from patchkit.rows.target import Target
 from patchkit.upstream.here import Here

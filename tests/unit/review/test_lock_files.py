@@ -9,13 +9,12 @@ from packages import World, row
 from patchkit.errors import LockError
 from patchkit.registry import read_pack
 from patchkit.review.lock_files import Locks, is_installed
-from patchkit.review.lock_format import Lock, Span, write_lock
-from patchkit.review.spans import united
+from patchkit.review.lock_format import Lock, Span, united, write_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.rows.row import Row
+    from patchkit.rows.declaration import Row
 
 world = packages.world
 

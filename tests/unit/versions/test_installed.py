@@ -12,7 +12,7 @@ from layouts import dist_info, package
 from patchkit.errors import RequirementError, VersionError
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-from patchkit.versions.version import FoundVersion
+from patchkit.versions.requirements import FoundVersion
 
 if TYPE_CHECKING:
     from pathlib import Path

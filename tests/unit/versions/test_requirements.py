@@ -18,13 +18,13 @@ from strategies import Drawn, bounds, versions
 
 from patchkit.errors import RequirementError, VersionError
 from patchkit.versions.requirements import (
+    FoundVersion,
     allows_any,
     check_requirement,
     holds_between,
     parse_requirement,
     satisfies,
 )
-from patchkit.versions.version import FoundVersion
 
 
 def counts_as(version: str) -> str:

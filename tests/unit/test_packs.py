@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from samples import pack_source, row_source
 
-from patchkit.registry import Registry
-from patchkit.rows.packs import OWN_PACKS, installed_packs, packs_for
+from patchkit.registry import OWN_PACKS, Registry, installed_packs, packs_for
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def test_a_pack_installed_in_a_zip_is_found(tmp_path: Path) -> None:
 
 def test_packs_are_named_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Own packs come first, then installed ones, PATCHKIT_PATCHES, and those given."""
-    monkeypatch.setattr("patchkit.rows.packs.installed_packs", lambda: ("installed",))
+    monkeypatch.setattr("patchkit.registry.installed_packs", lambda: ("installed",))
     settings = Settings(packs=("set", "installed"))
     assert packs_for(settings, ("given", "set")) == (*OWN_PACKS, "installed", "set", "given")
 
@@ -80,7 +79,7 @@ def test_an_installed_packs_rows_are_collected(
     write_pack: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an installed distribution names is read like any pack, without further settings."""
-    monkeypatch.setattr("patchkit.rows.packs.OWN_PACKS", ())
+    monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
     write_pack("mine.patches", pack_source(row_source(name="'from-mine'")))
     install(tmp_path, "mine", _OURS.format("a", "mine.patches"))
     assert "from-mine" in Registry.collect(Settings())
@@ -91,7 +90,7 @@ def test_metadata_is_imported_only_where_there_is_something_to_find(
 ) -> None:
     """A start without installed packs does not pay for importlib.metadata."""
     code = (
-        "import sys; from patchkit.rows.packs import installed_packs; "
+        "import sys; from patchkit.registry import installed_packs; "
         f"print(installed_packs([{str(tmp_path)!r}]), 'importlib.metadata' in sys.modules)"
     )
     assert python("-c", code).stdout == "() False\n"

@@ -1,1 +1,0 @@
-"""Texts for messages: where a row stands, what a mistyped word may have meant."""
