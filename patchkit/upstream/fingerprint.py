@@ -27,19 +27,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.wrapped import Wrapped
 
 LENGTH = 16
-_SKIPPED = frozenset(
-    [
-        "ctx",
-        "kind",
-        "type_comment",
-        "type_ignores",
-        "lineno",
-        "col_offset",
-        "end_lineno",
-        "end_col_offset",
-        "simple",
-    ]
-)
+_SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 _ANNOTATED = frozenset({"annotation", "returns"})
 _READERS = frozenset(
     [
@@ -67,14 +55,7 @@ def of_resolution(resolution: Resolution) -> str | None:
 
 
 def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
-    """
-    Hash statements.
-
-    Args:
-        nodes: in order.
-        named: whether the name of a function or class itself counts.
-
-    """
+    """Hash statements, in order, with their own names or without."""
     return _digest([part for node in nodes for part in canonical(node, named=named)])
 
 
@@ -91,10 +72,10 @@ def canonical(
         annotated: whether the annotations of a function count.
 
     """
-    writer = _Writer(named=named, in_class=in_class)
+    writer = _Writer(None if named else node)
     if annotated:
         writer.read_annotations(node)
-    yield from writer.words(node)
+    yield from writer.words(node, in_class=in_class)
 
 
 def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
@@ -122,7 +103,7 @@ def _without_methods(node: ast.AST) -> ast.AST:
 
 def _of_condition(words: str, test: ast.expr | None) -> list[str]:
     negated = "not" if words.startswith("not (") else ""
-    return [f"if {negated}", *canonical(test)] if test is not None else [f"if {words}"]
+    return [f"if {words}"] if test is None else [f"if {negated}", *canonical(test)]
 
 
 def _digest(parts: Iterable[str]) -> str:
@@ -138,14 +119,12 @@ class _Writer:
     Writes one tree; without recursion, since upstream's may be deeper than Python's stack.
 
     Args:
-        named: whether the root's own name counts.
-        in_class: whether the root stands in the body of a class.
+        unnamed: the function or class whose own name does not count.
 
     """
 
-    def __init__(self, *, named: bool, in_class: bool) -> None:
-        self._named = named
-        self._in_class = in_class
+    def __init__(self, unnamed: ast.AST | None) -> None:
+        self._unnamed = unnamed
         self._annotated: set[int] = set()
 
     def read_annotations(self, node: ast.AST) -> None:
@@ -154,28 +133,21 @@ class _Writer:
             parameters = (one for one in ast.walk(node.args) if isinstance(one, ast.arg))
             self._annotated |= {id(node), *map(id, parameters)}
 
-    def words(self, root: ast.AST) -> Iterator[str]:
+    def words(self, root: ast.AST, *, in_class: bool) -> Iterator[str]:
         """List the tree's words, root first."""
-        stack: list[tuple[object, bool, bool]] = [(root, self._in_class, self._named)]
+        stack: list[tuple[object, bool]] = [(root, in_class)]
         while stack:
-            item, in_class, named = stack.pop()
+            item, inside = stack.pop()
             if isinstance(item, str):
                 yield item
             elif isinstance(item, ast.Constant):
                 yield _constant(item.value)
             elif isinstance(item, ast.AST):
                 yield f"<{_kind(item)}"
-                stack.append((">", False, False))
-                stack += [
-                    (one, inside, True)
-                    for one, inside in reversed(
-                        list(self._children(item, in_class=in_class, named=named))
-                    )
-                ]
+                stack.append((">", False))
+                stack += reversed(list(self._children(item, in_class=inside)))
 
-    def _children(
-        self, node: ast.AST, *, in_class: bool, named: bool
-    ) -> Iterator[tuple[object, bool]]:
+    def _children(self, node: ast.AST, *, in_class: bool) -> Iterator[tuple[object, bool]]:
         inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
         if isinstance(node, _DEFS) and any(map(_reads_annotations, node.decorator_list)):
             self.read_annotations(node)
@@ -186,7 +158,7 @@ class _Writer:
             of_field = in_class and isinstance(node, ast.AnnAssign)
             if field in _ANNOTATED and not of_field and id(node) not in self._annotated:
                 continue
-            if field == "name" and isinstance(node, (*_DEFS, ast.ClassDef)) and not named:
+            if field == "name" and node is self._unnamed:
                 continue
             if field == "values" and isinstance(node, ast.JoinedStr):
                 value = _joined(node)

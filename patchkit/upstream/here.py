@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 class Here:
-    """
-    The source that an import would run, nothing of it imported.
-
-    Args:
-        path: where packages are found, as in `sys.path`, which is the default.
-
-    """
+    """The source that an import would run, nothing of it imported; `path` is as `sys.path`."""
 
     def __init__(self, path: list[str] | None = None) -> None:
         self._path = path
@@ -43,13 +37,7 @@ class Here:
         self._resolvers.clear()
 
     def resolver(self, package: str) -> Resolver:
-        """
-        Open a package for the parser.
-
-        Raises:
-            UpstreamError: it cannot be read here.
-
-        """
+        """Open a package for the parser; raises UpstreamError where it cannot be read here."""
         found = self._resolvers.get(package)
         if found is None:
             from patchkit.upstream.reading.tree import open_installed  # noqa: PLC0415 - 100 ms
@@ -60,17 +48,10 @@ class Here:
         return found  # another thread may have let go of it meanwhile
 
     def facts(self, target: Target) -> Facts:
-        """
-        Look a target up with a parser.
-
-        Raises:
-            UpstreamError: its package cannot be read here.
-
-        """
-        resolver = self.resolver(target.module.partition(".")[0])
+        """Look a target up with a parser; raises as `resolver` does."""
         from patchkit.upstream.facts import facts_of  # noqa: PLC0415 - costs 100 ms
 
-        return facts_of(resolver, target)
+        return facts_of(self.resolver(target.module.partition(".")[0]), target)
 
 
 def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:

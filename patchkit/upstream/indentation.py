@@ -14,13 +14,7 @@ WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(
 
 
 class SourceLines:
-    """
-    The lines of a module, each known by where it starts.
-
-    Args:
-        source: the module's.
-
-    """
+    """The lines of a module's source, each known by where it starts."""
 
     def __init__(self, source: bytes) -> None:
         plain = source.replace(b"\r\n", b"\n") if b"\r" in source else source
@@ -58,10 +52,6 @@ class SourceLines:
         text = self.text(at)
         return len(text) - len(text.lstrip(b" "))
 
-    def _is_idle(self, at: int) -> bool:
-        """Whether a line is empty or a comment."""
-        return self.text(at).lstrip()[:1] in (b"", b"#")
-
     def headers(self, at: int) -> Iterator[int]:
         """Yield the lines that a line is indented under, the innermost first."""
         indent = self.indent(at)
@@ -95,10 +85,7 @@ class SourceLines:
         """Find the line where the decorators of a definition start."""
         indent, first = self.indent(at), at
         while (above := self.above(first, indent)) is not None:
-            if (
-                self.indent(above) != indent
-                or self.source[above + indent : above + indent + 1] != b"@"
-            ):
+            if self.indent(above) != indent or not self.source.startswith(b"@", above + indent):
                 break
             first = above
         return first
@@ -107,7 +94,8 @@ class SourceLines:
         """Find the end of the block that starts at a line."""
         found = _statement(self.indent(at)).search(self.source, self.line_end(at))
         end = found.start() if found else len(self.source)
-        while self._is_idle(start := self.line_at(end)) and start > at:
+        # A line that is empty or a comment belongs to no block.
+        while self.text(start := self.line_at(end)).lstrip()[:1] in (b"", b"#") and start > at:
             end = start - 1
         return end
 

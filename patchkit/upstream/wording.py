@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from importlib.util import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.indentation import WORD, SourceLines
@@ -26,6 +27,7 @@ _HOPS = 8
 _DEFINES = re.compile(rb"(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
 _IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
+_COMMENT = re.compile(rb"#[^\n]*")
 _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 # No pattern holds a name: to compile one takes longer than all the rest.
 _SETS = re.compile(rb"[ \t]*=(?!=)")
@@ -46,19 +48,14 @@ _BLANKS = (b" ", b"\t")
 
 
 class Wording(NamedTuple):
-    """
-    How a definition is written.
-
-    Args:
-        mark: hash, 16 hexadecimal digits.
-        module: where the definition stands, after imports were followed.
-        lines: first and last line of each of its texts, decorators included, from 1.
-
-    """
+    """How a definition is written."""
 
     mark: str
+    """A hash, 16 hexadecimal digits."""
     module: str
+    """Where the definition stands, after imports were followed."""
     lines: tuple[tuple[int, int], ...]
+    """First and last line of each of its texts, decorators included, from 1."""
 
 
 def wording_of(
@@ -104,14 +101,7 @@ def _hash(parts: list[bytes]) -> str:
 
 
 class _Page(SourceLines):
-    """
-    One module's source, as far as one name of it goes.
-
-    Args:
-        source: the source.
-        qualname: the name.
-
-    """
+    """One module's source, as far as one name of it goes."""
 
     def __init__(self, source: bytes, qualname: str) -> None:
         super().__init__(source)
@@ -157,21 +147,20 @@ class _Page(SourceLines):
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
         """Find where the only import of the first name leads; None where that is not plain."""
-        found = [
-            (source, name)
-            for each in _IMPORTS.finditer(self.source)
-            for name, as_name in _ALIAS.findall(_uncommented(each[2]).strip(b"()"))
-            for source in [each[1]]
+        sources = [
+            (statement[1].decode(), name)
+            for statement in _IMPORTS.finditer(self.source)
+            for name, as_name in _ALIAS.findall(_COMMENT.sub(b"", statement[2]).strip(b"()"))
             if (as_name or name) == self._names[0]
         ]
-        if len(found) != 1:
+        if len(sources) != 1:
             return None
-        source, name = (one.decode() for one in found[0])
-        base = _absolute(source, module, is_package=is_package)
-        names = [name, *(one.decode() for one in self._names[1:])]
-        return (base, ".".join(names)) if base else None
-
-    # -- where it stands ------------------------------------------------------------------------
+        source, name = sources[0]
+        try:
+            base = resolve_name(source, module if is_package else module.rpartition(".")[0])
+        except ImportError:
+            return None
+        return base, b".".join([name, *self._names[1:]]).decode()
 
     def _definitions_of(self, name: bytes) -> int:
         found = (_DEFINES.match(self.source, at + self.indent(at)) for at in self._mentions[name])
@@ -255,18 +244,3 @@ def _adds(source: bytes, at: int, end: int, name: bytes) -> bool:
             return True
         at = after
     return False
-
-
-def _uncommented(text: bytes) -> bytes:
-    return re.sub(rb"#[^\n]*", b"", text)
-
-
-def _absolute(source: str, module: str, *, is_package: bool) -> str | None:
-    level = len(source) - len(source.lstrip("."))
-    if not level:
-        return source
-    parts = module.split(".")
-    kept = len(parts) - level + is_package
-    if kept < 1:
-        return None
-    return ".".join([*parts[:kept], *filter(None, [source[level:]])])
