@@ -21,33 +21,23 @@ if TYPE_CHECKING:
 
 
 class Side(NamedTuple):
-    """
-    A target in one release.
-
-    Args:
-        release: its name.
-        place: where the target is there, which may be somewhere else.
-        facts: what is said of that place.
-        text: its source, with the code that a call in it wraps.
-
-    """
+    """A target in one release: where it is there, and its source with what a call in it wraps."""
 
     release: str
     place: Target
     facts: Facts
     text: str
 
+    @property
+    def head(self) -> str:
+        """How a diff names it."""
+        lines = self.facts.lines
+        where = f"{self.facts.path}:{lines[0]}" if lines else self.facts.state
+        return f"{self.release}  {self.place}  {where}"
+
 
 class Comparison(NamedTuple):
-    """
-    A target in two releases.
-
-    Args:
-        target: as the row names it.
-        old: in the first.
-        new: in the second.
-
-    """
+    """A target, as the row names it, in two releases."""
 
     target: Target
     old: Side
@@ -61,12 +51,8 @@ class Comparison(NamedTuple):
     @property
     def diff(self) -> str:
         """The two sources as a unified diff; '' where they are the same text."""
-        lines = difflib.unified_diff(
-            self.old.text.splitlines(keepends=True),
-            self.new.text.splitlines(keepends=True),
-            _head(self.old),
-            _head(self.new),
-        )
+        old, new = (one.text.splitlines(keepends=True) for one in (self.old, self.new))
+        lines = difflib.unified_diff(old, new, self.old.head, self.new.head)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
@@ -85,21 +71,10 @@ def compare(target: Target, old: Subject, new: Subject) -> Comparison:
 def _side(target: Target, subject: Subject, other: Subject) -> Side:
     place, facts = target, subject.facts(target)
     if facts.state == "absent" and other.facts(target).is_present:
-        place = _moved(target, subject, other) or target
+        with contextlib.suppress(UpstreamError):
+            place = subject.moves([(target, other)])[0].place or target
         facts = subject.facts(place)
     return Side(subject.name, place, facts, subject.whole_text(facts))
-
-
-def _moved(target: Target, subject: Subject, other: Subject) -> Target | None:
-    try:
-        return subject.moves([(target, other)])[0].place
-    except UpstreamError:
-        return None
-
-
-def _head(side: Side) -> str:
-    where = f"{side.facts.path}:{side.facts.lines[0]}" if side.facts.lines else side.facts.state
-    return f"{side.release}  {side.place}  {where}"
 
 
 class Difference(NamedTuple):
@@ -122,13 +97,7 @@ def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) ->
     """
     Compare each release with the last reviewed one before it, or with the one before it.
 
-    A release that cannot be read shows nothing.
-
-    Args:
-        rows: whose targets.
-        subjects: the releases, by distribution, the oldest first.
-        lock: what has been reviewed.
-
+    Releases are ordered by distribution, the oldest first; one that cannot be read shows nothing.
     """
     coverage = Coverage(rows, subjects)
     found: dict[tuple[str, Target, str], Difference] = {}

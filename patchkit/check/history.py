@@ -9,10 +9,9 @@ from patchkit.check.learning import learn_all
 from patchkit.check.trails import Trails, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.errors import UpstreamError
     from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.parallel import Progress
@@ -46,32 +45,20 @@ class Step(NamedTuple):
 def histories(
     targets: Sequence[Target], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> dict[Target, list[Step]]:
-    """
-    Follow several targets through releases, all at once.
-
-    Args:
-        targets: what to follow.
-        subjects: the releases of one distribution, the oldest first.
-        progress: told of each that was read.
-
-    """
+    """Follow several targets through the releases of one distribution, the oldest first."""
     faults = learn_all(subjects, lambda _: targets, progress)
     trails = Trails([one for one in subjects if one.name not in faults], targets, ways=(1, -1))
     trails.follow()
-    return {target: list(_compared(_steps(target, subjects, faults, trails))) for target in targets}
-
-
-def _steps(
-    target: Target,
-    subjects: Sequence[Subject],
-    faults: Mapping[str, UpstreamError],
-    trails: Trails,
-) -> Iterator[Step]:
-    for subject in subjects:
-        if subject.name in faults:
-            yield Step(subject.version, "unreadable", reason=cause_of(faults[subject.name]))
-        else:
-            yield _step(subject, target, trails.told(target, subject))
+    found = {}
+    for target in targets:
+        steps = [
+            Step(one.version, "unreadable", reason=cause_of(faults[one.name]))
+            if one.name in faults
+            else _step(one, target, trails.told(target, one))
+            for one in subjects
+        ]
+        found[target] = list(_compared(steps))
+    return found
 
 
 def _step(subject: Subject, target: Target, told: Whereabouts | None) -> Step:

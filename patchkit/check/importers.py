@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
@@ -23,15 +22,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Importer(NamedTuple):
-    """
-    One import of a target by its name, that runs when its module does.
-
-    Args:
-        module: that imports it.
-        path: the module's file.
-        line: of the import.
-
-    """
+    """A module that imports a target by its name as it runs, and the line of its file where."""
 
     module: str
     path: str
@@ -43,9 +34,13 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
     for subject in coverage.subjects:
         if not subject.is_local:
             continue
-        copied = [
-            (row.name, place) for row in coverage.rows for place in _copied(coverage, row, subject)
-        ]
+        # What another object is put in place of, while copies of the original are repointed.
+        copied = dict.fromkeys(
+            (row.name, one.place)
+            for row in coverage.rows
+            for one in coverage.due(row, subject)
+            if isinstance(one, (Replace, Wrap)) and one.rebind
+        )
         importers = _importers(subject.resolver.modules, {place for _, place in copied})
         subject.rest()
         for patch, target in copied:
@@ -53,19 +48,13 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
                 yield _finding(patch, target, subject, several)
 
 
-def _copied(coverage: Coverage, row: Row, subject: Subject) -> list[Target]:
-    """List what another object is put in place of, while copies of the original are repointed."""
-    due = coverage.due(row, subject)
-    kinds = (Replace, Wrap)
-    return list(dict.fromkeys(one.place for one in due if isinstance(one, kinds) and one.rebind))
-
-
 def _finding(patch: str, target: Target, subject: Subject, several: Sequence[Importer]) -> Finding:
     names = [importer.module for importer in several]
-    words = "which a patch that comes late has to rebind"
+    shown = ", ".join(names[:3])
+    who = shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
     return Finding(
         codes.BY_NAME_IMPORTERS,
-        f"{target} is imported by name in {_modules(names)}, {words}",
+        f"{target} is imported by name in {who}, which a patch that comes late has to rebind",
         "nothing, where patchkit is loaded before them; else leave rebind on",
         patch,
         str(target),
@@ -74,11 +63,6 @@ def _finding(patch: str, target: Target, subject: Subject, several: Sequence[Imp
         several[0].line,
         names,
     )
-
-
-def _modules(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
 
 
 def _importers(modules: Modules, targets: Collection[Target]) -> dict[Target, list[Importer]]:

@@ -40,29 +40,8 @@ _DERIVE = "Replace the class by one that derives from it"
 _HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
 
 
-def needed(change: Change) -> list[Target]:
-    """List the targets that have to be looked up to judge a change."""
-    place = change.place
-    if isinstance(change, AddField):
-        return [place, Target(place.module, f"{place.qualname}.{change.name}")]
-    if isinstance(change, Add):
-        return [place, place.holder]
-    if isinstance(change, Provide) and "." in place.module:
-        return [place, Target(place.module.rpartition(".")[0])]
-    return [place]
-
-
 class Judge:
-    """
-    Judges the changes of one row in one release.
-
-    Args:
-        row: whose changes.
-        subject: the release.
-        pack: what the row's author wrote.
-        edits: those of rows that come before, in the same release.
-
-    """
+    """Judges the changes of one row in one release, after the Edits of rows that come before."""
 
     def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: EditSequence) -> None:
         self._row = row
@@ -113,22 +92,19 @@ class Judge:
     def _provide(self, change: Provide) -> Iterator[Fault]:
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
+        provided = {one.module for one in self._row.patch.changes if isinstance(one, Provide)}
         if facts.is_present:
             yield _already(f"the module {change.module} is upstream already, {where(facts)}")
-        elif parent and not self._is_package(parent):
+        elif parent and parent not in provided and not self._facts(Target(parent)).is_present:
             yield Fault(codes.TARGET_MISSING, f"its parent package {parent} is not there", _NARROW)
-
-    def _is_package(self, name: str) -> bool:
-        """Whether a package is there, or provided by the same row."""
-        provided = {one.module for one in self._row.patch.changes if isinstance(one, Provide)}
-        return name in provided or self._facts(Target(name)).is_present
 
     def _add_field(self, change: AddField, facts: Facts) -> Iterator[Fault]:
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
+        there = self._facts(field)
         if facts.kind != Kind.CLASS and facts.is_sure:
             yield _kind(facts, "a class")
-        elif self._facts(field).is_present:
-            yield _already(f"{field} is upstream already, {where(self._facts(field))}")
+        elif there.is_present:
+            yield _already(f"{field} is upstream already, {where(there)}")
 
     # --- what has to fit
 
@@ -184,19 +160,14 @@ class Judge:
         parts = base.split(".")
         if parts[0] not in packages_of([self._row]):
             return False
-        for at in range(len(parts) - 1, 0, -1):
-            module = Target(".".join(parts[:at]))
-            if self._facts(module).is_present:
-                place = Target(module.module, ".".join(parts[at:]))
-                return self._is_or_derives(place, facts)
-        return True  # the body cannot be imported here; that its target is missing is said
-
-    def _is_or_derives(self, place: Target, facts: Facts) -> bool:
-        found = self._facts(place)
-        if (found.module, found.qualname) == (facts.module, facts.qualname):
-            return True
-        above = bases_of(self._subject.resolver, place)
-        return not above.is_whole or (facts.module, facts.qualname) in above.inside
+        ends = range(len(parts) - 1, 0, -1)
+        places = (Target(".".join(parts[:at]), ".".join(parts[at:])) for at in ends)
+        place = next((one for one in places if self._facts(Target(one.module)).is_present), None)
+        if place is None:
+            return True  # the body cannot be imported here; that its target is missing is said
+        found, above = self._facts(place), bases_of(self._subject.resolver, place)
+        names = {(found.module, found.qualname), *above.inside}
+        return not above.is_whole or (facts.module, facts.qualname) in names
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
         home = f"{facts.module}:{facts.qualname}"
@@ -225,7 +196,11 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     theirs, mine = (one.signature if one.is_sure else None for one in (facts, ours))
     if theirs is None or mine is None:
         if facts.kind in _FUNCTIONS or ours.kind in _FUNCTIONS:
-            yield _not_compared(change.by, ours if theirs else facts)
+            unknown = ours if theirs else facts
+            reason = unknown.reason or f"the source does not tell how {unknown.qualname} is called"
+            message = f"{change.by} may not take what callers pass: {reason}"
+            fix = "compare the parameters by hand, or test it"
+            yield Fault(codes.NOT_COMPARED, message, fix, change.by)
         return
     if facts.kind in _BOUND:
         theirs, mine = theirs.bound(), mine.bound()
@@ -233,12 +208,6 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     if fault:
         message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
         yield Fault(codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by)
-
-
-def _not_compared(by: str, unknown: Facts) -> Fault:
-    reason = unknown.reason or f"the source does not tell how {unknown.qualname} is called"
-    message = f"{by} may not take what callers pass: {reason}"
-    return Fault(codes.NOT_COMPARED, message, "compare the parameters by hand, or test it", by)
 
 
 def _kind(facts: Facts, expected: str) -> Fault:

@@ -17,22 +17,16 @@ if TYPE_CHECKING:
 
 Cases = dict[str, frozenset[int]]
 """What has to be exercised, in words, and the releases (by their place) that do."""
-_Case = tuple[str, frozenset[int]]
 
 
 def cases(
     rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
     """
-    List what has to be exercised.
+    List what has to be exercised in the releases of one distribution, the oldest first.
 
     These are the first and last release in the range of each row, and of each change with a range
     of its own, and each source that a target has within its range.
-
-    Args:
-        rows: whose ranges and targets.
-        subjects: the releases of one distribution, the oldest first.
-        progress: told of each that was read.
 
     Returns:
         The cases, and the error of each release that cannot be read.
@@ -48,8 +42,11 @@ def cases(
     return found, faults
 
 
-def _boundaries(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator[_Case]:
-    ranges = {row.name: [at for at in places if _is_in(row, coverage, at)]}
+def _boundaries(
+    row: Row, coverage: Coverage, places: Sequence[int]
+) -> Iterator[tuple[str, frozenset[int]]]:
+    met = [at for at in places if coverage.meets(row, coverage.subjects[at])]
+    ranges = {row.name: [at for at in met if not coverage.is_out(row, coverage.subjects[at])]}
     for number, change in enumerate(row.patch.changes, start=1):
         if change.requires:
             due = [at for at in places if change in coverage.due(row, coverage.subjects[at])]
@@ -61,12 +58,7 @@ def _boundaries(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator
                 yield f"{word} {what} {name}", frozenset([inside[at]])
 
 
-def _is_in(row: Row, coverage: Coverage, at: int) -> bool:
-    subject = coverage.subjects[at]
-    return coverage.meets(row, subject) and not coverage.is_out(row, subject)
-
-
-def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator[_Case]:
+def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Cases:
     by_source: dict[str, set[int]] = {}
     for at in places:
         subject = coverage.subjects[at]
@@ -74,17 +66,11 @@ def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Iterator[_C
             facts = subject.facts(change.place)
             mark = facts.fingerprint or facts.state
             by_source.setdefault(f"{change.place} as {mark}", set()).add(at)
-    yield from ((name, frozenset(several)) for name, several in by_source.items())
+    return {name: frozenset(several) for name, several in by_source.items()}
 
 
 def few(found: Cases) -> list[int]:
-    """
-    Choose few releases that exercise every case, none of them for nothing; rather newer ones.
-
-    Returns:
-        Their places, in order.
-
-    """
+    """Choose few releases that exercise every case, none of them for nothing; rather newer ones."""
     wanted = set(found.values())
     chosen: set[int] = set()
     left = wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.source import ReleaseSource
 
 
+@dataclass(eq=False)
 class Subject:
     """
     One release.
@@ -32,7 +34,7 @@ class Subject:
         name: for messages, `vllm 0.32.0`.
         project: the distribution, canonicalized.
         version: what it counts as is worked out from it.
-        source: opens its files, when they are asked for.
+        opened: opens its files, when they are asked for.
         kept: where its facts are kept; None for what may change under it.
         key: by which name they are kept.
         is_local: whether all its files are at hand.
@@ -40,28 +42,14 @@ class Subject:
 
     """
 
-    def __init__(
-        self,
-        name: str,
-        project: str,
-        version: str,
-        source: Callable[[], ReleaseSource],
-        kept: Kept | None = None,
-        key: str = "",
-        *,
-        is_local: bool = True,
-        option: str = "",
-    ) -> None:
-        self.name = name
-        self.project = project
-        self.version = version
-        self.is_local = is_local
-        self.option = option
-        self._open = source
-        self.kept = kept
-        self._key = key
-        self._facts: dict[Target, Facts] = {}
-        self._is_recalled = False
+    name: str
+    project: str
+    version: str
+    opened: Callable[[], ReleaseSource]
+    kept: Kept | None = None
+    key: str = ""
+    is_local: bool = field(default=True, kw_only=True)
+    option: str = field(default="", kw_only=True)
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
@@ -72,7 +60,11 @@ class Subject:
             UpstreamError: the release cannot be read.
 
         """
-        return self._open()
+        return self.opened()
+
+    @functools.cached_property
+    def _facts(self) -> dict[Target, Facts]:
+        return self.kept.of_release(self.key) if self.kept else {}
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -102,10 +94,11 @@ class Subject:
             UpstreamError: the release cannot be read.
 
         """
-        self._recall()
         missing = [one for one in dict.fromkeys(targets) if one not in self._facts]
-        if missing:
-            self._conclude(missing)
+        if missing and self.kept:
+            self._conclude(missing, self.kept)
+        elif missing:
+            self._facts.update((target, facts_of(self.resolver, target)) for target in missing)
 
     def facts(self, target: Target) -> Facts:
         """
@@ -130,13 +123,7 @@ class Subject:
         return self._quoted(found.path, *found.lines) if found.path and found.lines else ""
 
     def whole_text(self, found: Facts) -> str:
-        """
-        Quote a target's definition, and the code that a call in it wraps.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Quote a target's definition, and the code that a call in it wraps; raises as `text`."""
         parts = [self.text(found), *(self._quoted(*place) for place in found.wrapped)]
         return "\n".join(filter(None, parts))
 
@@ -166,25 +153,22 @@ class Subject:
             UpstreamError: a release cannot be read.
 
         """
-        keys = [f"{self._key} {old._key if old else '-'} {one}" for one, old in lost]  # noqa: SLF001 - of this class
-        known = {key: self.kept.move(key) if self.kept else None for key in keys}
-        open_ones = [one for key, one in zip(keys, lost, strict=True) if known[key] is None]
-        found = dict(self._searched(open_ones))
-        new = {key: found[one] for key, one in zip(keys, lost, strict=True) if one in found}
-        if self.kept and new:
-            self.kept.keep_moves(new)
-        return [new.get(key) or known[key] or GONE for key in keys]
+        keys = {(one, old): f"{self.key} {old.key if old else '-'} {one}" for one, old in lost}
+        known = {one: self.kept.move(key) if self.kept else None for one, key in keys.items()}
+        found = dict(self._searched([one for one in lost if known[one] is None]))
+        if self.kept and found:
+            self.kept.keep_moves({keys[one]: move for one, move in found.items()})
+        return [found.get(one) or known[one] or GONE for one in lost]
 
     def _searched(
         self, lost: Sequence[tuple[Target, Subject | None]]
     ) -> Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]:
         for old in dict.fromkeys(old for _, old in lost):
-            ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001
+            ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001 - of this class
             search = MoveSearch(ours, theirs, None if self.is_local else REACH)
             yield from (((one, old), search.find(one)) for one, other in lost if other is old)
-            ours.forget()
-            if theirs:
-                theirs.forget()
+            for resolver in filter(None, (ours, theirs)):
+                resolver.forget()
 
     def _own_resolver(self) -> Resolver:
         """Make a resolver that no other thread has."""
@@ -197,16 +181,7 @@ class Subject:
         except UpstreamError:
             return "unreadable"
 
-    def _recall(self) -> None:
-        if self.kept and not self._is_recalled:
-            self._is_recalled = True
-            self._facts = self.kept.of_release(self._key)
-
-    def _conclude(self, targets: Iterable[Target]) -> None:
-        kept = self.kept
-        if kept is None:
-            self._facts.update((target, facts_of(self.resolver, target)) for target in targets)
-            return
+    def _conclude(self, targets: Iterable[Target], kept: Kept) -> None:
         files = self.resolver.modules.files
         known = {target: kept.concluded(target, files) for target in targets}
         self._facts.update((target, facts) for target, facts in known.items() if facts)
@@ -214,7 +189,7 @@ class Subject:
         self.source.prefetch({path for target in missing for path in _paths(target)})
         with kept.turn:
             self._look_up(missing, kept)
-        kept.keep_release(self._key, self._facts)
+        kept.keep_release(self.key, self._facts)
 
     def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
