@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import PatchkitError, SettingsError
-from patchkit.process.lineage import TESTS_VARIABLE
+from patchkit.process.roles import TESTS_VARIABLE
 from patchkit.rows.project import Project
 from patchkit.testing.applied import applied
 

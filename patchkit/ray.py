@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import PatchkitError
-from patchkit.process.lineage import PARENT_VARIABLE, this_process
+from patchkit.process.roles import PARENT_VARIABLE, this_process
 from patchkit.reach.arming import arm
 from patchkit.settings import VARIABLES
 

@@ -11,8 +11,7 @@ from patchkit.cli.reviews_here import reviews
 from patchkit.cli.rows import distributions, reason_to_skip
 from patchkit.cli.ways_in import ways_in
 from patchkit.errors import PatchkitError, VersionError, near
-from patchkit.process.lineage import PARENT_VARIABLE
-from patchkit.process.roles import ROLE_VARIABLE
+from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import OWN_PACKS, Registry, installed_packs, packs_for, read_pack
 from patchkit.report.here import HealthLine

@@ -9,7 +9,7 @@ from importlib import _bootstrap_external
 from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import TargetError
-from patchkit.imports.run_as_main import is_for_main, running_code
+from patchkit.imports.supplied_modules import is_for_main, running_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,7 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
-from patchkit.process.lineage import PARENT_VARIABLE, this_process
-from patchkit.process.roles import ROLE_VARIABLE, role_of_actor
+from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE, role_of_actor, this_process
 from patchkit.reach.carrier import ActorCarrier
 from patchkit.settings import VARIABLES
 

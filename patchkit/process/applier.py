@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING
 from patchkit.changes.sites import Sites
 from patchkit.copies import everywhere
 from patchkit.errors import ApplyError
-from patchkit.process.copies_pass import CopiesPass
-from patchkit.process.inspection import Inspection
-from patchkit.process.making import Maker, NotWanted
+from patchkit.process.making import CopiesPass, Maker, NotWanted
 from patchkit.process.patch_state import APPLIED, SKIPPED
 from patchkit.process.plan import AFTER
-from patchkit.process.transaction import unwind
-from patchkit.process.turns import PATIENCE, Turns
+from patchkit.process.transaction import Inspection, unwind
+from patchkit.process.waiting import PATIENCE, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
     from patchkit.copies import Where
-    from patchkit.process.executions import Executions
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
-    from patchkit.process.relevance import Relevance
-    from patchkit.process.schedule import Schedule
+    from patchkit.process.plan import Relevance, Schedule
+    from patchkit.process.waiting import Executions
 
     Scope = Callable[[], Where]
 
@@ -58,11 +55,13 @@ class Applier:
         What an AfterImport has done is taken back before: its undo knows the module as it is now.
         A body that executes anew is to see originals; its end has everything applied again.
         """
-        for group in reversed(self._schedule.after(module)):
-            self._states.say_undo_errors(unwind(group.made.calls))
+        errors: list[Exception] = []
+        for group in reversed(self._schedule.due(module, AFTER)):
+            errors += unwind(group.made.calls)
         for group in reversed(self._schedule.of_body(module)):
             if group.made.sites and group.thread is None:
-                self._states.say_undo_errors(group.take_back())
+                errors += group.take_back()
+        self._states.say_undo_errors(errors)
         self._executions.note(module)
 
     # -- what is due ------------------------------------------------------------------------------
@@ -165,7 +164,6 @@ class Applier:
         """Forget other threads, which are gone, and what they had half done."""
         self.turns.after_fork()
         self.sites.after_fork()
-        self._executions.after_fork()
         me = threading.get_ident()
         for state in self._schedule.patches.values():
             state.thread = me if state.thread == me else None

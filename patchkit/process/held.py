@@ -1,4 +1,8 @@
-"""Patches held applied for a while, whatever the roles of the process; then as they were."""
+"""
+What blocks ask for: patches applied whatever the roles of the process, then as they were.
+
+A block may bring rows along, of a pack that is not installed; for no role, and for a while.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,33 @@ import importlib
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
+from patchkit.imports.half_imported import let_pass
 from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
 from patchkit.process.plan import AFTER
+from patchkit.record import Record
+from patchkit.registry import duplicate
+from patchkit.rows.declaration import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
+    from patchkit.imports.finder import Finder
     from patchkit.process.applier import Applier
-    from patchkit.process.patch_state import GroupState, Outcome, PatchState, PatchStates
-    from patchkit.process.relevance import Relevance
+    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
+    from patchkit.process.plan import Relevance, Schedule
 
 _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
 
 
-class Holds:
-    """Who holds what."""
+class Blocks(Record, eq=False):
+    """Holds patches for blocks, and knows the rows that they bring along."""
 
-    def __init__(self, states: PatchStates, relevance: Relevance, applier: Applier) -> None:
-        self._states = states
-        self._relevance = relevance
-        self._applier = applier
-        self._former: dict[str, Outcome] = {}
+    schedule: Schedule
+    states: PatchStates
+    relevance: Relevance
+    applier: Applier
+    finder: Finder
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
         """
@@ -47,7 +56,7 @@ class Holds:
             ApplyError: a patch is not for here, or fails; all are as they were.
 
         """
-        states = list(self._states.patches.values())
+        states = list(self.schedule.patches.values())
         if names:
             chosen = self._named(names)
             states = [state for state in states if state in chosen]
@@ -68,7 +77,7 @@ class Holds:
             raise UndoError("; ".join(str(error) for error in errors))
 
     def _named(self, names: Iterable[str]) -> list[PatchState]:
-        names, patches = list(names), self._states.patches
+        names, patches = list(names), self.schedule.patches
         for name in names:
             if name not in patches:
                 known = ", ".join(patches) or "none"
@@ -76,10 +85,20 @@ class Holds:
         return [patches[name] for name in names]
 
     def _hold(self, states: Sequence[PatchState]) -> None:
-        with self._turn(states):
+        # As one step: nobody counts on what another thread takes back.
+        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+            if not has_it:
+                names = ", ".join(state.name for state in states)
+                raise ApplyError(
+                    f"{names}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    "for a block of its own, expected it to end; look at what their bodies wait for"
+                )
             for state in states:
                 self._refuse_unfit(state)
-            self._count(states)
+            for state in states:
+                state.holders += 1
+                if state.holders == 1:
+                    self.states.reopen(state)
             try:
                 self._make(states)
             except BaseException:
@@ -88,47 +107,25 @@ class Holds:
 
     def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""
-        turns = self._applier.turns
+        turns = self.applier.turns
         with turns.within(*states, patience=_PATIENCE):
-            free = [(state, self._uncount(state)) for state in reversed(states)]
-            ended = [(state, former) for state, former in free if former]
+            for state in states:
+                state.holders -= 1
+            free = [state for state in dict.fromkeys(reversed(states)) if not state.holders]
             # Who enters a role of theirs now finds them applied, or waits for the end of this.
-            with turns.within(*(group for state, _ in ended for group in state.groups)):
-                return self._end([pair for pair in ended if self._is_over(*pair)])
+            with turns.within(*(group for state in free for group in state.groups)):
+                over = [state for state in free if self._is_over(state)]
+                errors = self.applier.take_back(*over)
+                for state in over:
+                    self.states.restore(state)
+                return errors
 
-    def _end(self, over: Sequence[tuple[PatchState, Outcome]]) -> list[Exception]:
-        errors = self._applier.take_back(*(state for state, _ in over))
-        for state, former in over:
-            self._states.restore(state, former)
-        return errors
-
-    @contextlib.contextmanager
-    def _turn(self, states: Sequence[PatchState]) -> Iterator[None]:
-        """Hold or let go as one step: nobody counts on what another thread takes back."""
-        with self._applier.turns.within(*states, patience=_PATIENCE) as has_it:
-            if not has_it:
-                names = ", ".join(state.name for state in states)
-                raise ApplyError(
-                    f"{names}: for {_PATIENCE:.0f} s another thread has been applying one of them "
-                    "for a block of its own, expected it to end; look at what their bodies wait for"
-                )
-            yield
+    def _is_over(self, state: PatchState) -> bool:
+        """Whether the session would not have the row as it is, if nobody had held it."""
+        return not (state.is_for(self.states.roles) and state.former[0] in {APPLIED, ARMED})
 
     def _reason_to_skip(self, state: PatchState) -> str | None:
-        return self._relevance.selection.reason_to_skip(state.row)
-
-    # -- who holds ------------------------------------------------------------------------------
-
-    def _count(self, states: Iterable[PatchState]) -> None:
-        for state in states:
-            state.holders += 1
-            if state.holders == 1:
-                self._former[state.name] = (state.status, state.reason, state.error)
-                self._states.reopen(state)
-
-    def _uncount(self, state: PatchState) -> Outcome | None:
-        state.holders -= 1
-        return None if state.holders else self._former.pop(state.name)
+        return self.relevance.selection.reason_to_skip(state.row)
 
     # -- apply ----------------------------------------------------------------------------------
 
@@ -143,14 +140,14 @@ class Holds:
     def _make(self, states: Sequence[PatchState]) -> None:
         try:
             for state in states:
-                self._relevance.settle(state)
+                self.relevance.settle(state)
             for group in self._due(states):
                 _import(group)
-            self._applier.apply_late(group for state in states for group in state.groups)
+            self.applier.apply_late(group for state in states for group in state.groups)
             for group in self._waiting(states):
                 with contextlib.suppress(ImportError, AttributeError):  # it waits, as is said below
                     importlib.import_module(group.patch.body)  # another thread is at it
-            self._applier.apply_late(self._waiting(states))
+            self.applier.apply_late(self._waiting(states))
         except PatchkitError:
             _refuse_undone(states)  # says more
             raise
@@ -162,14 +159,39 @@ class Holds:
         """The groups that apply to a module once that is imported."""
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.plan.moment == AFTER]
-        return [group for group in after if self._relevance.changes_here(group)]
+        return [group for group in after if self.relevance.changes_here(group)]
 
     def _waiting(self, states: Iterable[PatchState]) -> list[GroupState]:
         return self._due(state for state in states if state.status == ARMED)
 
-    def _is_over(self, state: PatchState, former: Outcome) -> bool:
-        """Whether the session would not have the row as it is, if nobody had held it."""
-        return not (state.is_for(self._states.roles) and former[0] in {APPLIED, ARMED})
+    # -- rows that blocks bring along ---------------------------------------------------------
+
+    def meet(self, rows: Iterable[Row]) -> None:
+        """
+        Know further rows until they are forgotten.
+
+        Raises:
+            DeclarationError: a row has the name of another one that is known.
+
+        """
+        for row in [row for row in rows if not self._is_known(row)]:
+            self.schedule.add(Row(row.pack, row.patch, frozenset()))
+        self.finder.watch(self.schedule.modules)
+        let_pass(self.schedule.modules)
+
+    def forget(self, packs: Collection[str] | None = None) -> None:
+        """Leave out the rows that nobody holds, all or those of these packs."""
+        for name, state in list(self.schedule.patches.items()):
+            is_guest = not (state.row.roles or state.holders)
+            if is_guest and (packs is None or state.row.pack in packs):
+                self.schedule.remove(name)
+
+    def _is_known(self, row: Row) -> bool:
+        if (state := self.schedule.patches.get(row.name)) is None:
+            return False
+        if (state.row.pack, state.row.patch) != (row.pack, row.patch):
+            raise duplicate(row, state.row)
+        return True
 
 
 def _import(group: GroupState) -> None:

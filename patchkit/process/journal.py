@@ -17,11 +17,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from patchkit.process.lineage import asked_by
-from patchkit.process.log import say
+from patchkit.process.roles import asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
@@ -198,3 +198,24 @@ def _began() -> int | None:
             return int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return None
+
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def say(level: str, text: str, threshold: str = "warning") -> None:
+    """
+    Write one line to stderr; never raises, because talk must not stop a process.
+
+    Args:
+        level: one of LEVELS.
+        text: without a line end.
+        threshold: the quietest level to be heard, `Settings.log`.
+
+    """
+    if LEVELS.index(level) < LEVELS.index(threshold):
+        return
+    try:
+        sys.stderr.write(f"patchkit[{os.getpid()}] {level}: {text}\n")
+    except (OSError, ValueError, AttributeError):
+        return  # stderr is closed or None

@@ -1,22 +1,44 @@
-"""Looks again, all the life of a process, at what is applied and at what was never for here."""
+"""
+Looks again, all the life of a process, at what is applied and at what was never for here.
+
+The `Verifier` is a thread that nobody notices. It ends before a fork, as a child of several threads
+may wait for a lock that nobody gives back, and it begins anew after it; and it ends before the
+interpreter does. A look may apply a patch, and so import its body: a fork waits for that. Where
+that cannot be, as it waits for the thread that forks, the child imports anew what nobody goes on to
+import there.
+"""
 
 from __future__ import annotations
 
 import atexit
+import os
 import sys
+import threading
+import time
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import PatchkitError
-from patchkit.process.patch_state import ARMED
-from patchkit.process.verifier import Verifier
+from patchkit.imports.finder import home, others
+from patchkit.imports.half_imported import forget_imports
+from patchkit.process.journal import process_facts
+from patchkit.process.making import layers_of
+from patchkit.process.patch_state import APPLIED, ARMED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from patchkit.process.applier import Applier
-    from patchkit.process.patch_state import PatchStates
-    from patchkit.process.schedule import Schedule
+    from patchkit.process.patch_state import PatchState, PatchStates
+    from patchkit.process.plan import Schedule
     from patchkit.rows.selection import Selection
+
+_PATIENCE = 1.0
+"""Seconds to wait for the end of a look; whoever exits goes on after that."""
+
+_PATIENCE_TO_FORK = 60.0
+"""The same for whoever forks: a look may be importing torch."""
 
 
 class Lookout:
@@ -34,20 +56,19 @@ class Lookout:
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
-        self._states.ending.is_ours = True
-        turns = self._applier.turns
-        self.verifier = Verifier(self.look, self._states.settings.verify, turns.is_waiting)
+        self._states.is_in_charge = True
+        self.verifier.seconds = self._states.settings.verify
         atexit.register(self.tell_at_end)
 
     def stand_down(self) -> None:
         """Look no more."""
-        self._states.ending.is_ours = False
+        self._states.is_in_charge = False
         atexit.unregister(self.tell_at_end)
         self.verifier.stop()
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
-        if self._states.open_here():
+        if self.verifier.may_start and self._states.open_here():
             self.verifier.start()
 
     def note_applied(self) -> None:
@@ -79,7 +100,44 @@ class Lookout:
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
         self._states.journal.verified()
 
-    # -- patches that are not for here ------------------------------------------------------------
+    def exit_code(self, code: Any) -> Any:
+        """Tell how a child ends, and return the exit code of one that would end with this one."""
+        self.tell_at_end()
+        return self._states.exit_code(code)
+
+    def end_as_told(self) -> None:
+        """Leave the exit code as it is: whoever ends the process has said why."""
+        self._states.is_in_charge = False
+
+    # -- what the journal says beside the status of patches ----------------------------------------
+
+    def tell_armed(self, **facts: Any) -> None:
+        """Write which patches there are, for which roles, and what process this is."""
+        rows = {name: sorted(state.row.roles) for name, state in self._states.patches.items()}
+        facts |= process_facts()
+        self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
+
+    def tell_others(self) -> None:
+        """Tell of other copies of patchkit that patch this process too."""
+        for other in others():
+            self._states.journal.write("other-copy", copy=home(other))
+            self._states.say(
+                "warning",
+                f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
+                "act; a Replace of what the other one has changed is refused",
+            )
+
+    def tell_inherited(self) -> None:
+        """Write what a forked child has from its parent into a journal of its own."""
+        self.tell_armed(forked=True)
+        for role in sorted(self._states.roles):
+            self._states.journal.write("role", role=str(role), inherited=True)
+        for state in self._states.patches.values():
+            if state.status != ARMED or state.reason:
+                for facts in _facts_of(state):
+                    self._states.tell(state, inherited=True, **facts)
+        if self._unmet:
+            self._states.journal.write("unmet", reasons=self._unmet)
 
     def tell_unmet(self, *, anew: bool = True) -> None:
         """
@@ -98,11 +156,6 @@ class Lookout:
             self._states.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
 
-    def tell_inherited(self) -> None:
-        """Write the same into the journal of a forked child."""
-        if self._unmet:
-            self._states.journal.write("unmet", reasons=self._unmet)
-
     def tell_at_end(self) -> None:
         """Write which patches were never for here: arming has not asked, as that costs a start."""
         if self._states.journal.directory is not None:
@@ -110,18 +163,122 @@ class Lookout:
                 if self._is_worth_asking():
                     self.tell_unmet()
 
-    def exit_code(self, code: Any) -> Any:
-        """Tell how a child ends, and return the exit code of one that would end with this one."""
-        self.tell_at_end()
-        return self._states.ending.code(code)
-
-    def end_as_told(self) -> None:
-        """Leave the exit code as it is: whoever ends the process has said why."""
-        self._states.ending.is_ours = False
-
     def _is_worth_asking(self) -> bool:
         """Whether versions cost nothing more, or what a row would change is not installed."""
         if {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys():
             return True
         tops = {name.partition(".")[0] for name in self._schedule.targets}
         return any(PathFinder.find_spec(top) is None for top in tops)
+
+
+def _facts_of(state: PatchState) -> list[dict[str, Any]]:
+    """What was told of each group of a patch, as it is now; one at least, without facts."""
+    told = [group for group in state.groups if group.applied_to and group.facts]
+    applied = told if state.status == APPLIED else ()
+    return [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]
+
+
+class Verifier:
+    """
+    A thread, once it is started.
+
+    Args:
+        look: what it calls.
+        seconds: between two looks; 0 for none.
+        waits_for_me: whether a thread cannot go on before the one that asks does.
+
+    """
+
+    def __init__(
+        self, look: Callable[[], None], seconds: float, waits_for_me: Callable[[int], bool]
+    ) -> None:
+        self.seconds = seconds
+        self._look = look
+        self._waits_for_me = waits_for_me
+        self._wanted = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._end = threading.Event()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending: list[threading.Thread] = []
+        self._forking = 0
+
+    @property
+    def may_start(self) -> bool:
+        """Whether it is to look, and does not yet."""
+        return self.seconds != 0 and self._thread is None
+
+    def start(self) -> None:
+        """Begin to look, unless it does already; the first look is a while away."""
+        if not self.may_start:
+            return
+        with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
+            self._wanted = True
+            if self._thread is None and not self._forking:  # else the last fork starts it
+                thread = threading.Thread(
+                    target=self._run, args=(self._end,), name="patchkit-verify", daemon=True
+                )
+                thread.start()
+                self._thread = thread
+                atexit.unregister(self.stop)
+                atexit.register(self.stop)
+
+    def stop(self) -> bool:
+        """End it, and say whether it had been started."""
+        with self._guard:
+            was_wanted, self._wanted = self._wanted, False
+        self._halt(_PATIENCE)
+        return was_wanted
+
+    def before_fork(self) -> None:
+        """Leave one thread less, until no thread forks any more."""
+        with self._guard:
+            self._forking += 1
+        self._halt(_PATIENCE_TO_FORK)
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on, in both processes."""
+        if in_child:
+            forget_imports({thread.ident for thread in self._ending})
+            self._begin()
+        else:
+            with self._guard:  # the session may be younger than the fork
+                self._forking = max(0, self._forking - 1)
+        if self._wanted:
+            self.start()
+
+    def _halt(self, patience: float) -> None:
+        with self._guard:
+            if self._thread is not None:
+                self._ending.append(self._thread)
+            self._thread = None
+            self._end.set()
+            self._end = threading.Event()
+        for thread in list(self._ending):
+            if thread is not threading.current_thread() and self._ends(thread, patience):
+                with suppress(ValueError):  # another thread that forks has seen it too
+                    self._ending.remove(thread)
+
+    def _ends(self, thread: threading.Thread, patience: float) -> bool:
+        """Wait for a thread, and say whether it has ended."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end and not self._waits_for_me(thread.ident or 0):
+            thread.join(0.05)
+            if not thread.is_alive():
+                _await_end(thread.native_id)
+                return True
+        return False
+
+    def _run(self, end: threading.Event) -> None:
+        while not end.wait(self.seconds):
+            self._look()
+
+
+def _await_end(thread: int | None) -> None:
+    """Wait until the system has forgotten a thread: Python counts those when it forks."""
+    for _ in range(100):
+        if not os.path.exists(f"/proc/self/task/{thread}"):  # noqa: PTH110 - in every fork
+            return
+        time.sleep(0.0001)

@@ -1,25 +1,32 @@
-"""One group of changes made: its body loaded, asked what it wants, and applied."""
+"""
+Change groups made: bodies loaded and asked what they want, changes applied, copies repointed.
+
+`Maker` makes one group, `CopiesPass` then repoints the copies of all that were made, and `remarks`
+collects what the journal says of them beside their status.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from patchkit import copies
 from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
-from patchkit.process.plan import AFTER, BEFORE
+from patchkit.process.plan import AFTER, BEFORE, SERVING
 from patchkit.process.transaction import Transaction
+from patchkit.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
     from patchkit.changes.sites import Sites
-    from patchkit.process.executions import Executions
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
-    from patchkit.process.relevance import Relevance
-    from patchkit.process.turns import Turns
+    from patchkit.process.plan import Relevance, Schedule
+    from patchkit.process.waiting import Executions, Turns
     from patchkit.rows.declaration import Change, Patch, Row
 
 
@@ -27,22 +34,14 @@ class NotWanted(Exception):  # noqa: N818 - an answer, not an error
     """The body says that its patch is not for here, and why."""
 
 
-class Maker:
+class Maker(Record, eq=False):
     """Makes groups, one at a time in each thread."""
 
-    def __init__(
-        self,
-        sites: Sites,
-        states: PatchStates,
-        relevance: Relevance,
-        executions: Executions,
-        turns: Turns,
-    ) -> None:
-        self._sites = sites
-        self._states = states
-        self._relevance = relevance
-        self._executions = executions
-        self._turns = turns
+    sites: Sites
+    states: PatchStates
+    relevance: Relevance
+    executions: Executions
+    turns: Turns
 
     def make(self, group: GroupState, module: ModuleType | None) -> bool:
         """
@@ -56,15 +55,16 @@ class Maker:
             NotWanted: the whole patch is not for here.
 
         """
-        changes = self._relevance.changes_here(group)
-        if not changes or not (group.serves or self._has_no_half_body(group)):
+        changes = self.relevance.changes_here(group)
+        serves = group.plan.moment == SERVING
+        if not changes or not (serves or self._has_no_half_body(group)):
             return False  # where somebody else imports the body, its end makes the group due again
         if group.plan.moment == BEFORE and module is not None:
             name = group.plan.module
             raise ApplyError(f"{name} was imported before patchkit could run before it")
         group.made.take_back()  # what the module's last execution left of it
         body = self._load(group)
-        if body is None or not (self._has_no_half_body(group) and self._relevance.is_open(group)):
+        if body is None or not (self._has_no_half_body(group) and self.relevance.is_open(group)):
             return False  # the body itself asks for the module that it provides
         if (reason := reason_to_skip(group.patch.row.patch, body)) is not None:
             raise NotWanted(reason)
@@ -81,8 +81,8 @@ class Maker:
         asked = list(zip(changes, reasons, strict=True))
         wanted = [placed for placed, reason in asked if reason is None]
         group.made = Transaction(group.patch.name, group.plan.rank)
-        group.made.apply(wanted, module, body, self._sites)
-        group.applied_to = self._executions.now(group, module)
+        group.made.apply(wanted, module, body, self.sites)
+        group.applied_to = self.executions.now(group, module)
         for (_, change), reason in asked:
             if reason is not None:
                 self._tell_left_out(group.patch.name, change, reason)
@@ -93,48 +93,38 @@ class Maker:
     def _is_left(self, state: PatchState) -> bool:
         """Whether anything of a patch was made or may yet be."""
         left = [group for group in state.groups if group.applied_to is None]
-        is_waiting = any(self._relevance.changes_here(group) for group in left)
+        is_waiting = any(self.relevance.changes_here(group) for group in left)
         return is_waiting or any(group.made.undos for group in state.groups)
 
     def _tell_left_out(self, name: str, change: Change, reason: str) -> None:
         target = str(change.place)
-        self._states.journal.write("left-out", name=name, target=target, reason=reason)
-        self._states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
+        self.states.journal.write("left-out", name=name, target=target, reason=reason)
+        self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
 
     def _load(self, group: GroupState) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
         group.loads = True
-        self._turns.tell()
+        self.turns.tell()
         try:
             return load_body(group.patch.row, afresh=group.applied_to is not None)
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.plan.moment == AFTER else None
-            if needed is None or not self._executions.postpone(group, needed):
+            if needed is None or not self.executions.postpone(group, needed):
                 raise
-            self._tell_postponed(group.patch, needed)
+            if group.patch.status == ARMED:
+                text = f"waits for the end of the import of {needed}, which its body needs"
+                self.states.set(group.patch, ARMED, text)
             return None
         finally:
             group.loads = False
 
-    def _tell_postponed(self, state: PatchState, needed: str) -> None:
-        if state.status == ARMED:
-            text = f"waits for the end of the import of {needed}, which its body needs"
-            self._states.set(state, ARMED, text)
-
     def _has_no_half_body(self, group: GroupState) -> bool:
         body = group.patch.body
-        return body not in sys.modules or self._executions.is_whole(body)
+        return body not in sys.modules or self.executions.is_whole(body)
 
 
 def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
-    """
-    Import a row's body.
-
-    Args:
-        row: the row.
-        afresh: execute it again, because the module that it builds on was executed again.
-
-    """
+    """Import a row's body; execute it `afresh` where the module that it builds on was, too."""
     loaded = sys.modules.get(row.body)
     if afresh and loaded is not None and row.patch.body is not None:
         return importlib.reload(loaded)
@@ -163,3 +153,112 @@ def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
         f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
         "reason to skip"
     )
+
+
+# -- copies ---------------------------------------------------------------------------------------
+
+
+class CopiesPass(Record, eq=False):
+    """Repoints copies of what patches have changed, and of what was taken back."""
+
+    sites: Sites
+    schedule: Schedule
+    states: PatchStates
+
+    def repoint(self, groups: Sequence[GroupState], scope: Callable[[], copies.Where]) -> None:
+        """Repoint the copies of what groups have changed, and note what is to be told of each."""
+        sites = [site for group in groups for _, site in group.made.sites if site.rebind]
+        where = scope() if sites else copies.nowhere()
+        latecomers = copies.Latecomers(where.modules) if where.late else None
+        outcome = copies.repoint(sites, where, self._keepers())
+        if latecomers is not None:
+            latecomers.revisit(self._revisit)
+        facts = [remarks(group, outcome, late=where.late) for group in groups]
+        for group, noted in zip(groups, facts, strict=True):
+            group.facts = noted
+
+    def restore(self) -> list[Exception]:
+        """Repoint what was copied since, after patches were taken back; return what went wrong."""
+        where = copies.everywhere()
+        latecomers = copies.Latecomers(where.modules)
+        try:
+            outcome = copies.restore(self.sites.rebound(), where, self._keepers())
+            latecomers.revisit(self._revisit)
+        except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
+            return [error]
+        self._say("undo: out of reach: {}", outcome.left)
+        return []
+
+    def _revisit(self, module: str) -> None:
+        """Repoint what a module has copied that another thread was importing meanwhile."""
+        try:
+            outcome = copies.repoint(self.sites.rebound(), copies.just(module), self._keepers())
+        except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
+            self.states.say("error", f"copies in {module} are not repointed: {error}")
+            return
+        self._say("{} was copied meanwhile, and is repointed", outcome.rebound)
+
+    def _keepers(self) -> copies.Keepers:
+        return copies.Keepers(self.schedule.keepers, self.schedule.bodies, self.sites)
+
+    def _say(self, text: str, found: Iterable[copies.Copy]) -> None:
+        for copy in found:
+            self.states.say("info", text.format(copy))
+
+
+def remarks(group: GroupState, outcome: copies.Outcome, *, late: bool) -> dict[str, Any]:
+    """
+    Tell the copies of what a group has changed, and how patches lie on it.
+
+    Args:
+        group: the group.
+        outcome: what the pass over the copies has found, for this group and others.
+        late: whether somebody may have copied before.
+
+    Returns:
+        `module`, `rebound`, `out_of_reach`, `layers`: for each target the patches on it, the
+        innermost first; `hidden`: for each target the patches whose replacement does not act, and
+        the one that hides it; `untraced`: for each target why copies were not looked for. The last
+        two only where there is something to tell.
+
+    """
+    sites = [site for _, site in group.made.sites]
+    subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]
+    told: dict[str, Any] = {
+        "module": group.plan.module,
+        "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
+        "out_of_reach": [
+            *(copy.words for copy in outcome.left if copy.site in sites),
+            *(words for left in subclasses for words in left),
+        ],
+        "layers": layers_of(group),
+    }
+    some = {"hidden": dict(_hidden(group)), "untraced": dict(_untraced(group)) if late else {}}
+    return told | {name: facts for name, facts in some.items() if facts}
+
+
+def layers_of(group: GroupState) -> dict[str, list[str]]:
+    """
+    Name for each target of a group the patches that lie on it, the innermost first.
+
+    Of what is no attribute (code that is edited, a field, a module) only this group's is known.
+    """
+    layers: dict[str, list[str]] = {target: [] for target in group.made.targets}
+    for target, site in group.made.sites:
+        order = layers.setdefault(target, [])
+        order += [patch for patch in site.patches if patch not in order]
+    return {target: order or [group.patch.name] for target, order in layers.items()}
+
+
+def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:
+    for target, site in group.made.sites:
+        *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
+        if hidden := {patch: top for patch in below if patch != top}:
+            yield target, hidden
+
+
+def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
+    for target, site in group.made.sites:
+        is_changed = site.original is not site.current
+        if site.rebind and is_changed and (reason := copies.untraced(site)) is not None:
+            yield target, reason

@@ -1,14 +1,22 @@
-"""How it stands with every patch here; who changes a status tells the journal and stderr of it."""
+"""
+How it stands with every patch here; who changes a status tells the journal and stderr of it.
+
+That includes the failure policy: what a required patch that failed stops, and the exit code of a
+process in which somebody has swallowed the error.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from patchkit.errors import ApplyError, SettingsError, VersionError
-from patchkit.process.ending import EXIT_CODE, Ending
-from patchkit.process.log import say
-from patchkit.process.plan import SERVING
+from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
+from patchkit.process.journal import say
 from patchkit.process.transaction import Transaction
+from patchkit.record import Record, field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,22 +26,21 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Role, Row
     from patchkit.settings import Settings
 
-    Outcome = tuple[str, str, BaseException | None]
-
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
+
+EXIT_CODE = 70
+"""`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
 
 _NOTHING = Transaction()
 
 
-class GroupState:
+class GroupState(Record, frozen=False, eq=False):
     """
     How far a group of changes has come in this process.
 
     Args:
         plan: what is to be done, and when.
         patch: whose changes they are.
-
-    Attributes:
         applied_to: which execution of the module they were applied to; None while they are not.
         made: what was made then.
         facts: what the journal says of it, beside that it was applied.
@@ -42,18 +49,13 @@ class GroupState:
 
     """
 
-    def __init__(self, plan: ChangeGroup, patch: PatchState) -> None:
-        self.plan, self.patch = plan, patch
-        self.applied_to: tuple[int, int] | None = None
-        self.made = _NOTHING
-        self.facts: dict[str, Any] = {}
-        self.thread: int | None = None
-        self.loads = False
-
-    @property
-    def serves(self) -> bool:
-        """Whether it serves the module itself, where nobody else does."""
-        return self.plan.moment == SERVING
+    plan: ChangeGroup
+    patch: PatchState
+    applied_to: tuple[int, int] | None = None
+    made: Transaction = _NOTHING
+    facts: dict[str, Any] = field(default_factory=dict)
+    thread: int | None = None
+    loads: bool = False
 
     def take_back(self) -> list[Exception]:
         """Undo what was made; return what went wrong on the way."""
@@ -62,32 +64,36 @@ class GroupState:
         return errors
 
 
-class PatchState:
+class PatchState(Record, frozen=False, eq=False):
     """
     How it stands with one patch in this process.
 
     Args:
         row: its row.
-
-    Attributes:
+        name: the row's name.
+        body: full name of the row's body.
         groups: its changes, by the imports that make them due.
         status: armed, applied, skipped or failed; written by `PatchStates` alone.
         reason: of skipped and failed, in words; of armed, where it was more than that.
         error: of failed.
         settled: whether it has been asked if the patch is for here.
         holders: how many blocks ask for it, whatever the roles of this process.
+        former: its status, reason and error before the first of them.
         thread: ident of the thread that makes it held, or lets it go.
 
     """
 
-    def __init__(self, row: Row) -> None:
-        self.row, self.name, self.body = row, row.name, row.body
-        self.groups: list[GroupState] = []
-        self.status, self.reason = ARMED, ""
-        self.error: BaseException | None = None
-        self.settled = False
-        self.holders = 0
-        self.thread: int | None = None
+    row: Row
+    name: str
+    body: str
+    groups: list[GroupState] = field(default_factory=list)
+    status: str = ARMED
+    reason: str = ""
+    error: BaseException | None = None
+    settled: bool = False
+    holders: int = 0
+    former: tuple[str, str, BaseException | None] = (ARMED, "", None)
+    thread: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -105,6 +111,7 @@ class PatchStates:
 
     Attributes:
         roles: those that the process has entered.
+        is_in_charge: whether the process is the session's, to end as it says; no test's, say.
 
     """
 
@@ -115,12 +122,14 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        self.ending = Ending(self.reason_to_end)
+        self.is_in_charge = False
 
     def open_here(self) -> list[PatchState]:
         """The patches of this process that are applied or may yet be."""
         here = [state for state in list(self.patches.values()) if state.is_for(self.roles)]
         return [state for state in here if state.is_open]
+
+    # -- statuses ---------------------------------------------------------------------------------
 
     def set(self, state: PatchState, status: str, reason: str = "", **facts: Any) -> None:
         """Give a patch another status, and tell."""
@@ -133,17 +142,18 @@ class PatchStates:
         self.journal.write("patch", name=name, status=status, reason=reason, **facts)
         self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
 
-    def restore(self, state: PatchState, outcome: Outcome) -> None:
-        """Give a patch the status, the reason and the error that it once had."""
-        status, reason, state.error = outcome
-        if (state.status, state.reason) != (status, reason):
-            self.set(state, status, reason)
-
     def reopen(self, state: PatchState) -> None:
         """Have a patch asked again whether it is for here: what that depends on may be set now."""
+        state.former = (state.status, state.reason, state.error)
         if state.status == SKIPPED:
             state.status = ARMED
         state.settled = state.status == APPLIED
+
+    def restore(self, state: PatchState) -> None:
+        """Give a patch what it had before it was asked again."""
+        status, reason, state.error = state.former
+        if (state.status, state.reason) != (status, reason):
+            self.set(state, status, reason)
 
     def say(self, level: str, text: str) -> None:
         """Write to stderr what is loud enough."""
@@ -153,6 +163,8 @@ class PatchStates:
         """Report what could not be taken back."""
         for error in errors:
             self.say("error", f"undo: {error}")
+
+    # -- failures ---------------------------------------------------------------------------------
 
     def fail(self, state: PatchState, error: Exception, **facts: Any) -> None:
         """
@@ -175,8 +187,9 @@ class PatchStates:
             raise error
         state.error = error
         self.set(state, FAILED, f"{type(error).__name__}: {error}", **facts)
-        if self.ending.is_ours and self._ends_badly(state):
-            self.ending.prepare()
+        if self.is_in_charge and self._ends_badly(state):
+            atexit.unregister(self._at_exit)
+            atexit.register(self._at_exit)
             text = f"if the program goes on all the same, it ends with exit code {EXIT_CODE}"
             self.say("error", f"{_failure(state)}; {text}")
         self.stop_if_failed([state])
@@ -202,10 +215,28 @@ class PatchStates:
             if here and state.status == FAILED and self._must_stop(state):
                 raise ApplyError(_stop_text(state), state.name) from state.error
 
-    def reason_to_end(self) -> str | None:
+    def exit_code(self, code: Any) -> Any:
+        """Return the exit code of a child process that would end with this one."""
+        return EXIT_CODE if self._reason_to_end() else code
+
+    def _at_exit(self) -> None:
+        """Run what else is to be run at the end, and leave; nothing later can set the code."""
+        atexit.unregister(self._at_exit)
+        reason = self._reason_to_end()
+        if reason is None or _is_told():
+            return
+        atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing ends a child
+        say("error", f"exit code {EXIT_CODE}: {reason}")
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        os._exit(EXIT_CODE)
+
+    def _reason_to_end(self) -> str | None:
         """Say which required patch of a role that was entered has failed; None where none has."""
-        bad = (state for state in list(self.patches.values()) if state.status == FAILED)
-        return next((_failure(state) for state in bad if self._ends_badly(state)), None)
+        failed = (state for state in list(self.patches.values()) if state.status == FAILED)
+        reasons = (_failure(state) for state in failed if self._ends_badly(state))
+        return next(reasons, None) if self.is_in_charge else None
 
     def _ends_badly(self, state: PatchState) -> bool:
         """Whether a failure counts whoever swallows it; what a block holds is told to the block."""
@@ -225,3 +256,14 @@ def _stop_text(state: PatchState) -> str:
     if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
         ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
     return f"{_failure(state)}. The process stops, as it would run half patched. {ways}."
+
+
+def _is_told() -> bool:
+    """Whether Python ends with an error of patchkit's, and its traceback."""
+    error, trace = getattr(sys, "last_value", None), getattr(sys, "last_traceback", None)
+    # A console notes its errors there too, and goes on; they came out of a frame within its own.
+    if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):
+        return False
+    while error is not None and not isinstance(error, PatchkitError):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -1,13 +1,26 @@
-"""What is to be done for a row when which module is imported. Nothing in here changes."""
+"""
+What is to be done when which module is imported, and whether that is for this process.
+
+`ChangeGroup`, the plan, never changes. `Schedule` finds what is due; `Relevance` is the one who
+says whether it is for here: by role and block, then by settings, versions and review.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchkit.errors import ApplyError, DriftError
+from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState
 from patchkit.record import Record
+from patchkit.review.drift import UNREADABLE
+from patchkit.rows.declaration import Provide, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from patchkit.process.patch_state import PatchStates
     from patchkit.rows.declaration import Change, Row
+    from patchkit.rows.selection import Selection
 
 BEFORE, SERVING, AFTER = "before", "serving", "after"
 """When changes are due: before a module executes, where nobody else has it, and after it."""
@@ -18,7 +31,6 @@ class ChangeGroup(Record, eq=False):
     The changes of one row that one module's import makes due; they apply together.
 
     Args:
-        row: their row.
         module: name of the module.
         moment: when, around its import.
         changes: in declared order with their places in the row, those for other versions included.
@@ -26,7 +38,6 @@ class ChangeGroup(Record, eq=False):
 
     """
 
-    row: Row
     module: str
     moment: str
     changes: tuple[tuple[int, Change], ...]
@@ -38,10 +49,228 @@ def groups_of(row: Row, rank: int) -> list[ChangeGroup]:
     groups: dict[tuple[str, str], list[tuple[int, Change]]] = {}
     for place, change in enumerate(row.patch.changes):
         groups.setdefault((change.place.module, _moment(change)), []).append((place, change))
-    return [ChangeGroup(row, *key, tuple(changes), rank) for key, changes in groups.items()]
+    return [ChangeGroup(*key, tuple(changes), rank) for key, changes in groups.items()]
 
 
 def _moment(change: Change) -> str:
-    if change.kind == "Provide":
+    if isinstance(change, Provide):
         return SERVING
     return BEFORE if change.before else AFTER
+
+
+class Schedule:
+    """What is due when; rows may come and go."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.patches: dict[str, PatchState] = {}
+        self._groups: dict[tuple[str, str], list[GroupState]] = {}
+        self._by_body: dict[str, list[GroupState]] = {}
+        self._next_rank = 0
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Take in a row, to apply after those that are here."""
+        patch = PatchState(row, row.name, row.body)
+        for plan in groups_of(row, self._next_rank):
+            group = GroupState(plan, patch)
+            patch.groups.append(group)
+            self._groups.setdefault((plan.module, plan.moment), []).append(group)
+        self._next_rank += 1
+        if row.patch.body is not None:
+            self._by_body.setdefault(patch.body, []).extend(patch.groups)
+        self.patches[patch.name] = patch
+
+    def remove(self, name: str) -> None:
+        """Leave a row out again."""
+        patch = self.patches.pop(name)
+        for groups in (*self._groups.values(), *self._by_body.values()):
+            groups[:] = [group for group in groups if group.patch is not patch]
+
+    @property
+    def keepers(self) -> tuple[str, ...]:
+        """Packages that keep originals: bodies call them under the names that they imported."""
+        return ("patchkit", *{patch.row.pack for patch in self.patches.values()})
+
+    @property
+    def bodies(self) -> Collection[str]:
+        """Names of the bodies."""
+        return self._by_body.keys()
+
+    @property
+    def modules(self) -> set[str]:
+        """Every module whose import matters: targets, and bodies that others may import."""
+        return self.targets | set(self._by_body)
+
+    @property
+    def targets(self) -> set[str]:
+        """Every module that a patch changes."""
+        return {module for module, _ in list(self._groups)}
+
+    def due(self, module: str, *moments: str) -> list[GroupState]:
+        """Return what is due at these moments of a module's import, in the order it applies in."""
+        due = [self._groups.get((module, moment), ()) for moment in moments]
+        return [group for groups in due for group in tuple(groups)]
+
+    def of_body(self, module: str) -> list[GroupState]:
+        """Return the groups whose body is this module."""
+        return self._by_body.get(module, [])
+
+    def serves_beneath(self, module: str) -> bool:
+        """Whether a module is served whose name makes this one a package."""
+        keys = [key for key, groups in list(self._groups.items()) if groups]
+        return any(at == SERVING and name.startswith(f"{module}.") for name, at in keys)
+
+    def groups(self) -> list[GroupState]:
+        """Return all groups in the order in which their rows apply."""
+        return [group for patch in list(self.patches.values()) for group in patch.groups]
+
+
+class Relevance:
+    """
+    Says of each patch whether it is for this process, and why it is not.
+
+    Attributes:
+        awaits_role: the process learns its role later, when upstream's modules may be there.
+
+    """
+
+    def __init__(self, states: PatchStates, selection: Selection) -> None:
+        self.selection = selection
+        self.awaits_role = False
+        self._states = states
+        self._unreviewed: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    # -- the question -----------------------------------------------------------------------------
+
+    def is_wanted(self, group: GroupState) -> bool:
+        """
+        Whether a role of this process, or a block, has the group's patch.
+
+        A module for every role is there before the role is known: a Ray worker process learns that
+        from its actor's class, and what defines the class may import the module.
+        """
+        roles = self._states.roles
+        if group.patch.is_for(roles):
+            return True
+        is_early = self.awaits_role and not roles and group.plan.moment == SERVING
+        return is_early and group.patch.row.roles.issuperset(Role)
+
+    def is_open(self, group: GroupState) -> bool:
+        """Whether the process still is to have a group: another thread may have taken it back."""
+        return group.patch.is_open and self.is_wanted(group)
+
+    def is_selected(self, state: PatchState) -> bool:
+        """Whether nothing speaks against a patch here; asks no more than it has to."""
+        if state.settled or not state.is_open:
+            return state.is_open
+        return self.selection.reason_to_skip(state.row) is None
+
+    def changes_here(self, group: GroupState) -> list[tuple[int, Change]]:
+        """The changes of a group that are for the versions here."""
+        row = group.patch.row
+        return [placed for placed in group.plan.changes if self.selection.applies(placed[1], row)]
+
+    # -- the answer, once and for all -------------------------------------------------------------
+
+    def settle(self, state: PatchState) -> None:
+        """
+        Ask whether a patch is for here, before it is due.
+
+        Raises:
+            ApplyError: nobody can tell, and the patch is required.
+
+        """
+        try:
+            self.is_for_here(state)
+        except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
+            self._states.fail(state, error)
+
+    def settle_serving(self, roles: Collection[Role]) -> None:
+        """Ask early whether what serves modules in all these roles is for here."""
+        for state in list(self._states.patches.values()):
+            serves = any(group.plan.moment == SERVING for group in state.groups)
+            if serves and state.row.roles.issuperset(roles):
+                self.settle(state)
+
+    def is_for_here(self, state: PatchState) -> bool:
+        """
+        Whether a patch is for here; skips it where it is not.
+
+        Raises:
+            PatchkitError: nobody can tell, or something speaks against a patch that is.
+
+        """
+        if not state.settled:
+            self._states.settings.check_names(self._states.patches)
+            reason = self.selection.reason_to_skip(state.row)
+            if reason is not None:
+                self._states.set(state, SKIPPED, reason)
+                self._tell_if_unreviewed(state, reason)
+            else:
+                self._refuse_conflict(state)
+                self._review(state)
+            state.settled = True  # last, as another thread may be asking
+        return state.is_open
+
+    def _refuse_conflict(self, state: PatchState) -> None:
+        for other in list(self._states.patches.values()):
+            named = other.name in state.row.patch.conflicts
+            named = named or state.name in other.row.patch.conflicts
+            if named and self._is_beside(other, state):
+                raise ApplyError(
+                    f"it conflicts with {other.name}, which is selected too; leave one out "
+                    "with PATCHKIT_DISABLE"
+                )
+
+    def _is_beside(self, other: PatchState, state: PatchState) -> bool:
+        """Whether a patch is there too; beside one that a block holds, whatever is for here."""
+        if state.holders:
+            return other.holders > 0 or other.status == APPLIED
+        return self.selection.reason_to_skip(other.row) is None
+
+    # -- review -----------------------------------------------------------------------------------
+
+    def tell_again(self) -> None:
+        """Write to the journal what a forked child has inherited, beside the status of patches."""
+        for name, words in self._unreviewed.items():
+            self._note_unreviewed(self._states.patches[name], words)
+
+    def _review(self, state: PatchState) -> None:
+        """Compare what the patch changes with what was reviewed, and do as the policy says."""
+        if not (words := self.selection.unreviewed(state.row)):
+            return
+        if self._states.settings.on_drift == "stop":
+            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
+        self._tell_unreviewed(state, words)
+
+    def _tell_if_unreviewed(self, state: PatchState, reason: str) -> None:
+        """Tell of a patch that drift leaves out, though the process is not whole without it."""
+        on_drift = self._states.settings.on_drift
+        by_drift = on_drift == "skip" and reason == self.selection.unreviewed(state.row)
+        if by_drift and (state.row.patch.required or reason.startswith(UNREADABLE)):
+            self._tell_unreviewed(state, reason)
+
+    def _tell_unreviewed(self, state: PatchState, words: str) -> None:
+        if state.name not in self._unreviewed:
+            self._unreviewed[state.name] = words
+            self._note_unreviewed(state, words)
+            self._warn(state, words)
+
+    def _note_unreviewed(self, state: PatchState, words: str) -> None:
+        finding = state.status == SKIPPED or words.startswith(UNREADABLE)
+        journal = self._states.journal
+        journal.write("unreviewed", name=state.name, reason=words, finding=finding)
+
+    def _warn(self, state: PatchState, words: str) -> None:
+        skipped, pack = state.status == SKIPPED, state.row.pack
+        if not words.startswith(UNREADABLE):
+            is_named = pack in self._states.settings.packs
+            rest = f"{state.name} --here" + (f" --patches {pack}" if is_named else "")
+            hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
+            effect = "required, and left out: " if skipped else ""
+            self._states.say("warning", f"{state.name}: {effect}{words}; {hint}")
+        elif words not in self._told:  # once for all patches that it would speak of
+            self._told.add(words)
+            self._states.say("warning", words + ("; its patches are left out" if skipped else ""))

@@ -1,5 +1,5 @@
 """
-How a process enters main, engine-core and worker.
+How a process enters main, engine-core and worker, and where it belongs: who asked for it, say.
 
 The tables say which upstream function begins a role (vLLM 0.7 to 0.33, read and traced). A name
 that a release lacks is never reached there, so the tables need no versions.
@@ -8,6 +8,7 @@ that a release lacks is never reached there, so the tables need no versions.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
+
 
 PROCESS_TARGETS: Mapping[str, Role] = {
     "vllm.v1.engine.core:EngineCoreProc.run_engine_core": Role.ENGINE_CORE,
@@ -61,7 +63,7 @@ RAY_ACTORS: Mapping[str, Role] = {
 }
 """Classes that vLLM runs as Ray actors; an actor's class or a base of it is among them."""
 
-HELPERS = frozenset({"vllm.model_executor.models.registry"})
+_HELPERS = ("vllm.model_executor.models.registry",)
 """
 Modules that vLLM runs with `python -m` only to unpickle a function there and to call it. That
 function, and all that it uses, comes from the module under its own name.
@@ -70,8 +72,20 @@ function, and all that it uses, comes from the module under its own name.
 LIBRARIES = ("multiprocessing", "multiprocess")
 """What starts child processes: Python's own, and its namesake with functions of the same names."""
 
+_PROCESSES = tuple(f"{library}.process" for library in LIBRARIES)
+
 ROLE_VARIABLE = "PATCHKIT_ROLE"
 """Tells a Ray worker process its role before it has loaded anything; consumed on arrival."""
+
+PARENT_VARIABLE = "PATCHKIT_PARENT"
+"""Tells a Ray worker process who asked for it, `host:pid`; its parent is the raylet."""
+
+TESTS_VARIABLE = "PATCHKIT_TESTS"
+"""Set while pytest runs with patchkit's plugin: tests say which patches apply."""
+
+# How processes are started that are part of the one that starts them, beside spawned children.
+_PARTS = ("multiprocessing.forkserver", *_HELPERS)
+_TRACKER = "from multiprocessing.resource_tracker import main;"
 
 
 def role_of_actor(cls: type) -> Role | None:
@@ -112,9 +126,6 @@ def _is_told_by_parent() -> bool:
     return is_spawned_child() and (known or not texts)
 
 
-_PROCESSES = tuple(f"{library}.process" for library in LIBRARIES)
-
-
 def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     """
     Tell the roles that a process has when patchkit arrives in it.
@@ -140,3 +151,72 @@ def _told(role: str) -> frozenset[Role]:
         roles = ", ".join(repr(str(known)) for known in Role)
         found = f"{ROLE_VARIABLE}: found {role!r}, expected one of {roles}"
         raise SettingsError(found) from None
+
+
+def run_beside_its_name() -> str | None:
+    """Name the module that was run as `__main__` by other code than patchkit's, or None."""
+    module = sys.modules.get("__main__")
+    spec = getattr(module, "__spec__", None)
+    is_main = getattr(module, "__name__", "") == "__main__"
+    name = getattr(spec, "name", None) if is_main else None
+    return None if name in _HELPERS else name
+
+
+# -- where a process belongs ----------------------------------------------------------------------
+
+
+def tests_decide(environ: Mapping[str, str]) -> bool:
+    """
+    Whether tests say which patches apply here, and nothing arms the process that nobody asks to.
+
+    So it is in the process that runs them, in its forks, and in children that carry on its work:
+    those of multiprocessing and Ray. A program that a test starts is on its own, and `PATCHKIT=1`
+    asks to be armed.
+    """
+    if TESTS_VARIABLE not in environ or environ.get("PATCHKIT", "").strip() == "1":
+        return False
+    return (
+        "patchkit.pytest_plugin" in sys.modules
+        or is_spawned_child()
+        or is_ray_worker()
+        or any(part in word for word in sys.orig_argv for part in _PARTS)
+    )
+
+
+def is_resource_tracker() -> bool:
+    """Whether this process is what `multiprocessing` tidies up with; it runs no code of others."""
+    return any(word.startswith(_TRACKER) for word in sys.orig_argv)
+
+
+def this_process() -> str:
+    """Name this process as `PATCHKIT_PARENT` does."""
+    return f"{os.uname().nodename}:{os.getpid()}"
+
+
+def asked_by(environ: Mapping[str, str]) -> str | None:
+    """Name the process that asked for this one; None where Ray did not start it."""
+    # The children of a Ray worker inherit the variable, and have an ordinary parent.
+    return environ.get(PARENT_VARIABLE) if is_ray_worker() else None
+
+
+def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
+    """
+    Find the rank of a worker among the arguments of a call that begins or initialises it.
+
+    Args:
+        call: a constructor with `rank`, or `init_worker`, which is given what every rank gets.
+        instance: what it is bound to.
+        args: the arguments.
+        kwargs: the same.
+
+    """
+    import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
+
+    try:
+        given = inspect.signature(call).bind_partial(*args, **kwargs).arguments
+        if "all_kwargs" in given:
+            given = given["all_kwargs"][instance.rpc_rank]
+        rank = given.get("rank")
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return None  # another release's signature: the call itself will say what is wrong
+    return rank if isinstance(rank, int) else None

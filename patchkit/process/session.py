@@ -7,41 +7,48 @@ its roles; whichever comes last makes it due.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies import modules_since, nowhere
 from patchkit.imports.finder import Finder
 from patchkit.imports.half_imported import let_pass
-from patchkit.imports.provided_modules import is_served, refuse_withdrawn, spec_provided
-from patchkit.imports.run_as_main import run_beside_its_name, unreachable
+from patchkit.imports.supplied_modules import (
+    is_served,
+    refuse_withdrawn,
+    spec_provided,
+    unreachable,
+)
 from patchkit.process import patch_set
 from patchkit.process.applier import Applier
-from patchkit.process.executions import Executions, bound_in_parent
-from patchkit.process.guests import Guests
-from patchkit.process.held import Holds
-from patchkit.process.hooks import Hooks
+from patchkit.process.held import Blocks
 from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.process.relevance import Relevance
-from patchkit.process.remarks import tell_armed, tell_inherited, tell_others
-from patchkit.process.roles import HELPERS
-from patchkit.process.schedule import Schedule
+from patchkit.process.plan import AFTER, BEFORE, SERVING, Relevance, Schedule
+from patchkit.process.roles import run_beside_its_name
+from patchkit.process.waiting import Executions
 from patchkit.rows.declaration import Role
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
+    from patchkit.changes.sites import Sites
     from patchkit.copies import Where
     from patchkit.process.journal import Journal
     from patchkit.process.patch_state import GroupState
     from patchkit.registry import Registry
     from patchkit.rows.selection import Selection
+
+    Groups = list[GroupState]
+    Hook = Callable[[ModuleType, Sites], None]
+    Modules = dict[str, ModuleType]
 
 
 class Session:
@@ -51,8 +58,7 @@ class Session:
     Attributes:
         states: how it stands with each patch, by name.
         roles: those that the process has entered.
-        hooks: patchkit's own, into upstream.
-        guests: rows that a block has brought along.
+        blocks: what blocks hold, and rows that they have brought along.
         lookout: looks again at what is applied.
 
     """
@@ -66,11 +72,12 @@ class Session:
         self._finder = Finder(self, self.provide, lambda: self.lookout.begin())  # noqa: PLW0108 - not there yet
         self._executions = Executions(self._finder)
         self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
-        self.guests = Guests(self._schedule, self._finder)
-        self._holds = Holds(self._states, self._relevance, self._applier)
+        self.blocks = Blocks(
+            self._schedule, self._states, self._relevance, self._applier, self._finder
+        )
         self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
         self._entering: set[tuple[Role, int]] = set()
-        self.hooks = Hooks(self._applier.sites)
+        self._hooks: dict[str, list[Hook]] = {}
         self._why_beside = "it had begun to run before patchkit was there"
 
     # -- arm ------------------------------------------------------------------------------------
@@ -79,25 +86,30 @@ class Session:
         """
         Watch imports from now on, and enter the roles that the process has already.
 
-        Args:
-            roles: those; none where they will be known later.
-            lent: never, as the process is not armed; patches are only held.
-
+        Without any they will be known later, or never where the session is only lent to blocks.
         """
-        tell_armed(self._states)
-        tell_others(self._states)
+        self.lookout.tell_armed()
+        self.lookout.tell_others()
         self._relevance.awaits_role = not (roles or lent)
         if self._relevance.awaits_role:
-            self._settle_serving(frozenset(Role))
-        watched = self._schedule.modules | set(self.hooks.modules)
+            self._relevance.settle_serving(frozenset(Role))
+        watched = self._schedule.modules | self._hooks.keys()
         self._finder.watch(watched)
         self._finder.install()
         let_pass(watched)
-        for name in self.hooks.modules:
+        for name in self._hooks:
             if self._executions.is_whole(name):
-                self.hooks.run(name, sys.modules[name])
+                self._run_hooks(name, sys.modules[name])
         for role in sorted(roles):
             self.enter(role)
+
+    def after_import(self, module: str, hook: Hook) -> None:
+        """Call a hook of patchkit's own after each execution of a module; say so before arming."""
+        self._hooks.setdefault(module, []).append(hook)
+
+    def _run_hooks(self, name: str, module: ModuleType) -> None:
+        for hook in self._hooks.get(name, ()):
+            hook(module, self._applier.sites)
 
     def stand_down(self) -> None:
         """Watch imports no more; what is applied stays."""
@@ -114,47 +126,35 @@ class Session:
     def importing(self, name: str) -> None:
         """A module is about to execute."""
         self._applier.note_execution(name)
-        self._apply(self._schedule.before(name), {}, nowhere)
+        self._apply(self._schedule.due(name, BEFORE), {}, nowhere)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
-        with bound_in_parent(name, module):
-            self.hooks.run(name, module)
-            missed = [group for group in self._schedule.before(name) if not group.applied_to]
-            # Those that serve the module have done so now, or refuse one that upstream has.
-            due = [*missed, *self._schedule.serving(name), *self._schedule.after(name)]
-            self._apply(due, {name: module}, lambda: modules_since(name))
+        with _bound_in_parent(name, module):
+            self._run_hooks(name, module)
+            # What serves the module has done so now, or refuses one that upstream has.
+            due = self._schedule.due(name, BEFORE, SERVING, AFTER)
+            missed = [group for group in due if group.plan.moment != BEFORE or not group.applied_to]
+            self._apply(missed, {name: module}, lambda: modules_since(name))
             self._apply_late(self._schedule.of_body(name), from_body=True)
             self._apply_late(self._executions.postponed(name))
             refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""
-        self._apply_late(self._schedule.after(name))
+        self._apply_late(self._schedule.due(name, AFTER))
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """
-        Fail the patches of a module that runs as `__main__` instead of under its own name.
-
-        Raises:
-            ApplyError: one is required.
-
-        """
+        """Fail the patches of a module that runs as `__main__` instead of under its own name."""
         self._why_beside = reason
-        for group in (*self._schedule.before(name), *self._schedule.after(name)):
+        for group in self._schedule.due(name, BEFORE, AFTER):
             if self._relevance.is_wanted(group) and self._relevance.changes_here(group):
                 self._applier.refuse(group.patch, unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
-        """
-        Make the spec of a module that nobody finds, if a patch of this process serves it.
-
-        Raises:
-            ApplyError: the patch is required, and failed.
-
-        """
+        """Make the spec of a module that nobody finds, if a patch of this process serves it."""
         # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
-        for group in self._schedule.serving(name):
+        for group in self._schedule.due(name, SERVING):
             if self._relevance.is_wanted(group):
                 self._states.stop_if_failed([group.patch])
                 is_offered = group.patch.settled and group.patch.is_open
@@ -164,19 +164,14 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._apply(self._schedule.serving(name), {name: module}, nowhere)
+        self._apply(self._schedule.due(name, SERVING), {name: module}, nowhere)
         return is_served(module)
 
-    def _apply(
-        self,
-        groups: Sequence[GroupState],
-        modules: dict[str, ModuleType],
-        scope: Callable[[], Where],
-    ) -> None:
+    def _apply(self, groups: Groups, modules: Modules, scope: Callable[[], Where]) -> None:
         if groups and self._applier.apply(groups, modules, scope):
             self.lookout.note_applied()
 
-    def _apply_late(self, groups: Sequence[GroupState], *, from_body: bool = False) -> None:
+    def _apply_late(self, groups: Groups, *, from_body: bool = False) -> None:
         if groups and self._applier.apply_late(groups, from_body=from_body):
             self.lookout.note_applied()
 
@@ -187,15 +182,14 @@ class Session:
         Enter a role: apply what has waited for it.
 
         Raises:
-            ApplyError: a required patch of the role fails now, or has failed before, or somebody
-                has overwritten what one had changed.
+            ApplyError: a required patch of the role fails or has failed, or is overwritten.
 
         """
         self.stop_if_failed({role})
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        if (name := run_beside_its_name()) is not None and name not in HELPERS:
+        if (name := run_beside_its_name()) is not None:
             self.main_unreachable(name, self._why_beside)
         visit = (role, get_ident())
         if visit in self._entering:
@@ -210,26 +204,16 @@ class Session:
         self.lookout.tell_unmet(anew=False)
 
     def _apply_role(self, role: Role) -> None:
-        self._settle_serving({role})
+        self._relevance.settle_serving({role})
         # Where another thread is at it, this waits until everything is applied. A role that was
         # entered before may have missed a module, whose import nobody told of.
         groups = self._schedule.groups()
         self._apply_late([group for group in groups if role in group.patch.row.roles])
         self._states.stop_if_failed(list(self.states.values()), (role,))
 
-    def _settle_serving(self, roles: Collection[Role]) -> None:
-        """Ask early whether what serves modules in all these roles is for here."""
-        for state in list(self.states.values()):
-            serves = any(group.serves for group in state.groups)
-            if serves and state.row.roles.issuperset(roles):
-                self._relevance.settle(state)
-
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
         """
-        Stop where a required patch of this process has failed and somebody swallowed the error.
-
-        Args:
-            roles: only look at patches of these, which the process need not have entered.
+        Stop where a required patch of these roles, by default of those entered, has failed.
 
         Raises:
             ApplyError: one has, or somebody has overwritten what one had changed.
@@ -257,26 +241,20 @@ class Session:
         patch_set.stamp(config, self._states, self._relevance)
 
     def agree(self, role: Role, config: Any) -> None:
-        """
-        Compare the patches for a role here with those that the main process selected.
-
-        Raises:
-            AgreementError: they differ.
-
-        """
+        """Refuse to go on with other patches for a role than those that the main process has."""
         patch_set.agree(role, config, self._states, self._relevance)
 
     # -- blocks ---------------------------------------------------------------------------------
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
-        """Apply patches for a block, all that are for here where none is named; see `Holds`."""
-        held = self._holds.hold(names)
+        """Apply patches for a block, all that are for here where none is named; see `Blocks`."""
+        held = self.blocks.hold(names)
         self.lookout.note_applied()
         return held
 
     def let_go(self, names: Iterable[str]) -> None:
-        """Take back what a block has held, unless it is there for others, too; see `Holds`."""
-        self._holds.let_go(names)
+        """Take back what a block has held, unless it is there for others, too; see `Blocks`."""
+        self.blocks.let_go(names)
 
     # -- fork -----------------------------------------------------------------------------------
 
@@ -285,6 +263,28 @@ class Session:
         self._applier.after_fork()
         self._entering.clear()
         self.journal.after_fork()
-        tell_inherited(self._states)
         self.lookout.tell_inherited()
         self._relevance.tell_again()
+
+
+@contextlib.contextmanager
+def _bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
+    """
+    Let bodies write `import a.b` and use `a.b` while it is being imported.
+
+    importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
+    """
+    parent, _, child = name.rpartition(".")
+    outer = namespace(sys.modules.get(parent))
+    former = outer.get(child, MISSING)
+    if former is module or not isinstance(outer, dict):
+        yield
+        return
+    outer[child] = module
+    try:
+        yield
+    except BaseException:
+        outer.pop(child, None)  # an undo may have done it
+        if former is not MISSING:
+            outer[child] = former
+        raise

@@ -1,4 +1,8 @@
-"""Makes one group of changes, all or none: resolves all first, and undoes what it made on error."""
+"""
+One group of changes, all or none: resolves all first, and undoes what it made on error.
+
+`Inspection` looks later whether somebody else has overwritten what was made.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,34 @@ from typing import TYPE_CHECKING, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context
-from patchkit.changes.overwrites import route_of
+from patchkit.changes.overwrites import route_of, stranger_at, stranger_on, strangers_on_copies
 from patchkit.copies.scope import scope_of
-from patchkit.errors import TargetError
+from patchkit.errors import OverwrittenError, TargetError
 from patchkit.imports.finder import home, others
+from patchkit.record import Record, field
+from patchkit.rows.declaration import AfterImport, Edit, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.overwrites import Route
+    from patchkit.changes.overwrites import Overwrite, Route
     from patchkit.changes.sites import Site, Sites
     from patchkit.changes.source.edit import PreparedEdit
+    from patchkit.process.patch_state import GroupState, PatchStates
     from patchkit.rows.declaration import Change
 
     Placed = tuple[int, Change]
 
 
-class Transaction:
+class Transaction(Record, frozen=False, eq=False):
     """
     What was made of one group, all or nothing, and what takes it back.
 
     Args:
         patch: name of the patch.
         rank: place of its row among all rows.
-
-    Attributes:
         undos: what takes the changes back, in the order in which they were made.
         calls: those of the undos that belong to one execution of the module, and run before the
             next.
@@ -42,14 +47,13 @@ class Transaction:
 
     """
 
-    def __init__(self, patch: str = "", rank: int = 0) -> None:
-        self.patch = patch
-        self._rank = rank
-        self.undos: list[Callable[[], None]] = []
-        self.calls: list[Callable[[], None]] = []
-        self.sites: list[tuple[str, Site]] = []
-        self.routes: list[Route] = []
-        self.targets: list[str] = []
+    patch: str = ""
+    rank: int = 0
+    undos: list[Callable[[], None]] = field(default_factory=list)
+    calls: list[Callable[[], None]] = field(default_factory=list)
+    sites: list[tuple[str, Site]] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
 
     def apply(
         self, changes: Iterable[Placed], module: ModuleType | None, body: ModuleType, sites: Sites
@@ -84,7 +88,7 @@ class Transaction:
         """Resolve all changes of a wave, then make them."""
         prepared = []
         for place, change in wave:
-            context = Context(module, body, sites, self.patch, (self._rank, place))
+            context = Context(module, body, sites, self.patch, (self.rank, place))
             prepared.append((change, prepare(change, context)))
         for change, ready in prepared:
             _refuse_to_discard(change, ready)
@@ -100,7 +104,7 @@ class Transaction:
 
     def _make(self, change: Change, ready: Prepared) -> None:
         self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
-        if change.kind == "AfterImport":
+        if isinstance(change, AfterImport):
             self.calls.append(ready.undo)
         ready.apply()
         place, words = change.place, str(change.place)
@@ -114,16 +118,18 @@ class Transaction:
         """Note the way to a target, so that it can be walked again."""
         place = change.place
         if module is not None and place.qualname:
-            edited = cast("PreparedEdit", ready).code.function if change.kind == "Edit" else None
+            edited = None
+            if isinstance(change, Edit):
+                edited = cast("PreparedEdit", ready).code.function
             self.routes.append(route_of(str(place), module, place.steps, ready.sites, edited))
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:
     """Refuse to put an object in place of one on which another copy of patchkit has patches."""
-    if change.kind != "Replace":
+    if not isinstance(change, Replace):
         return  # all else acts above or below
-    for site in ready.sites:
-        for other in others():
+    for other in others():
+        for site in ready.sites:
             if names := other.patches_on(site.owner, site.name):
                 raise TargetError(
                     f"Replace({change.place!s}): it would discard {', '.join(names)} of another "
@@ -140,3 +146,43 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
         except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
             errors.append(error)
     return errors
+
+
+class Inspection(Record, eq=False):
+    """Looks whether strangers act on what was changed, and tells of each once."""
+
+    sites: Sites
+    states: PatchStates
+    told: set[tuple[str, str]] = field(default_factory=set)
+
+    def error_of(
+        self, group: GroupState, is_settled: Callable[[GroupState], bool]
+    ) -> OverwrittenError | None:
+        """
+        Look at what a group has changed; return why it does not act any more.
+
+        Args:
+            group: it.
+            is_settled: whether another thread has not begun meanwhile to apply it anew.
+
+        """
+        name, made = group.patch.name, group.made
+        looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]
+        looks += [(way.target, stranger_on(way, self.sites)) for way in tuple(made.routes)]
+        for target, overwrite in looks:
+            if overwrite is not None and is_settled(group):
+                self._tell(name, target, overwrite)
+                if not overwrite.wraps:
+                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
+        for _, site in tuple(made.sites):
+            for words, overwrite in strangers_on_copies(site):
+                self._tell(name, words, overwrite, "info" if overwrite.wraps else "warning")
+        return None
+
+    def _tell(self, name: str, target: str, overwrite: Overwrite, level: str = "info") -> None:
+        event = "wrapped" if overwrite.wraps else "overwritten"
+        text = f"{target} was {event} by {overwrite.by}"
+        if (name, text) not in self.told:
+            self.told.add((name, text))
+            self.states.journal.write(event, name=name, target=target, by=overwrite.by)
+            self.states.say(level, f"{name}: {text}")

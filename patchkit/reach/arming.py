@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import SettingsError
 from patchkit.process.journal import Journal
-from patchkit.process.lineage import is_resource_tracker
-from patchkit.process.roles import initial_roles, is_ray_worker
+from patchkit.process.roles import initial_roles, is_ray_worker, is_resource_tracker
 from patchkit.process.session import Session
-from patchkit.reach.child_processes import watch_children
-from patchkit.reach.role_entries import watch_entries
+from patchkit.reach.hooks import watch_children, watch_entries
 from patchkit.record import Record, field
 from patchkit.registry import Registry
 from patchkit.review.drift import Drift
@@ -108,7 +106,7 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
         if is_first:
             session.arm(frozenset(), lent=True)
         if packs or (present and not (names and session.states.keys() >= set(names))):
-            session.guests.meet(Registry.collect(settings, packs))
+            session.blocks.meet(Registry.collect(settings, packs))
     except BaseException:
         give_back(session, packs)
         raise
@@ -132,7 +130,7 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             if is_over:
                 _here.session = None
         unnamed = {pack for pack, times in _here.packs.items() if times == 0}
-        session.guests.forget(unnamed if _here.borrowers else None)
+        session.blocks.forget(unnamed if _here.borrowers else None)
         if is_over:
             session.stand_down()
 

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from patchkit.imports.finder import Finder
-from patchkit.process.lineage import tests_decide
+from patchkit.process.roles import tests_decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

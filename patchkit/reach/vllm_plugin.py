@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from patchkit.process.lineage import tests_decide
+from patchkit.process.roles import tests_decide
 from patchkit.reach.arming import arm, current
 
 

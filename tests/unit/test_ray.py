@@ -8,7 +8,7 @@ import packages
 import pytest
 from packages import World
 
-from patchkit.process.lineage import PARENT_VARIABLE, this_process
+from patchkit.process.roles import PARENT_VARIABLE, this_process
 from patchkit.ray import NEXT_VARIABLE, RuntimeEnvError, runtime_env
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
-from patchkit.imports.provided_modules import loader_of
+from patchkit.imports.supplied_modules import loader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ from undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
-from patchkit.process.ending import EXIT_CODE
-from patchkit.process.patch_state import APPLIED, FAILED
+from patchkit.process.patch_state import APPLIED, EXIT_CODE, FAILED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

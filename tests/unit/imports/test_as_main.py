@@ -12,7 +12,7 @@ import pytest
 from packages import World, row
 
 from patchkit.errors import DeclarationError, TargetError
-from patchkit.imports.run_as_main import running_code
+from patchkit.imports.supplied_modules import running_code
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.process.ending import EXIT_CODE
-from patchkit.process.patch_state import APPLIED, SKIPPED
+from patchkit.process.patch_state import APPLIED, EXIT_CODE, SKIPPED
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session

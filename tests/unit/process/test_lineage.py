@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.process.lineage import rank_given, this_process
+from patchkit.process.roles import rank_given, this_process
 
 
 class Worker:

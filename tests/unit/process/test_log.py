@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from patchkit.process.log import LEVELS, say
+from patchkit.process.journal import LEVELS, say
 
 
 @pytest.mark.parametrize("threshold", LEVELS)

@@ -6,8 +6,7 @@ from samples import row
 
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.process.patch_state import ARMED
-from patchkit.process.plan import groups_of
-from patchkit.process.schedule import Schedule
+from patchkit.process.plan import AFTER, BEFORE, SERVING, Schedule, groups_of
 
 if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
@@ -29,15 +28,15 @@ def test_before_and_after_are_apart() -> None:
     """What runs before a module executes is no part of what is applied after."""
     before, after = BeforeImport("m", call="a"), Replace("m:a", by="a")
     schedule = schedule_of(row(changes=(after, before)))
-    assert [group.plan.changes for group in schedule.before("m")] == [((1, before),)]
-    assert [group.plan.changes for group in schedule.after("m")] == [((0, after),)]
+    assert [group.plan.changes for group in schedule.due("m", BEFORE)] == [((1, before),)]
+    assert [group.plan.changes for group in schedule.due("m", AFTER)] == [((0, after),)]
 
 
 def test_rows_of_one_module_come_in_their_order() -> None:
     """The registry's, in which `after` decides."""
     change = (Replace("m:a", by="a"),)
     schedule = schedule_of(row("first", changes=change), row("second", changes=change))
-    assert [group.patch.name for group in schedule.after("m")] == ["first", "second"]
+    assert [group.patch.name for group in schedule.due("m", AFTER)] == ["first", "second"]
     assert [group.patch.name for group in schedule.groups()] == ["first", "second"]
 
 
@@ -51,7 +50,7 @@ def test_targets_and_bodies_are_watched() -> None:
 
 def test_a_module_that_no_row_names_has_nothing_due() -> None:
     """Nothing is the answer, not an error."""
-    assert schedule_of().after("m") == []
+    assert schedule_of().due("m", AFTER) == []
 
 
 def test_rows_start_armed() -> None:
@@ -73,8 +72,8 @@ def test_what_serves_a_module_is_apart() -> None:
     """It is due only where nobody else has the module; one beneath makes a package of it."""
     row_of_all = row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub")))
     schedule = schedule_of(row_of_all)
-    assert [group.plan.changes for group in schedule.serving("m")] == [((0, Provide("m")),)]
-    assert [group.serves for group in schedule.before("m")] == [False]
+    assert [group.plan.changes for group in schedule.due("m", SERVING)] == [((0, Provide("m")),)]
+    assert [group.plan.moment for group in schedule.due("m", BEFORE)] == [BEFORE]
     beneath = [schedule.serves_beneath(name) for name in ("m", "m.sub", "m.s")]
     assert beneath == [True, False, False]
 
@@ -84,10 +83,10 @@ def test_rows_come_and_go() -> None:
     change = (Replace("m:a", by="a"), Provide("n.sub"))
     schedule = schedule_of(row("one", changes=change))
     schedule.add(row("two", pack="other", changes=change))
-    groups = schedule.after("m")
+    groups = schedule.due("m", AFTER)
     assert [(group.patch.name, group.plan.rank) for group in groups] == [("one", 0), ("two", 1)]
     schedule.remove("two")
-    assert [group.patch.name for group in schedule.after("m")] == ["one"]
+    assert [group.patch.name for group in schedule.due("m", AFTER)] == ["one"]
     assert schedule.of_body("other.patch_a") == []
     schedule.remove("one")
     assert (schedule.patches, list(schedule.groups())) == ({}, [])

@@ -10,7 +10,7 @@ import packages
 import pytest
 from packages import World, row
 
-from patchkit.process.verifier import Verifier
+from patchkit.process.lookout import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ import pytest
 from packages import World, row
 
 from patchkit import Role
-from patchkit.process.ending import EXIT_CODE
+from patchkit.process.patch_state import EXIT_CODE
 from patchkit.reach.carrier import Carrier
 
 world = packages.world

@@ -1,22 +1,29 @@
 """
-Turns at what only one thread may do at a time, with no lock held meanwhile.
+What a change group waits for: its turn, which another thread has, and the end of an import.
 
-A thread that waits for another could wait for ever: that one may need a module which this one is
-importing. So nobody waits for a thread that waits for him.
+No lock is held meanwhile. A thread that waits for another could wait for ever: that one may need a
+module which this one is importing. So nobody waits for a thread that waits for him.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import sys
 import threading
 import time
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
-from patchkit.imports.half_imported import importer_awaited
+from patchkit.imports.half_imported import importer_awaited, is_half_imported
+from patchkit.process.plan import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
+
+    from patchkit.imports.finder import Finder
+    from patchkit.process.patch_state import GroupState
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
@@ -26,13 +33,7 @@ _LOOK = 0.05
 
 
 class Taken(Protocol):
-    """
-    What turns are taken at.
-
-    Args:
-        thread: ident of the thread whose turn it is.
-
-    """
+    """What turns are taken at; `thread` is the ident of the thread whose turn it is."""
 
     thread: int | None
 
@@ -138,3 +139,49 @@ class Turns:
             awaited = self._awaited.get(thread)
             thread = importer_awaited(thread) if awaited is None else awaited.thread
         return False
+
+
+class Executions:
+    """How often each module has executed, targets and bodies, and which are whole."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._numbers = itertools.count(1)  # no lock: it counts one by one in all threads
+        self._last: dict[str, int] = {}
+        self._postponed: dict[str, list[GroupState]] = {}
+
+    def note(self, module: str) -> None:
+        """Note that a module executes."""
+        self._last[module] = next(self._numbers)
+
+    def now(self, group: GroupState, module: ModuleType | None) -> tuple[int, int]:
+        """Name the execution that a group would be applied to now."""
+        last = self._last.get(group.plan.module, 0)
+        return last, id(module) if group.plan.moment == AFTER else 0
+
+    def is_settled(self, group: GroupState) -> bool:
+        """Whether a group is applied to the module as it is now, and not about to be anew."""
+        if group.thread is not None or group.applied_to is None:
+            return False
+        return group.applied_to[0] == self._last.get(group.plan.module, 0)
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a module has been imported; if it is being imported, its end will be told."""
+        module = sys.modules.get(name)
+        if module is None:
+            return False
+        return not (is_half_imported(module) and self._finder.await_import(name, module))
+
+    def postpone(self, group: GroupState, needed: str) -> bool:
+        """Have a group wait for the end of an import; False where that has come."""
+        self._postponed.setdefault(needed, []).append(group)  # first: it may come any time
+        return not self.is_whole(needed)
+
+    def postponed(self, needed: str) -> list[GroupState]:
+        """Return the groups that have waited for a module, once."""
+        return self._postponed.pop(needed, [])
+
+    def awaits(self, group: GroupState) -> bool:
+        """Whether a group is applied at the end of an import, by the thread that imports."""
+        names = [name for name, groups in list(self._postponed.items()) if group in groups]
+        return any(name in sys.modules and is_half_imported(sys.modules[name]) for name in names)

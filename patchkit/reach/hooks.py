@@ -1,0 +1,203 @@
+"""
+patchkit's own hooks: the calls with which a process enters a role, or starts another process.
+
+Children of `multiprocessing`, and of `multiprocess`, get patchkit and their role. A spawned child
+unpickles its preparation data first; patchkit adds an object that arms the child. A forked child
+has inherited the session, and only takes on its role. vLLM's model registry starts a helper with
+`subprocess`, which unpickles the function that it is to call.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.context import Context
+from patchkit.changes.owners import locate
+from patchkit.errors import PatchkitError, TargetError
+from patchkit.process.roles import (
+    ENTRIES,
+    LIBRARIES,
+    RAY_ACTORS,
+    rank_given,
+    role_of_actor,
+    role_of_name,
+    role_of_process,
+)
+from patchkit.reach.carrier import Carrier
+from patchkit.rows.declaration import Role
+from patchkit.rows.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+    from patchkit.changes.sites import Sites
+    from patchkit.process.session import Session
+
+
+_LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
+_LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")
+_START, _BOOTSTRAP, _PREPARE = (
+    [Target.parse(f"{library}.{place}") for library in LIBRARIES]
+    for place in (
+        "process:BaseProcess.start",
+        "process:BaseProcess._bootstrap",
+        "spawn:get_preparation_data",
+    )
+)
+_ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
+
+
+def _wrap(session: Session, target: Target, by: Any) -> None:
+    """Wrap a function after each execution of its module, if it is there."""
+    session.after_import(target.module, partial(_wrap_in, target, by))
+
+
+def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
+    from patchkit.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
+
+    try:
+        location = locate(module, target.qualname)
+        if getattr(location.owner, "__module__", target.module) != target.module:
+            return  # only a name for another module's class
+        context = Context(module, module, sites, rank=(-1, 0))
+        ready = wrapped_at([location], by, context, str(target))
+    except TargetError:
+        return
+    ready.apply()
+
+
+# -- roles ----------------------------------------------------------------------------------------
+
+
+def watch_entries(session: Session) -> None:
+    """Enter a role where a function of `roles.ENTRIES` is called, or Ray loads an actor or task."""
+    for target, role in ENTRIES.items():
+        _wrap(session, target, _entering(session, role))
+    _watch_ray(session)
+
+
+def _entering(session: Session, role: Role) -> Any:
+    def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        session.enter(role)
+        config = wrapped(*args, **kwargs)
+        session.stamp(config)
+        return config
+
+    def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        session.enter(role)
+        if (rank := rank_given(wrapped, instance, args, kwargs)) is not None:
+            session.journal.write("rank", rank=rank)
+        if (config := _configuration((*args, *kwargs.values()))) is not None:
+            session.agree(role, config)
+        return wrapped(*args, **kwargs)
+
+    return configure if role is Role.MAIN else enter
+
+
+def _configuration(values: Iterable[Any]) -> Any:
+    """Find the engine's configuration in arguments; `init_worker` has it in a list of dicts."""
+    for value in values:
+        if hasattr(value, "additional_config"):
+            return value
+        inner = value.values() if isinstance(value, dict) else value
+        nested = isinstance(value, (dict, list))
+        if nested and (config := _configuration(inner)) is not None:
+            return config
+    return None
+
+
+def _watch_ray(session: Session) -> None:
+    """
+    Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
+
+    The role is entered before Ray unpickles the class, so that the class refers to what is patched.
+    The name tells whether a class is vLLM's; a user's class means a main process. A class that
+    derives from one of vLLM's is known after unpickling. Methods are looked up later, like tasks.
+    """
+
+    def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if session.roles:
+            return wrapped(*args, **kwargs)
+        expected = _role_of_descriptor((*args, *kwargs.values())) or Role.MAIN
+        session.enter(expected)
+        cls = wrapped(*args, **kwargs)
+        role = role_of_actor(cls)
+        if role not in {None, expected} and session.roles == {expected}:
+            session.become((role,))
+        return cls
+
+    def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        if not session.roles:
+            session.enter(Role.MAIN)
+        return wrapped(*args, **kwargs)
+
+    _wrap(session, _LOAD_ACTOR, load)
+    _wrap(session, _LOAD_TASK, load_task)
+
+
+def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
+    """Find the descriptor of the actor's class in arguments, and return the role of its name."""
+    named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
+    return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)
+
+
+# -- children -------------------------------------------------------------------------------------
+
+
+def watch_children(session: Session) -> None:
+    """Hook the functions that start a child, and the one with which a child begins."""
+    starting = threading.local()
+
+    def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
+        starting.role = role = role_of_process(process)
+        try:
+            result = wrapped(*args, **kwargs)
+        finally:
+            starting.role = None
+        session.journal.write(
+            "child", child=process.pid, name=process.name, role=role and str(role)
+        )
+        return result
+
+    def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        data = wrapped(*args, **kwargs)
+        role = getattr(starting, "role", None) or role_of_name(str(data.get("name", "")))
+        data["patchkit"] = Carrier(role, data.get("sys_path"))
+        return data
+
+    def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
+        return _begin(session, process) or session.lookout.exit_code(wrapped(*args, **kwargs))
+
+    for targets, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
+        for target in targets:
+            _wrap(session, target, by)
+    _wrap(session, _ASK_HELPER, _ask)
+
+
+def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Arm the helper of the model registry before it calls its function."""
+    function, *rest = args
+    carrying = partial(function)
+    carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
+    return wrapped(carrying, *rest, **kwargs)
+
+
+def _begin(session: Session, process: Any) -> int:
+    """Take on the role of a child process; return exit code 1 where a required patch failed."""
+    role = role_of_process(process)
+    try:
+        if role is not None and session.roles != {role}:
+            session.become((role,))
+        elif not session.roles:
+            session.enter(Role.MAIN)
+    except PatchkitError:
+        from traceback import print_exc  # noqa: PLC0415 - no start pays for it
+
+        print_exc()
+        session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
+        return 1
+    return 0
