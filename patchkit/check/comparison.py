@@ -57,13 +57,7 @@ class Comparison(NamedTuple):
 
 
 def compare(target: Target, old: Subject, new: Subject) -> Comparison:
-    """
-    Compare a target in two releases; where one lacks it, at the place where it went.
-
-    Raises:
-        UpstreamError: a release cannot be read.
-
-    """
+    """Compare a target in two releases; where one lacks it, at the place where it went."""
     first = _side(target, old, new)
     return Comparison(target, first, _side(target, new, old))
 
@@ -132,11 +126,11 @@ def ends(
     row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str | None
 ) -> tuple[Subject, Subject]:
     """
-    Choose the releases to compare.
+    Choose the releases to compare, of all of one distribution, the oldest first.
 
     Args:
         row: whose targets are compared.
-        subjects: all releases of one distribution, the oldest first.
+        subjects: the releases.
         lock: what has been reviewed.
         old: the version asked for; else the last reviewed, else the oldest in the row's range.
         new: the version asked for; else the newest in the row's range, or of all where the range

@@ -36,6 +36,7 @@ _KINDS = {
     KEYWORD_ONLY: Inspected.KEYWORD_ONLY,
     VAR_KEYWORD: Inspected.VAR_KEYWORD,
 }
+_PLACES = (POSITIONAL_ONLY, POSITIONAL)
 _MORE = "more"
 """Passed where there is room for anything; no parameter of upstream's is called that."""
 
@@ -75,23 +76,19 @@ def _calls(theirs: Signature) -> Iterator[tuple[list[str], list[str]]]:
     """The calls that show every difference: all and only what is required, each way of passing."""
     parameters = theirs.parameters
     for chosen in (parameters, tuple(one for one in parameters if not one.default)):
-        yield from _passings(chosen)
+        places, names = _named(chosen, *_PLACES), _named(chosen, KEYWORD_ONLY)
+        for count in range(len(places), len(_named(chosen, POSITIONAL_ONLY)) - 1, -1):
+            yield places[:count], [*places[count:], *names]
     kinds = {one.kind for one in parameters}
-    places = [one.name for one in parameters if one.kind in (POSITIONAL_ONLY, POSITIONAL)]
-    names = [one.name for one in parameters if one.kind == KEYWORD_ONLY]
+    places, names = _named(parameters, *_PLACES), _named(parameters, KEYWORD_ONLY)
     if VAR_POSITIONAL in kinds:
         yield [*places, *[f"{_MORE} arguments"] * 9], names
     if VAR_KEYWORD in kinds:
         yield places, [*names, f"{_MORE}_keywords"]
 
 
-def _passings(parameters: Sequence[Parameter]) -> Iterator[tuple[list[str], list[str]]]:
-    places = [one for one in parameters if one.kind in (POSITIONAL_ONLY, POSITIONAL)]
-    names = [one.name for one in parameters if one.kind == KEYWORD_ONLY]
-    at_least = sum(one.kind == POSITIONAL_ONLY for one in places)
-    for count in range(len(places), at_least - 1, -1):
-        by_name = [one.name for one in places[count:]]
-        yield [one.name for one in places[:count]], [*by_name, *names]
+def _named(parameters: Sequence[Parameter], *kinds: str) -> list[str]:
+    return [one.name for one in parameters if one.kind in kinds]
 
 
 def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str]) -> str:

@@ -86,13 +86,7 @@ class Coverage:
         return self._names[subject.name]
 
     def targets(self, subject: Subject) -> list[Target]:
-        """
-        List what has to be looked up in a release.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """List what has to be looked up in a release; raises as the release does."""
         changes = (one for row in self.rows for one in self.due(row, subject))
         return list(dict.fromkeys(target for one in changes for target in _needed(one)))
 

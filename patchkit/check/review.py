@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
@@ -11,7 +12,7 @@ from patchkit.check.coverage import Coverage, packages_of
 from patchkit.check.findings import Finding
 from patchkit.check.learning import learn_all
 from patchkit.errors import UpstreamError
-from patchkit.review.lock_format import Lock, Span, both_wordings, joined
+from patchkit.review.lock_format import Lock, Span, joined
 from patchkit.versions.requirements import canonical, release_order
 
 if TYPE_CHECKING:
@@ -143,26 +144,17 @@ def accept(
 
 def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
     """One for each run of neighbouring releases with the same source."""
-    last: Span | None = None
-    for subject in coverage.subjects:
+
+    def source(subject: Subject) -> tuple[str, str | None]:
         is_due = target in coverage.reviewed(row, subject)
-        here = _span(subject, target) if is_due else None
-        if here and last and here[:2] == last[:2]:
-            last = last._replace(last=here.last, wordings=both_wordings(last, here))
-            continue
-        if last:
-            yield last
-        last = here
-    if last:
-        yield last
+        return subject.project, subject.facts(target).fingerprint if is_due else None
 
-
-def _span(subject: Subject, target: Target) -> Span | None:
-    facts, version = subject.facts(target), subject.version
-    if facts.fingerprint is None:
-        return None
-    wordings = (facts.wording,) if facts.wording else ()
-    return Span(facts.fingerprint, subject.project, version, version, wordings)
+    for (project, mark), run in groupby(coverage.subjects, source):
+        if mark:
+            several = list(run)
+            wordings = {wording for one in several if (wording := one.facts(target).wording)}
+            first, last = several[0].version, several[-1].version
+            yield Span(mark, project, first, last, tuple(sorted(wordings)))
 
 
 def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class Subject:
     """
-    One release.
+    One release; whatever reads it raises `UpstreamError` where that cannot be done.
 
     Args:
         name: for messages, `vllm 0.32.0`.
@@ -53,13 +53,7 @@ class Subject:
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
-        """
-        Its files.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Its files."""
         return self.opened()
 
     @functools.cached_property
@@ -87,13 +81,7 @@ class Subject:
         return frozenset(wanted & tops)
 
     def learn(self, targets: Iterable[Target]) -> None:
-        """
-        Look targets up, all that are not known yet.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Look targets up, all that are not known yet."""
         missing = [one for one in dict.fromkeys(targets) if one not in self._facts]
         if missing and self.kept:
             self._conclude(missing, self.kept)
@@ -101,29 +89,17 @@ class Subject:
             self._facts.update((target, facts_of(self.resolver, target)) for target in missing)
 
     def facts(self, target: Target) -> Facts:
-        """
-        Say what a target is here.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Say what a target is here."""
         if target not in self._facts:
             self.learn([target])
         return self._facts[target]
 
     def text(self, found: Facts) -> str:
-        """
-        Quote a target's definition, decorators included; '' where there is none.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Quote a target's definition, decorators included; '' where there is none."""
         return self._quoted(found.path, *found.lines) if found.path and found.lines else ""
 
     def whole_text(self, found: Facts) -> str:
-        """Quote a target's definition, and the code that a call in it wraps; raises as `text`."""
+        """Quote a target's definition, and the code that a call in it wraps."""
         parts = [self.text(found), *(self._quoted(*place) for place in found.wrapped)]
         return "\n".join(filter(None, parts))
 
@@ -143,16 +119,7 @@ class Subject:
         return self._state(target) == "absent"
 
     def moves(self, lost: Sequence[tuple[Target, Subject | None]]) -> list[Whereabouts]:
-        """
-        Find where targets went that are missing here.
-
-        Args:
-            lost: what is missing, each with a release that has it, None where none is known.
-
-        Raises:
-            UpstreamError: a release cannot be read.
-
-        """
+        """Find where targets went, each with a release that has it, None where none is known."""
         keys = {(one, old): f"{self.key} {old.key if old else '-'} {one}" for one, old in lost}
         known = {one: self.kept.move(key) if self.kept else None for one, key in keys.items()}
         found = dict(self._searched([one for one in lost if known[one] is None]))
