@@ -28,18 +28,14 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 @dataclass(frozen=True, slots=True)
 class Facts:
     """
-    A target in one release.
+    A target in one release, and where it is defined; what is not told is None or ''.
 
     Args:
         state: present, absent or undecidable.
         reason: why it is not present, or what is not sure about it.
-        kind: what it is, a value of `Kind`; None where that is not told.
+        kind: what it is, a value of `Kind`.
         is_sure: whether kind and signature are those of every way in which it may be bound.
-        signature: how it can be called; None where that is not told.
-        module: where it is defined.
-        qualname: its name there.
         owner: the class that it is only inherited from, `module:qualname`; '' for its own.
-        path: the file that defines it; '' where none does.
         lines: the first and last line of its definition.
         fingerprint: hash of its source.
         shape: of a function, the hash of its source whatever its name.
@@ -99,16 +95,11 @@ _FIELDS = tuple(field.name for field in dataclasses.fields(Facts))
 
 
 def facts_of(resolver: Resolver, target: Target) -> Facts:
-    """
-    Look a target up in one release.
-
-    Raises:
-        UpstreamError: the release cannot be read.
-
-    """
+    """Look a target up in one release; raises UpstreamError where that cannot be read."""
     found = resolver.resolve(target)
     if found.state != "present":
         return _accessor(resolver, target) or Facts(found.state, found.reason)
+    functions = [node for node in found.nodes if isinstance(node, _DEFS)]
     return Facts(
         found.state,
         "" if found.is_sure else found.reason,
@@ -121,7 +112,7 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         path=found.path,
         lines=found.lines,
         fingerprint=of_resolution(found),
-        shape=_shape(found),
+        shape=of_nodes(functions, named=False) if len(functions) == 1 else None,
         wording=_wording(resolver, target, found),
         wrapped=tuple(_places(found)),
         bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
@@ -138,8 +129,7 @@ def _of_class(value: Value) -> str:
 
 def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:
     for one in dict.fromkeys(one for variant in found.wrapped for one in variant):
-        lines = lines_of([one.node])
-        if lines:
+        if lines := lines_of([one.node]):
             yield (one.tree.path, *lines)
 
 
@@ -155,11 +145,6 @@ def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | Non
     if written is None or (written.module, sorted(written.lines)) != (found.module, places):
         return None
     return written.mark
-
-
-def _shape(found: Resolution) -> str | None:
-    functions = [node for node in found.nodes if isinstance(node, _DEFS)]
-    return of_nodes(functions, named=False) if functions and len(functions) == 1 else None
 
 
 def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:

@@ -33,19 +33,10 @@ _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 
 
 class ArchiveMember(NamedTuple):
-    """
-    One file within an archive.
-
-    Args:
-        span: its header and data; None where it has been kept and can be had from the cache only.
-        packed: bytes of its data as they lie there.
-        size: bytes of its data unpacked.
-        crc: of its data unpacked.
-        method: how it is compressed.
-
-    """
+    """One file within an archive: bytes packed and unpacked, CRC-32 and method of compression."""
 
     span: Span | None
+    """Its header and data; None where it has been kept and can be had from the cache only."""
     packed: int = 0
     size: int = 0
     crc: int = 0
@@ -57,30 +48,22 @@ Listing = dict[str, ArchiveMember]
 
 
 class Reader(Protocol):
-    """One archive, in its own format."""
+    """
+    One archive, in its own format.
+
+    Both methods raise UpstreamError where it cannot be fetched, or is not what it should be.
+    """
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """
-        List its Python files; with them, where the archive had to be brought here whole.
-
-        Raises:
-            UpstreamError: it cannot be fetched, or is not what it should be.
-
-        """
+        """List its Python files; with them, where the archive had to be brought here whole."""
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
-        """
-        Read some of the files of its listing; others may come along.
-
-        Raises:
-            UpstreamError: they cannot be fetched, or are not what they should be.
-
-        """
+        """Read some of the files of its listing; others may come along."""
 
 
 class Archived:
     """
-    A release in an archive.
+    A release in an archive, a `ReleaseSource`.
 
     What has failed once fails again with the same words: sixty questions about a broken wheel are
     one error, and one request.
@@ -115,13 +98,7 @@ class Archived:
         self._failure: UpstreamError | None = None
 
     def read(self, path: str) -> bytes | None:
-        """
-        One file; None where there is no such file.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """One Python file; None where there is no such file."""
         member = self._members([path]).get(path)
         if member is None or not is_python(path):
             return None
@@ -144,13 +121,7 @@ class Archived:
         return ContentMark(member.size, member.crc) if member else None
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """
-        Fetch those of the files that there are and that have not been kept.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Fetch those of the files that there are and that have not been kept."""
         there = self._opened()
         missing = {
             path for path in paths if path in there and not self._cache.has(self._name(path))
@@ -206,13 +177,7 @@ class Archived:
 
 
 def check_name(name: str) -> None:
-    """
-    Refuse what no packaging tool writes: a path that leads out of the place of installation.
-
-    Raises:
-        UpstreamError: the name is such a path, or holds control characters.
-
-    """
+    """Refuse what no packaging tool writes: a path that leads out, or control characters."""
     if _ODD.search(name):
         raise UpstreamError(f"it holds a file named {name[:200]!r}, which leads out of the archive")
 

@@ -31,22 +31,16 @@ _DAY = 86_400.0
 
 
 class IndexPage(NamedTuple):
-    """
-    A page of an index.
-
-    Args:
-        url: where it came from after redirects: what its links are relative to.
-        kind: its media type.
-        etag: what the server calls this state of it, empty where it does not.
-        fetched: when, in seconds since the epoch.
-        body: its bytes.
-
-    """
+    """A page of an index, as it was fetched."""
 
     url: str
+    """Where it came from after redirects: what its links are relative to."""
     kind: str
+    """Its media type."""
     etag: str
+    """What the server calls this state of it, empty where it does not."""
     fetched: float
+    """In seconds since the epoch."""
     body: bytes
 
 

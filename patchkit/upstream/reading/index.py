@@ -126,9 +126,7 @@ class Index:
     def _fetched(self, url: str, kept: IndexPage | None) -> IndexPage:
         condition = {"If-None-Match": kept.etag} if kept and kept.etag else {}
         reply = self._web.get(url, {"Accept": _ACCEPT, **condition}, MAX_PAGE)
-        if reply.status == 304:
-            if kept is None:
-                raise UpstreamError("it answers 304 to a question without a condition")
+        if reply.status == 304 and kept:
             return kept._replace(fetched=time.time())
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
@@ -180,7 +178,7 @@ def _of_json(page: IndexPage) -> Iterator[Link]:
 
 
 def _json_link(base: str, file: dict[str, Any]) -> Link | None:
-    url = _joined(base, file["url"])
+    url = joined(base, file["url"])
     if not url:
         return None
     sha256 = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
@@ -192,19 +190,12 @@ def _json_link(base: str, file: dict[str, Any]) -> Link | None:
 def _of_html(page: IndexPage) -> Iterator[Link]:
     parser = _Anchors()
     parser.feed(page.body.decode("utf-8", "replace"))
-    base = _joined(page.url, parser.base) or page.url
+    base = joined(page.url, parser.base) or page.url
     for attributes in parser.found:
-        url, _, fragment = _joined(base, attributes.get("href") or "").partition("#")
+        url, _, fragment = joined(base, attributes.get("href") or "").partition("#")
         filename = unquote(urlsplit(url).path.rpartition("/")[2])
         sha256 = _HASH.search(fragment)
         yield Link(url, filename, "", sha256 and sha256[1], "data-yanked" in attributes)
-
-
-def _joined(base: str, url: str) -> str:
-    try:
-        return joined(base, url)
-    except ValueError:
-        return ""
 
 
 class _Anchors(HTMLParser):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from patchkit.versions.requirements import ReleaseVersion
 
 
-class Library:
+class Library(contextlib.AbstractContextManager["Library"]):
     """
     Where releases come from: pip's settings, the web and the cache.
 
@@ -75,14 +75,7 @@ class Library:
         """What lists a project's files."""
         return Index(self.settings, self.web, self.cache, self.notice)
 
-    def __enter__(self) -> Library:
-        return self
-
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close connections and the cache."""
         if "web" in vars(self):
             self.web.close()
         self.cache.close()
@@ -90,10 +83,10 @@ class Library:
     def notice(self, text: str) -> None:
         """Pass on what has not been said before."""
         with self._lock:
-            is_new = text not in self._notices
+            if text in self._notices:
+                return
             self._notices.add(text)
-        if is_new:
-            self._notice(text)
+        self._notice(text)
 
 
 @dataclass(eq=False)
@@ -114,13 +107,7 @@ class Release:
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
-        """
-        Its files; nothing is fetched before one is asked for.
-
-        Raises:
-            UpstreamError: it cannot be said which bytes the file has.
-
-        """
+        """Its files; nothing is fetched before one is asked for."""
         named = (self.name, self.version, self.link.filename)
         if self.link.local:
             return Archived(*named, _reader(self.link.local))
@@ -158,13 +145,7 @@ class Release:
 
 
 def open_archive(file: Path) -> ReleaseSource:
-    """
-    Open the file of a wheel or of a source distribution.
-
-    Raises:
-        UpstreamError: its name is neither's.
-
-    """
+    """Open a wheel or a source distribution; raises UpstreamError where its name is neither's."""
     parsed = parse_filename(file.name)
     if parsed is None:
         raise UpstreamError(
@@ -183,14 +164,10 @@ def _reader(file: Path) -> Reader:
 
 def find_releases(spec: str, library: Library) -> list[Release]:
     """
-    Find the releases that a requirement allows, the oldest first.
+    Find the releases that a requirement such as `vllm>=0.20,<0.34` allows, the oldest first.
 
     A pre-release counts as its release, and is taken only where the requirement names one; a
     release that its author has taken back only where the requirement names exactly that.
-
-    Args:
-        spec: such as `vllm>=0.20,<0.34`.
-        library: where they come from.
 
     Raises:
         RequirementError: spec is no requirement.

@@ -66,8 +66,8 @@ class PipSettings(NamedTuple):
         Read pip's configuration files and then its variables, which win.
 
         Args:
-            environ: the variables, `os.environ` unless another mapping is given.
-            prefix: the environment whose own configuration counts, `sys.prefix` unless given.
+            environ: the variables, by default those of this process.
+            prefix: the environment whose own configuration counts, by default this one.
 
         Raises:
             SettingsError: a file, or a value, cannot be read.
@@ -78,15 +78,11 @@ class PipSettings(NamedTuple):
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
         indexes: list[str] = []
         if not values.switch("no-index"):
-            main = values.urls("index-url")[:1] or [usual_index()]
-            indexes = [url.rstrip("/") for url in main + values.urls("extra-index-url")]
-        links = [
-            str(Path(link).expanduser()) if link.startswith("~") else link
-            for link in values.urls("find-links")
-        ]
+            indexes = values.urls("index-url")[:1] or [usual_index()]
+            indexes += values.urls("extra-index-url")
         return cls(
-            indexes=tuple(dict.fromkeys(indexes)),
-            find_links=tuple(dict.fromkeys(links)),
+            indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
+            find_links=tuple(dict.fromkeys(map(os.path.expanduser, values.urls("find-links")))),
             trusted_hosts=tuple(values.words("trusted-host")),
             cert=values.text("cert") or env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE"),
             client_cert=values.text("client-cert"),

@@ -32,7 +32,8 @@ class ReleaseSource(Protocol):
     """
     One release of an upstream package, as files below its import packages.
 
-    Paths are posix and relative to site-packages: `vllm/v1/engine/core.py`.
+    Paths are posix and relative to site-packages: `vllm/v1/engine/core.py`. Each method may raise
+    UpstreamError: the release, or this file of it, cannot be read.
     """
 
     @property
@@ -44,13 +45,7 @@ class ReleaseSource(Protocol):
         """As released, such as `0.32.0`; None where unknown."""
 
     def read(self, path: str) -> bytes | None:
-        """
-        One Python file; None where there is no such file.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """One Python file; None where there is no such file."""
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""
@@ -82,13 +77,7 @@ def is_listed(path: str) -> bool:
 
 
 def check_size(path: str, size: int) -> None:
-    """
-    Refuse a file that is too large to be source.
-
-    Raises:
-        UpstreamError: it is.
-
-    """
+    """Refuse, with an UpstreamError, a file that is too large to be source."""
     if size > MAX_FILE:
         raise UpstreamError(
             f"{path} in it has {size:,} bytes; Python files of up to {MAX_FILE:,} are read"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Tree:
     """
-    The import packages of one release in a directory.
+    The import packages of one release in a directory, a `ReleaseSource`.
 
     Args:
         name: for messages, such as `the tree at …`.
@@ -35,13 +35,7 @@ class Tree:
         self._packages = frozenset(packages)
 
     def read(self, path: str) -> bytes | None:
-        """
-        One file; None where there is no such file.
-
-        Raises:
-            UpstreamError: it is there and cannot be read.
-
-        """
+        """One Python file; None where there is no such file."""
         if not is_python(path) or not self.has(path):
             return None
         file = self._root / path
@@ -84,10 +78,10 @@ class Tree:
 
 def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
     """
-    Open an import package where it is installed, editable installs included.
+    Open an import package, or the one of a distribution, where it is installed, editable or not.
 
     Args:
-        package: name of the import package, or of the distribution of that name.
+        package: its name.
         path: where to look, as in `sys.path`, which is the default.
 
     Raises:
@@ -105,15 +99,10 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:
     """
-    Open a source tree.
-
-    Args:
-        directory: the checkout, which holds the package or a `src/` or `python/` that does; or
-            the package itself.
-        package: name of the import package.
+    Open an import package in a checkout, below its `src/` or `python/`, or the package itself.
 
     Raises:
-        UpstreamError: the package is not in it.
+        UpstreamError: the package is not in the directory.
 
     """
     here = directory.absolute()

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
 from patchkit.upstream.reading.parallel import CONNECTIONS
-from patchkit.upstream.reading.replies import (
-    NoRangesError,
-    Reply,
-    StatusError,
-    host_of,
-    range_of,
-    without_secrets,
-)
+from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,81 +35,54 @@ _GAP = 32 << 10
 """Bytes that are fetched and thrown away sooner than asking once more."""
 _BODY_TRIES = 3
 _PLAIN = {"Accept-Encoding": "identity"}
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+class Reply(NamedTuple):
+    """What a server has answered, after redirects; headers by lower-case name."""
+
+    status: int
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Web:
     """
-    What the index and its files are fetched with.
+    What the index and its files are fetched with; offline, nobody is asked.
 
-    Args:
-        settings: pip's.
-        offline: True asks nobody.
-
+    Its methods raise UnreachableError where nobody answers, StatusError where the server does not
+    give what was asked for, and UpstreamError where something is wrong with what it gives.
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._tries = min(settings.retries + 1, _BODY_TRIES)
         self._connections = Connections(settings, offline=offline)
-        self._workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
         self._lock = threading.Lock()
+        self.workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
         self.moved = 0
 
     def close(self) -> None:
         """Close all connections."""
-        self._workers.shutdown(cancel_futures=True)
+        self.workers.shutdown(cancel_futures=True)
         self._connections.close()
 
     def get(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:
-        """
-        Fetch something small.
-
-        Raises:
-            UnreachableError: nobody answers.
-            StatusError: the server does not give it.
-            UpstreamError: it has more bytes than the limit.
-
-        """
-        reply = self._asked("GET", url, headers, limit)
+        """Fetch something of so many bytes at most."""
+        reply = self.ask("GET", url, headers, limit)
         if reply.status not in (200, 304):
             raise StatusError(url, reply.status)
         if len(reply.body) > limit:
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
 
-    def tail(self, url: str, size: int) -> tuple[bytes, int]:
-        """
-        Fetch a file's last bytes.
-
-        Returns:
-            At most `size` bytes, all where the file has fewer, and how many the file has.
-
-        Raises:
-            NoRangesError: the server sends files whole.
-            UpstreamError: it cannot be fetched.
-
-        """
-        try:
-            return self._part(url, f"-{size}", size, lambda total: (max(0, total - size), total))
-        except StatusError as error:
-            if error.status not in (400, 416, 501):
-                raise
-        # It may know ranges, and not those that are counted from the end.
-        reply = self._asked("HEAD", url, _PLAIN, 0)
-        length = reply.headers.get("content-length", "")
-        if reply.status != 200 or not length.isdecimal():
-            raise NoRangesError(f"{host_of(url)} does not say how long its files are")
-        return self.span(url, (max(0, int(length) - size), int(length)))
-
-    def span(self, url: str, span: Span) -> tuple[bytes, int]:
-        """Fetch some of a file's bytes, as `tail` does its last ones."""
-        start, end = span
-        return self._part(url, f"{start}-{end - 1}", end - start, lambda _: span)
-
-    def spans(self, url: str, spans: Sequence[Span]) -> list[tuple[bytes, int]]:
-        """Fetch several spans at once, as `span` does each."""
-        if len(spans) == 1:
-            return [self.span(url, spans[0])]
-        return list(self._workers.map(lambda span: self.span(url, span), spans))
+    def state(self, url: str) -> str:
+        """Name the state of a file, as its server tells states apart; empty where it does not."""
+        reply = self.ask("HEAD", url, _PLAIN, 0)
+        if reply.status in (401, 403, 404, 410):
+            raise StatusError(url, reply.status)
+        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
+        return " ".join(reply.headers.get(name, "") for name in names)
 
     def content(self, url: str) -> RemoteContent:
         """Return a file, to be read in spans."""
@@ -123,17 +90,7 @@ class Web:
 
     @contextlib.contextmanager
     def download(self, url: str, sha256: str | None) -> Iterator[Path]:
-        """
-        Fetch a whole file into a place that goes with the context.
-
-        Args:
-            url: the file's.
-            sha256: what its bytes have, None where that is not known.
-
-        Raises:
-            UpstreamError: it cannot be fetched, is too large, or is another file.
-
-        """
+        """Fetch a whole file, with this hash if one is known, until the context ends."""
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
             place = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
             try:
@@ -146,30 +103,19 @@ class Web:
                 )
             yield place
 
-    def state(self, url: str) -> str:
-        """
-        Say which state a file is in, as its server tells states apart; empty where it does not.
+    def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
+        """Ask for something, whatever the status of the answer; read one byte above the limit."""
 
-        Raises:
-            UpstreamError: it is not there, or nobody answers.
+        def once() -> Reply:
+            with self._connections.answer(method, url, headers) as (response, final):
+                # An error's page, or a file in place of a range, is not read to its end.
+                is_wanted = response.status == (206 if "Range" in headers else 200)
+                body = response.read(limit + 1) if is_wanted else b""
+                self._count(len(body))
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                return Reply(response.status, final, lower, body)
 
-        """
-        reply = self._asked("HEAD", url, _PLAIN, 0)
-        if reply.status in (401, 403, 404, 410):
-            raise StatusError(url, reply.status)
-        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
-        return " ".join(reply.headers.get(name, "") for name in names)
-
-    def _part(
-        self, url: str, asked: str, size: int, expected: Callable[[int], Span]
-    ) -> tuple[bytes, int]:
-        reply = self._asked("GET", url, {"Range": f"bytes={asked}", **_PLAIN}, size)
-        start, end, total = range_of(url, reply)
-        if (start, end) != expected(total):
-            first, last = expected(total)
-            message = f"sends bytes {start}-{end} of it when asked for {first}-{last}"
-            raise UpstreamError(f"{host_of(url)} {message}")
-        return reply.body, total
+        return self._tried(once)
 
     def _stream(self, url: str, place: Path) -> str:
         digest, size = hashlib.sha256(), 0
@@ -188,18 +134,6 @@ class Web:
                 self._count(len(piece))
         return digest.hexdigest()
 
-    def _asked(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
-        def once() -> Reply:
-            with self._connections.answer(method, url, headers) as (response, final):
-                # An error's page, or a file in place of a range, is not read to its end.
-                is_wanted = response.status == (206 if "Range" in headers else 200)
-                body = response.read(limit + 1) if is_wanted else b""
-                self._count(len(body))
-                found = {name.lower(): value for name, value in response.headers.items()}
-                return Reply(response.status, final, found, body)
-
-        return self._tried(once)
-
     def _tried(self, once: Callable[[], T]) -> T:
         """Do it, and again where an answer breaks off; urllib3 sees to those that do not begin."""
         for _ in range(self._tries - 1):
@@ -213,7 +147,7 @@ class Web:
 
 
 class RemoteContent:
-    """A file on the index."""
+    """A file on the index; NoRangesError where its server sends it whole only."""
 
     def __init__(self, web: Web, url: str) -> None:
         self._web = web
@@ -221,20 +155,60 @@ class RemoteContent:
         self._total: int | None = None
 
     def tail(self, size: int) -> tuple[bytes, int]:
-        """Fetch the last bytes, and tell how many there are in all."""
-        data, self._total = self._web.tail(self._url, size)
+        """Fetch the last bytes, all where there are fewer, and tell how many there are in all."""
+        try:
+            data, self._total = self._part(f"-{size}", size, lambda total: _last(size, total))
+        except StatusError as error:
+            if error.status not in (400, 416, 501):
+                raise
+            # It may know ranges, and not those that are counted from the end.
+            reply = self._web.ask("HEAD", self._url, _PLAIN, 0)
+            length = reply.headers.get("content-length", "")
+            if reply.status != 200 or not length.isdecimal():
+                message = f"{host_of(self._url)} does not say how long its files are"
+                raise NoRangesError(message) from error
+            data, self._total = self._span(_last(size, int(length)))
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
         """Fetch the spans, those that lie near each other at once."""
         wide = _joined(spans)
         pieces: list[tuple[Span, bytes]] = []
-        for span, (data, total) in zip(wide, self._web.spans(self._url, wide), strict=True):
+        for span, (data, total) in zip(wide, self._web.workers.map(self._span, wide), strict=True):
             if total != (self._total or total):
                 raise UpstreamError("it has changed while it was read")
             self._total = total
             pieces.append((span, data))
         return [_cut(pieces, span) for span in spans]
+
+    def _span(self, span: Span) -> tuple[bytes, int]:
+        start, end = span
+        return self._part(f"{start}-{end - 1}", end - start, lambda _: span)
+
+    def _part(self, asked: str, size: int, expected: Callable[[int], Span]) -> tuple[bytes, int]:
+        """Fetch a part, and compare the span that the answer claims with what it brings."""
+        reply = self._web.ask("GET", self._url, {"Range": f"bytes={asked}", **_PLAIN}, size)
+        host = host_of(self._url)
+        if reply.status == 200:
+            raise NoRangesError(f"{host} does not serve parts of files")
+        if reply.status != 206:
+            raise StatusError(self._url, reply.status)
+        match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
+        if not match:
+            raise NoRangesError(f"{host} does not say which part of the file it sends")
+        start, last, total = map(int, match.groups())
+        length = last + 1 - start
+        if len(reply.body) != length:
+            raise UpstreamError(f"{host} sends {len(reply.body):,} bytes and calls them {length:,}")
+        first, end = expected(total)
+        if (start, last + 1) != (first, end):
+            message = f"sends bytes {start}-{last + 1} of it when asked for {first}-{end}"
+            raise UpstreamError(f"{host} {message}")
+        return reply.body, total
+
+
+def _last(size: int, total: int) -> Span:
+    return max(0, total - size), total
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

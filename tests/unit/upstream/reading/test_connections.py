@@ -113,5 +113,5 @@ def test_a_url_that_is_none() -> None:
     web = Web(PipSettings(retries=0))
     for url in ("http://", "http://[::1", "http://a:b/", "ftp://a/", "https://" + "a" * 300 + "/x"):
         with pytest.raises(UpstreamError):
-            web.tail(url, 10)
+            web.content(url).tail(10)
     web.close()

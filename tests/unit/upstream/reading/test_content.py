@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.upstream.reading import web as module
-from patchkit.upstream.reading.web import RemoteContent
+from patchkit.upstream.reading.web import RemoteContent, Reply
+
+WORKERS = ThreadPoolExecutor(2)
 
 
 class Recorder:
@@ -18,12 +21,16 @@ class Recorder:
         self.data = data
         self.asked: list[tuple[int, int]] = []
 
-    def tail(self, url: str, size: int) -> tuple[bytes, int]:
-        return self.data[-size:], len(self.data)
+        self.workers = WORKERS
 
-    def spans(self, url: str, spans: list[tuple[int, int]]) -> list[tuple[bytes, int]]:
-        self.asked += spans
-        return [(self.data[start:end], len(self.data)) for start, end in spans]
+    def ask(self, method: str, url: str, headers: dict[str, str], limit: int) -> Reply:
+        first, last = headers["Range"].removeprefix("bytes=").split("-")
+        start = int(first) if first else len(self.data) - int(last)
+        end = int(last) + 1 if first else len(self.data)
+        if first:
+            self.asked.append((start, end))
+        claim = {"content-range": f"bytes {start}-{end - 1}/{len(self.data)}"}
+        return Reply(206, url, claim, self.data[start:end])
 
 
 DATA = bytes(number * 7 % 251 for number in range(400_000))

@@ -18,15 +18,15 @@ def test_another_part_than_was_asked_for(buyer: Customer, behaviour: str) -> Non
     """Neither from the end nor from within is it taken for what was asked for."""
     buyer.shop.files["a.whl"] = bytes(range(200))
     web = Web(PipSettings(retries=0))
-    url = f"{buyer.shop.url}/files/a.whl"
-    assert web.tail(url, 5) == (bytes(range(195, 200)), 200)
-    assert web.tail(url, 500) == (bytes(range(200)), 200)
-    assert web.span(url, (3, 7)) == (bytes(range(3, 7)), 200)
+    content = web.content(f"{buyer.shop.url}/files/a.whl")
+    assert content.tail(5) == (bytes(range(195, 200)), 200)
+    assert content.tail(500) == (bytes(range(200)), 200)
+    assert content.fetch([(3, 7)]) == [bytes(range(3, 7))]
     buyer.shop.behaviours[""] = behaviour
     with pytest.raises(UpstreamError, match="sends"):
-        web.tail(url, 5)
+        content.tail(5)
     with pytest.raises(UpstreamError, match="sends"):
-        web.span(url, (3, 7))
+        content.fetch([(3, 7)])
     web.close()
 
 
