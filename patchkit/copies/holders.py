@@ -26,17 +26,13 @@ _DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_import
 
 
 class HolderKind(NamedTuple):
-    """
-    How to look into objects of some types.
-
-    Args:
-        parts: what one holds, with more than that where it is quicker.
-        named: the same with words: ` (default of x)`, `['key']`.
-
-    """
+    """How to look into objects of some types."""
 
     parts: Callable[[Any], Iterable[Any]]
+    """What one holds, with more than that where it is quicker."""
+
     named: Callable[[Any], Iterator[tuple[str, Any]]]
+    """The same with words: ` (default of x)`, `['key']`."""
 
 
 class HolderKinds(dict[type, "HolderKind | None"]):
@@ -60,8 +56,8 @@ def _function_parts(function: FunctionType) -> Iterable[Any]:
         parts += defaults
     if (keyword := function.__kwdefaults__) is not None:
         parts += keyword.values()
-    for content in _cells(function) if function.__closure__ else ():
-        parts.append(content)
+    for cell in function.__closure__ or ():
+        parts.append(content := _content(cell))
         if type(content) in _NESTING:
             parts += _beneath(content)
     return parts
@@ -80,15 +76,11 @@ def _function_named(function: FunctionType) -> Iterator[tuple[str, Any]]:
                 yield f" (closure {name})", value
 
 
-def _cells(function: FunctionType) -> list[Any]:
-    return [_content(cell) for cell in function.__closure__ or ()]
-
-
 def _beneath(content: Any) -> Iterable[Any]:
     """What lies in what a closure has; singledispatch has its registry one function further."""
     if type(content) is not FunctionType:
         return _items(content)
-    cells = _cells(content)
+    cells = [_content(cell) for cell in content.__closure__ or ()]
     return [*cells, *chain.from_iterable(map(_items, cells))]
 
 
@@ -132,11 +124,14 @@ def _partial_parts(value: Any) -> Iterable[Any]:
     return [value.func, *value.args, *value.keywords.values()]
 
 
-def _partial_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((" (partial)", part) for part in _partial_parts(value))
-
-
 # -- containers ------------------------------------------------------------------------------------
+
+
+def _numbered(parts: Callable[[Any], Iterable[Any]], words: str) -> HolderKind:
+    """Make the kind of objects that hold others in an order; `{}` in the words is the number."""
+    return HolderKind(
+        parts, lambda value: ((words.format(at), part) for at, part in enumerate(parts(value)))
+    )
 
 
 def _mapping_parts(value: Any) -> Iterable[Any]:
@@ -164,18 +159,6 @@ def _sequence_parts(value: Any) -> Iterable[Any]:
     return base.__iter__(value) if base.__len__(value) <= MOST else ()
 
 
-def _sequence_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((f"[{at}]", item) for at, item in enumerate(_sequence_parts(value)))
-
-
-def _set_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((" (a member)", item) for item in _sequence_parts(value))
-
-
-def _instance_parts(value: Any) -> Iterable[Any]:
-    return namespace(value).values()
-
-
 def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
     return ((f".{name}", item) for name, item in tuple(namespace(value).items()))
 
@@ -185,7 +168,7 @@ _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, Funct
 FUNCTION = HolderKind(_function_parts, _function_named)
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
-INSTANCE = HolderKind(_instance_parts, _instance_named)
+INSTANCE = HolderKind(lambda value: namespace(value).values(), _instance_named)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), FUNCTION),
     ((type,), CLASS),
@@ -194,9 +177,9 @@ _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((MethodType,), _around("bound method", "__func__")),
     ((property,), _around("property", "fget", "fset", "fdel")),
     ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), HolderKind(_partial_parts, _partial_named)),
+    ((partial, partialmethod), _numbered(_partial_parts, " (partial)")),
     ((dict,), HolderKind(_mapping_parts, _mapping_named)),
-    ((list, tuple, deque), HolderKind(_sequence_parts, _sequence_named)),
-    ((set, frozenset), HolderKind(_sequence_parts, _set_named)),
+    ((list, tuple, deque), _numbered(_sequence_parts, "[{}]")),
+    ((set, frozenset), _numbered(_sequence_parts, " (a member)")),
 )
 _OTHERS = (ModuleType, str, bytes, int, float)

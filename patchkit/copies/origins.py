@@ -7,17 +7,17 @@ up to a changed attribute, or to where somebody else made what is there.
 
 from __future__ import annotations
 
-import marshal
+import ast
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.bindings import Bindings, NameSource, all_inner
+from patchkit.copies.bindings import Bindings, NameSource, all_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,12 +53,7 @@ class Origins:
 
     def of(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
         """
-        Tell which changed attribute a place got its value from.
-
-        Args:
-            owner: a module or a class.
-            name: its attribute.
-            value: what it holds.
+        Tell which changed attribute a module's or class's attribute got its value from.
 
         Returns:
             The site; ELSEWHERE where the code names another place, and that holds it; None where
@@ -71,13 +66,8 @@ class Origins:
             return sites[0]
         if sites or None in ends or True not in ends:
             return None
-        return None if self._is_set_otherwise(owner, name) else ELSEWHERE
-
-    def _is_set_otherwise(self, owner: Any, name: str) -> bool:
-        """Whether its module's code may bind a place without saying what to."""
-        module = _module_of(owner)
-        code = self._code(module) if module is not None else None
-        return code is not None and code.may_set(name)
+        code = self._code(owner)
+        return None if code is not None and code.may_set(name) else ELSEWHERE
 
     def is_copy(self, owner: Any, name: str) -> bool:
         """Whether the code says that a place has what it holds from another."""
@@ -134,7 +124,8 @@ class Origins:
             return []
         first, *rest = source.names or ("",)
         if source.module is None and not rest:
-            is_inner = owner is not module and self._is_of(owner, first, name)
+            # In a class's body a name may be the class's own, or the module's.
+            is_inner = owner is not module and first != name and self._bound(owner, first)
             return [(owner if is_inner else module, first)]
         if source.module is not None:
             owners, rest = [_imported(source, module)], list(source.names)
@@ -142,10 +133,6 @@ class Origins:
             owners = self._objects(owner, module, first)
         places = (_attribute(value, tuple(rest)) for value in owners)
         return [further for further in places if further is not None]
-
-    def _is_of(self, cls: type, first: str, name: str) -> bool:
-        """Whether a class's body means itself by a name, and not its module."""
-        return first != name and bool(self._bound(cls, first))
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
         """Return what a name stood for: what it is now, and all that it was bound to."""
@@ -158,8 +145,7 @@ class Origins:
         return now[:1] + [way[0] for way in ways if way is not None]
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
-        module = _module_of(owner)
-        code = self._code(module) if module is not None else None
+        code = self._code(owner)
         if code is None:
             return set()
         if not isinstance(owner, type):
@@ -170,10 +156,12 @@ class Origins:
             bodies = self._classes[owner] = code.inner(path)
         return set().union(code.own(".".join((*path, name))), *(body.own(name) for body in bodies))
 
-    def _code(self, module: ModuleType) -> Bindings | None:
+    def _code(self, owner: Any) -> Bindings | None:
+        if (module := _module_of(owner)) is None:
+            return None
         if id(module) not in self._modules:
-            code = code_of(module)
-            self._modules[id(module)] = None if code is None else Bindings(code)
+            tree = code_of(module)
+            self._modules[id(module)] = None if tree is None else Bindings(tree)
         return self._modules[id(module)]
 
 
@@ -217,66 +205,65 @@ def _step(owner: Any, name: str) -> Any:
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
     """Name every star import that brings a name, of which any may have been the last."""
-    stars = (star for star in code.stars if _exports(namespace(_imported(star, module)), name))
-    return {star._replace(names=(name,)) for star in stars}
-
-
-def _exports(values: dict[str, Any], name: str) -> bool:
-    """Whether a star import brings a name."""
-    if (listed := values.get("__all__")) is not None:
-        return name in list(listed)
-    return name in values and not name.startswith("_")
+    brought: set[Value] = set()
+    for star in code.stars:
+        values = namespace(_imported(star, module))
+        listed = values.get("__all__")
+        if name in list(listed) if listed is not None else name in values and name[0] != "_":
+            brought.add(star._replace(names=(name,)))
+    return brought
 
 
 # -- code ------------------------------------------------------------------------------------------
 
 
-def code_of(module: ModuleType) -> CodeType | None:
+def code_of(module: ModuleType) -> ast.Module | None:
     """
-    Read the code that a module was made by, where Python keeps it, or from its file.
+    Read the source that a module was made by.
 
     Returns:
-        The code; None where there is none, or the file is another by now.
+        Its syntax tree; None where there is none, or the file is another by now.
 
     """
     values = namespace(module)
     file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
     try:
-        if file.endswith(".py") and Path(file).exists():
-            code = _of_file(spec, file)
+        if not file.endswith(".py") or not Path(file).exists():
+            source = spec.loader.get_source(spec.name)
+        elif _is_as_imported(Path(file), spec):
+            source = Path(file).read_bytes()
         else:
-            code = spec.loader.get_code(spec.name)
+            return None
+        tree = ast.parse(source)
     except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
         return None
-    return code if isinstance(code, CodeType) and _has_made(code, values) else None
+    return tree if _has_made(tree, values) else None
 
 
-def _of_file(spec: Any, file: str) -> CodeType | None:
+def _is_as_imported(file: Path, spec: Any) -> bool:
+    """Whether the file is not newer than Python's cache, which each import brings up to date."""
     cached = Path(str(getattr(spec, "cached", None) or ""))
-    if not cached.is_file():
-        return _compiled(file)
-    data = cached.read_bytes()
-    if data[:4] == MAGIC_NUMBER and _is_of(data[:16], Path(file)):
-        return cast("CodeType", marshal.loads(data[16:]))  # noqa: S302
-    # Python itself brings the cache up to date as it imports: the file was changed after that.
-    is_kept = type(spec.loader) is SourceFileLoader and not sys.dont_write_bytecode
-    return None if is_kept else _compiled(file)
-
-
-def _compiled(file: str) -> CodeType:
-    return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
-
-
-def _is_of(head: bytes, file: Path) -> bool:
-    """Whether the cached code is of the file as it is now."""
+    if not cached.is_file() or type(spec.loader) is not SourceFileLoader:
+        return True
+    with cached.open("rb") as opened:
+        magic, flags, stamp = opened.read(4), opened.read(4), opened.read(8)
     stat = file.stat()
-    stamp = b"".join(int(fact).to_bytes(8, "little")[:4] for fact in (stat.st_mtime, stat.st_size))
-    return head[4:8] != bytes(4) or head[8:16] == stamp
+    now = b"".join(int(fact).to_bytes(8, "little")[:4] for fact in (stat.st_mtime, stat.st_size))
+    is_fresh = magic == MAGIC_NUMBER and (flags != bytes(4) or stamp == now)
+    return is_fresh or sys.dont_write_bytecode
 
 
-def _has_made(code: CodeType, values: dict[str, Any]) -> bool:
-    """Whether a module's functions are from this code, as far as it has any of its own file."""
+def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
+    """Whether a module's functions are from this source, as far as it has any of its own file."""
     functions = [value for value in tuple(values.values()) if type(value) is FunctionType]
-    made = {function.__code__ for function in functions}
-    own = {inner for inner in made if inner.co_filename == values.get("__file__")}
-    return not own or not own.isdisjoint(all_inner(code))
+    codes = [function.__code__ for function in functions]
+    own = {
+        (code.co_name, code.co_firstlineno)
+        for code in codes
+        if code.co_filename == values.get("__file__")
+    }
+    made = {
+        (node.name, min(part.lineno for part in (node, *node.decorator_list)))
+        for node in all_scopes(tree)
+    }
+    return not own or not own.isdisjoint(made)

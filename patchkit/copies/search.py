@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import accumulate
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,17 +24,7 @@ UNKNOWN = " (nobody can tell where it is from)"
 
 
 class Holder(NamedTuple):
-    """
-    What holds a copy.
-
-    Args:
-        words: where it is.
-        site: where the copy is from.
-        owner: what it can be repointed on; None where nothing can be.
-        step: the attribute or item of the owner.
-        module: name of the module that it is in.
-
-    """
+    """What holds a copy of a site's; `owner` is what it can be repointed on, if anything."""
 
     words: str
     site: Site
@@ -43,15 +34,7 @@ class Holder(NamedTuple):
 
 
 class _Namespace(NamedTuple):
-    """
-    A module or a class with what it holds.
-
-    Args:
-        owner: the module or class.
-        values: its own attributes.
-        module: name of the module.
-
-    """
+    """A module or a class with its own attributes, and the name of the module."""
 
     owner: Any
     values: Mapping[str, Any]
@@ -197,8 +180,10 @@ class CopySearch:
     def _holders(self, owner: _Namespace) -> Iterator[Holder]:
         for key, value in tuple(owner.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or id(value) in self._told or _is_about_code(key, value):
+            if kind is None or id(value) in self._told:
                 continue
+            if key.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset)):
+                continue  # it only says what is there: `__annotations__`, `__orig_bases__`
             if self._stale.ids.isdisjoint(map(id, kind.parts(value))):
                 continue
             if self._is_ours(owner, key, value):
@@ -230,11 +215,6 @@ def _of_package(cls: type, top: str) -> _Namespace | None:
     return _Namespace(cls, values, home)
 
 
-def _is_about_code(key: str, value: Any) -> bool:
-    """Whether it only says what is there: `__annotations__`, `__orig_bases__`, `__all__`."""
-    return key.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset))
-
-
 def _name(owner: _Namespace, key: str, value: Any) -> str:
     """Name a function by where it was made, and everything else by where it was found."""
     if type(value) is FunctionType and "<" not in value.__qualname__:
@@ -254,15 +234,9 @@ def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
         inner = tuple(f"{top}." for top in tops)
         names = [*tops, *(name for name in list(sys.modules) if name.startswith(inner))]
     else:
-        names = [outer for home in homes for outer in _outer(home)]
+        names = [outer for home in homes for outer in accumulate(home.split("."), "{}.{}".format)]
     modules = {id(sys.modules[name]) for name in names if sys.modules.get(name) is not None}
     return frozenset((*modules, *(id(value) for home in homes for value in _defined_in(home))))
-
-
-def _outer(name: str) -> Iterator[str]:
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
 
 
 def _defined_in(home: str) -> Iterator[Any]:

@@ -38,7 +38,11 @@ class StaleValues:
         self._all_sites = keepers.sites
         made = list(_made(sites))
         former = made if originals else _held_by_others(made, keepers)
-        self.values = {id(value): site for value, site in former if _can_be_stale(value, site)}
+        self.values = {
+            id(value): site
+            for value, site in former
+            if value is not site.current and can_be_traced(value)
+        }
         """What the sites held before, by id."""
         old = [site for site in sites if originals and _is_old(site)]
         self.values.update((id(site.original), site) for site in old)
@@ -58,12 +62,7 @@ class StaleValues:
 
     def origin(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
         """
-        Tell which site a place got its value from.
-
-        Args:
-            owner: a module or a class.
-            name: its attribute.
-            value: what it holds, one of those that are looked for.
+        Tell which site an attribute of a module or a class got its value from.
 
         Returns:
             The site; ELSEWHERE where it is none; None where nobody can tell.
@@ -143,10 +142,6 @@ def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[
     for value, site in made:
         if sys.getrefcount(value) - least > known[id(value)]:
             yield value, site
-
-
-def _can_be_stale(value: Any, site: Site) -> bool:
-    return value is not site.current and can_be_traced(value)
 
 
 def _is_old(site: Site) -> bool:

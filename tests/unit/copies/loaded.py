@@ -16,7 +16,6 @@ from patchkit.copies.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from types import CodeType
 
     import pytest
 
@@ -51,7 +50,7 @@ class Loaded:
         self._monkeypatch.setitem(sys.modules, name, module)
         vars(module).update(values, **({"up": self.up} if name != "up" else {}))
         code = compile(source, name, "exec")
-        module.__spec__ = ModuleSpec(name, Keeper(code))  # type: ignore[arg-type]
+        module.__spec__ = ModuleSpec(name, Keeper(source))  # type: ignore[arg-type]
         exec(code, vars(module))
         return module
 
@@ -84,19 +83,19 @@ class Loaded:
 
 class Keeper:
     """
-    A loader that keeps the code of its module.
+    A loader that keeps the source of its module.
 
     Args:
-        code: the code.
+        source: the source.
 
     """
 
-    def __init__(self, code: CodeType) -> None:
-        self._code = code
+    def __init__(self, source: str) -> None:
+        self._source = source
 
-    def get_code(self, _name: str) -> CodeType:
-        """Return the code."""
-        return self._code
+    def get_source(self, _name: str) -> str:
+        """Return the source."""
+        return self._source
 
 
 class New:
