@@ -44,15 +44,8 @@ class CodeEdit:
 
 
 @dataclass(frozen=True)
-class Built:
-    """
-    What a function is to have.
-
-    Args:
-        edits: those that it comes from, in order.
-        values: the function's attributes that become others, by their names.
-
-    """
+class _Built:
+    """What a function is to have: the edits that it comes from, its attributes that are others."""
 
     edits: tuple[CodeEdit, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
@@ -73,12 +66,13 @@ class CodeSite:
 
     def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
         self.function = function
+        self._words = f"the code of {function.__module__}.{function.__qualname__}"
         self._caches: dict[int, Any] = {}
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []
-        self._coming: dict[tuple[int, int], CodeEdit] = {}
-        self._built = Built()
+        self._coming: dict[tuple[int, int], tuple[CodeEdit, _Built]] = {}
+        self._built = _Built()
         self._original: dict[str, Any] = {"__code__": function.__code__}
         self._known: dict[str, list[Any]] = {"__code__": []}
         self._is_busy = False
@@ -87,7 +81,7 @@ class CodeSite:
         """Have caches of the function's answers cleared whenever its code becomes another."""
         self._caches.update((id(cache), cache) for cache in caches)
 
-    def prepare(self, edit: CodeEdit) -> Built:
+    def prepare(self, edit: CodeEdit) -> None:
         """
         Build the function with one more edit, after those of the same row that are to come.
 
@@ -97,17 +91,13 @@ class CodeSite:
         """
         if not self._is_ours():
             raise TargetError(f"{self._words} was changed by somebody else")
-        row, _ = edit.rank
-        before = [coming for coming in self._coming.values() if coming.rank[0] == row]
-        built = self._build(
-            [*self._edits, *(coming for coming in before if coming.rank < edit.rank), edit]
-        )
-        self._coming[edit.rank] = edit
-        return built
+        coming = [other for other, _ in self._coming.values() if other.rank[0] == edit.rank[0]]
+        before = [other for other in coming if other.rank < edit.rank]
+        self._coming[edit.rank] = edit, self._build([*self._edits, *before, edit])
 
-    def put(self, edit: CodeEdit, built: Built) -> None:
-        """Put an edit on; it finds its place by its rank. `built` is what `prepare` returned."""
-        self._coming.pop(edit.rank, None)
+    def put(self, edit: CodeEdit) -> None:
+        """Put on an edit that was prepared; it finds its place by its rank."""
+        _, built = self._coming.pop(edit.rank, (edit, _Built()))
         edits = [*self._edits, edit]
         if set(built.edits) != set(edits):
             built = self._build(edits)
@@ -129,55 +119,45 @@ class CodeSite:
         if not self._is_ours():
             raise UndoError(f"{self._words} was changed by somebody else; it is left as it is")
         try:
-            built = self._build(self._edits)
+            self._set(self._build(self._edits))
         except TargetError as error:
             self._set_beside(edit, error)
-        else:
-            self._set(built)
 
     def _set_beside(self, edit: CodeEdit, error: TargetError) -> None:
         """Leave in effect what the edits that are left build on."""
         if edit not in self._built.edits:
             return  # it was torn off before anything was changed
         try:
-            built = self._build([other for other in self._built.edits if other is not edit])
+            self._set(self._build([other for other in self._built.edits if other is not edit]))
         except TargetError:
             raise UndoError(
                 f"{edit.words} stays in effect until the edit is undone that builds on it: {error}"
             ) from error
-        self._set(built)
 
-    @property
-    def _words(self) -> str:
-        return f"the code of {self.function.__module__}.{self.function.__qualname__}"
-
-    def _build(self, edits: list[CodeEdit]) -> Built:
+    def _build(self, edits: list[CodeEdit]) -> _Built:
         if not edits:
-            return Built()
+            return _Built()
         ordered = tuple(sorted(edits, key=lambda edit: edit.rank))
         function = self._source.text
         for edit in ordered:
-            function = self._rewritten(function, edit)
+            try:
+                function = rewrite(function, edit.wanted)
+            except TargetError as error:
+                said: object = error
+                if isinstance(error, MiscountError):
+                    said = describe(error, edit.wanted, self._source.place)
+                raise TargetError(f"{edit.words}: {said}") from error
         try:
-            return Built(ordered, self._values(function))
+            return _Built(ordered, self._values(function))
         except TargetError as error:
             words = dict.fromkeys(edit.words for edit in ordered)
             raise TargetError(f"{', '.join(words)}: {error}") from error
 
-    def _rewritten(self, function: FunctionText, edit: CodeEdit) -> FunctionText:
-        try:
-            return rewrite(function, edit.wanted)
-        except MiscountError as error:
-            said = describe(error, edit.wanted, self._source.place)
-            raise TargetError(f"{edit.words}: {said}") from error
-        except TargetError as error:
-            raise TargetError(f"{edit.words}: {error}") from error
-
     def _values(self, function: FunctionText) -> dict[str, Any]:
-        filename = publish(self._source.module_text(function.text), self._source.place.file)
-        code = self._source.compiled(function.text, filename)
-        old = self._source.text
-        if function.text.startswith(old.text[: old.header_end]):
+        text, old = function.text, self._source.text
+        filename = publish(self._source.whole(text), self._source.place.file)
+        code = self._source.compiled(text, filename)
+        if text.startswith(old.text[: old.header_end]):
             return {"__code__": code}
         from patchkit.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
 
@@ -199,14 +179,14 @@ class CodeSite:
         values = {**self._original, **self._built.values}
         return all(getattr(self.function, name) is value for name, value in values.items())
 
-    def _set(self, built: Built) -> None:
+    def _set(self, built: _Built) -> None:
         self._is_busy = True
         try:
             self._put_in(built)
         finally:
             self._is_busy = False
 
-    def _put_in(self, built: Built) -> None:
+    def _put_in(self, built: _Built) -> None:
         for name, value in built.values.items():
             self._original.setdefault(name, getattr(self.function, name))
             known = self._known.setdefault(name, [])

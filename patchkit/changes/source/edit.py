@@ -1,4 +1,8 @@
-"""Edit: part of a function's own source is replaced, and recompiled into the same function."""
+"""
+Edit: part of a function's own source is replaced, and recompiled into the same function.
+
+The function is the one that a `def` statement made, beneath all that is around it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import has_own, locate, namespace, read
+from patchkit.changes.owners import CACHED, has_own, locate, namespace, read
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
 from patchkit.changes.source.rewriting import TextEdit
 from patchkit.errors import TargetError
@@ -16,9 +20,18 @@ from patchkit.rows.target import Item, steps_of
 if TYPE_CHECKING:
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site, Sites
-    from patchkit.changes.source.code_site import Built, CodeSite
+    from patchkit.changes.source.code_site import CodeSite
     from patchkit.rows.declaration import Edit
     from patchkit.rows.target import Step
+
+_AROUND: Any = (
+    *(functools.cached_property, functools.partial, functools.partialmethod),
+    functools.singledispatchmethod,
+)
+"""What holds the function in `func`."""
+
+_BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
+"""What `property.fset` and `partial.func` are in their types."""
 
 
 @dataclass
@@ -29,18 +42,16 @@ class PreparedEdit:
     Args:
         code: where it goes.
         edit: what goes there.
-        built: the function with it.
 
     """
 
     code: CodeSite
     edit: CodeEdit
-    built: Built
     sites: tuple[Site, ...] = ()  # the function stays the same object: no copy is ever stale
 
     def apply(self) -> None:
         """Put the edit on."""
-        self.code.put(self.edit, self.built)
+        self.code.put(self.edit)
 
     def undo(self) -> None:
         """Take the edit off."""
@@ -64,24 +75,19 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
             f"{words}: found new={change.new!r}, the same as old, expected other code"
         )
     try:
-        function = function_at(context.module, change.place.qualname, context.sites)
-        sites = context.sites.noted(CodeSites)
-        code = sites.at(function)
-        code.forget_in(caches_at(context.module, change.place.qualname, context.sites))
+        around, function = function_at(context.module, change.place.qualname, context.sites)
+        code = context.sites.noted(CodeSites).at(function)
     except TargetError as error:
         raise TargetError(f"{words}: {error}") from error
+    code.forget_in(_caches(around, function))
     edit = CodeEdit(words, TextEdit(change.old, change.new, change.count), context.rank)
-    return PreparedEdit(code, edit, code.prepare(edit))
+    code.prepare(edit)
+    return PreparedEdit(code, edit)
 
 
-_BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
-"""What `property.fset` and `partial.func` are in their types."""
-_CACHED: Any = type(functools.lru_cache(int))
-
-
-def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType:
+def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:
     """
-    Find the function of a target, beneath the patches that lie on it.
+    Find the function of a target, beneath the patches that lie on it, and what is around it.
 
     Raises:
         TargetError: it is not there, inherited, imported, replaced by a patch, or no Python
@@ -89,40 +95,30 @@ def function_at(module: ModuleType, qualname: str, sites: Sites) -> FunctionType
 
     """
     locate(module, qualname)  # tells in full where nothing is
-    function = innermost(_value_at(module, qualname, sites))
-    if not isinstance(function, FunctionType):
-        raise TargetError(f"found {function!r}, expected a function or method written in Python")
-    _refuse_imported(module, function)
-    return function
-
-
-def caches_at(module: ModuleType, qualname: str, sites: Sites) -> list[Any]:
-    """Find the caches that keep a function's answers: around it, and under names of its module."""
-    *around, function = _layers(_value_at(module, qualname, sites))
-    named = [cache for cache in list(function.__globals__.values()) if type(cache) is _CACHED]
-    around += [cache for cache in named if innermost(cache) is function]
-    return [cache for cache in around if callable(getattr(cache, "cache_clear", None))]
-
-
-def _value_at(module: ModuleType, qualname: str, sites: Sites) -> Any:
     value: Any = module
     for step in steps_of(qualname):
         value = _step(value, step, sites)
-    return value
+    *around, function = layers(value)
+    if not isinstance(function, FunctionType):
+        raise TargetError(f"found {function!r}, expected a function or method written in Python")
+    home = function.__globals__.get("__name__")
+    if home != module.__name__ and "<locals>" not in function.__qualname__:
+        own = f"{home}:{function.__qualname__}"  # what is local was made for this module
+        raise TargetError(
+            f"it is only imported from {own}, and an edit is one for all that import it; "
+            f"expected {own}"
+        )
+    return around, function
 
 
-def innermost(value: Any) -> Any:
+def layers(value: Any) -> list[Any]:
     """Follow descriptors, partial and cached functions and decorators to what they are around."""
-    return _layers(value)[-1]
-
-
-def _layers(value: Any) -> list[Any]:
-    layers = [value]
-    while (inner := _inside(layers[-1])) is not None and all(
-        inner is not layer for layer in layers
-    ):
-        layers.append(inner)
-    return layers
+    found = [value]
+    while (inner := _inside(found[-1])) is not None:
+        if any(inner is layer for layer in found):
+            break
+        found.append(inner)
+    return found
 
 
 def _inside(value: Any) -> Any:
@@ -132,49 +128,35 @@ def _inside(value: Any) -> Any:
         return value.__func__
     if isinstance(value, property):
         return value.fget
-    if isinstance(
-        value,
-        (
-            functools.cached_property,
-            functools.partial,
-            functools.partialmethod,
-            functools.singledispatchmethod,
-        ),
-    ):
+    if isinstance(value, _AROUND):
         return value.func
     return getattr(value, "__wrapped__", None) if callable(value) else None
+
+
+def _caches(around: list[Any], function: FunctionType) -> list[Any]:
+    """Find the caches that keep a function's answers: around it, and under names of its module."""
+    named = [cache for cache in list(function.__globals__.values()) if type(cache) is CACHED]
+    around = [*around, *(cache for cache in named if layers(cache)[-1] is function)]
+    return [cache for cache in around if callable(getattr(cache, "cache_clear", None))]
 
 
 def _step(owner: Any, step: Step, sites: Sites) -> Any:
     """Go one step, past what patches have put there."""
     if isinstance(step, str):
         _refuse_inherited(owner, step)
-    if sites.holds(owner, step):
-        return _original(next(site for site in sites if site.owner is owner and site.name == step))
+    site = sites.get(owner, step)
+    if site is not None and site.layers:
+        replaced = [layer.patch for layer in site.layers if layer.base]
+        if replaced and not isinstance(site.original, type):
+            raise TargetError(
+                f"{site.words} is replaced by patch {', '.join(replaced)}, so that an edit of the "
+                "original has no effect"
+            )
+        return site.original
     value = read(owner, step)
     if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or has_own(owner, step):
         return value
     return getattr(owner, step)
-
-
-def _original(site: Site) -> Any:
-    replaced = [layer.patch for layer in site.layers if layer.base]
-    if replaced and not isinstance(site.original, type):
-        raise TargetError(
-            f"{site.words} is replaced by patch {', '.join(replaced)}, so that an edit of the "
-            "original has no effect"
-        )
-    return site.original
-
-
-def _refuse_imported(module: ModuleType, function: FunctionType) -> None:
-    home = function.__globals__.get("__name__")
-    if home == module.__name__ or "<locals>" in function.__qualname__:  # made for this module
-        return
-    own = f"{home}:{function.__qualname__}"
-    raise TargetError(
-        f"it is only imported from {own}, and an edit is one for all that import it; expected {own}"
-    )
 
 
 def _refuse_inherited(owner: Any, name: str) -> None:

@@ -46,17 +46,13 @@ def folder() -> Path:
 def _written(content: bytes, file: Path) -> str:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for place in (file.parent.parent, file.parent):
-        _refuse_foreign(place)
+        info = place.lstat()
+        # What others may write to could show other text than what runs.
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
+            raise PermissionError(f"{place} is not this user's own")
     if not (file.is_file() and file.read_bytes() == content):
         draft = file.with_name(f".{os.getpid()}-{get_ident()}")
         draft.touch(0o600)
         draft.write_bytes(content)
         draft.replace(file)
     return str(file)
-
-
-def _refuse_foreign(place: Path) -> None:
-    """What others may write to could show other text than what runs."""
-    info = place.lstat()
-    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
-        raise PermissionError(f"{place} is not this user's own")

@@ -4,6 +4,9 @@ Where a fragment of code occurs in a function.
 Layout does not count: spaces, line breaks in brackets, comments, how far a block is indented, how
 a string is quoted, a comma that a formatter puts before a closing bracket. Meaning does: names,
 values, operators, where a statement ends and which block it is in.
+
+The library's `tokenize` refuses fragments (brackets that are not closed), and what it takes for an
+f-string differs between Python versions. Here it is one token, if no quote of its kind is inside.
 """
 
 from __future__ import annotations
@@ -13,172 +16,20 @@ import keyword
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.errors import TargetError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-
-class Reading(NamedTuple):
-    """
-    A function's tokens as they are compared.
-
-    Args:
-        tokens: without the commas that mean nothing.
-        free: closing brackets, by their places, before which a comma means nothing; with the end
-            of the comma that stands there, or 0.
-
-    """
-
-    tokens: list[Token]
-    free: dict[int, int]
-
-
-class Match(NamedTuple):
-    """
-    One place where the fragment occurs.
-
-    Args:
-        start: of its first token in the function's text.
-        end: of its last.
-        pairs: tokens that begin logical lines, in the fragment and in the function.
-
-    """
-
-    start: int
-    end: int
-    pairs: tuple[tuple[Token, Token], ...]
-
-
-def read(tokens: Iterable[Token]) -> Reading:
-    """Take the commas that mean nothing out of a function's tokens."""
-    reading = Reading([], {})
-    kept, brackets = reading.tokens, list[_Bracket]()
-    for token in tokens:
-        if token.kind == OPERATOR:
-            if token.text in OPENING:
-                brackets.append(_Bracket(token.text, kept))
-            elif token.text == "," and brackets:
-                brackets[-1].commas += 1
-            elif token.text in CLOSING and brackets:
-                _close(reading, brackets.pop(), token)
-        kept.append(token)
-    return reading
-
-
-def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
-    """Find all places, those that overlap with an earlier one left out."""
-    matches: list[Match] = []
-    first, past = fragment[0], 0
-    for at, token in enumerate(reading.tokens):
-        if at < past or not (token.text == first.text or same(token, first)):
-            continue
-        match = _Comparison(fragment, reading).run(at)
-        if match is not None:
-            matches.append(match[0])
-            past = match[1]
-    return matches
-
-
-class _Bracket:
-    def __init__(self, text: str, before: list[Token]) -> None:
-        self.text = text
-        self.commas = 0
-        self.after_value = _ends_value(before)
-        self.is_import = bool(before) and before[-1].text == "import"
-
-    def is_free(self, *, trailing: bool) -> bool:
-        """Whether a comma before the closing bracket means nothing: it makes no tuple."""
-        if self.text == "{" or self.is_import or (self.text == "(" and self.after_value):
-            return True
-        if self.text == "[" and not self.after_value:
-            return True
-        return self.commas - trailing >= 1
-
-
-def _ends_value(before: list[Token]) -> bool:
-    """Whether a bracket that comes now calls or subscribes what stands before it."""
-    if not before:
-        return False
-    token = before[-1]
-    if token.kind == NAME:
-        return not keyword.iskeyword(token.text)
-    return token.kind == STRING or token.text in CLOSING
-
-
-def _close(reading: Reading, bracket: _Bracket, token: Token) -> None:
-    trailing = reading.tokens[-1].text == ","
-    if bracket.is_free(trailing=trailing):
-        reading.free[token.start] = reading.tokens.pop().end if trailing else 0
-
-
-class _Comparison:
-    """One try to find the fragment at one place."""
-
-    def __init__(self, fragment: Sequence[Token], reading: Reading) -> None:
-        self._fragment = fragment
-        self._tokens, self._free = reading
-        self._pairs: list[tuple[Token, Token]] = []
-
-    def run(self, first: int) -> tuple[Match, int] | None:
-        """Return the match, and the place after it."""
-        at, end = first, 0
-        for number, ours in enumerate(self._fragment):
-            theirs = self._tokens[at] if at < len(self._tokens) else None
-            if theirs is not None and same(ours, theirs):
-                end = end if ours.kind == NEWLINE else theirs.end
-                self._note(ours, theirs)
-                at += 1
-            elif ours.kind == NEWLINE and (theirs is None or theirs.depth):
-                continue  # the fragment's own brackets do not tell that this is inside of some
-            elif theirs is not None and theirs.start in self._free and self._is_trailing(number):
-                end = max(end, self._free[theirs.start])
-            else:
-                return None
-        if not self._is_level():
-            return None
-        return Match(self._tokens[first].start, end, tuple(self._pairs)), at
-
-    def _is_trailing(self, number: int) -> bool:
-        """Whether this token of the fragment is a comma at its end or before a bracket."""
-        if self._fragment[number].text != ",":
-            return False
-        rest = (token for token in self._fragment[number + 1 :] if token.kind != NEWLINE)
-        following = next(rest, None)
-        return following is None or following.text in CLOSING
-
-    def _note(self, ours: Token, theirs: Token) -> None:
-        if ours.margin is not None and theirs.margin is not None:
-            self._pairs.append((ours, theirs))
-
-    def _is_level(self) -> bool:
-        """Whether the lines are in the same blocks, however far those are indented."""
-        columns = [(column(ours), column(theirs)) for ours, theirs in self._pairs]
-        return all(
-            (a > b) == (c > d) and (a < b) == (c < d)
-            for number, (a, c) in enumerate(columns)
-            for b, d in columns[:number]
-        )
-
-
-def column(token: Token) -> int:
-    """How far the line is indented that a token begins."""
-    return width(token.margin or "")
-
-
-def width(margin: str) -> int:
-    """How wide an indentation is; a tab goes to the next multiple of eight, as in Python."""
-    return len(margin.rpartition("\f")[2].expandtabs(8))
-
-
 NAME, NUMBER, STRING, OPERATOR, NEWLINE = "name", "number", "string", "operator", "newline"
-_SKIPPED, _END = "skipped", "end"
-OPENING, CLOSING = "([{", ")]}"
+_SKIPPED = "skipped"
+_OPENING, _CLOSING = "([{", ")]}"
 
 _DIGITS = "[0-9](?:_?[0-9])*"
 _TOKEN = re.compile(
     rf"""
     [ \t\f]* (?:
-    (?P<name> [^\W\d]\w*\b(?!['"]) )
-  | (?P<newline> \n )
+    (?P<newline> \n )
   | (?P<skipped> \#[^\n]* | \\\n )
   | (?P<string> (?:[rR]?[bBfFtT]|[bBfFtT][rR]|[rRuU])? (?:
         '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
@@ -186,7 +37,7 @@ _TOKEN = re.compile(
       | '(?!'')[^'\\\n]*(?:\\.[^'\\\n]*)*'
       | "(?!"")[^"\\\n]*(?:\\.[^"\\\n]*)*"
     ) )
-  | (?P<keyword> [^\W\d]\w* )  # with a string at its heels
+  | (?P<name> [^\W\d]\w* )
   | (?P<number>
         0[xX](?:_?[0-9a-fA-F])+ | 0[bB](?:_?[01])+ | 0[oO](?:_?[0-7])+
       | (?: {_DIGITS}(?:\.(?:{_DIGITS})?)? | \.{_DIGITS} )(?:[eE][-+]?{_DIGITS})?[jJ]?
@@ -202,7 +53,7 @@ _TOKEN = re.compile(
 )
 
 
-class LexicalError(ValueError):
+class LexicalError(TargetError):
     """Text in which no token begins."""
 
 
@@ -230,10 +81,7 @@ class Token(NamedTuple):
 
 def lex(text: str) -> Iterator[Token]:
     """
-    Iterate over the tokens of a text; comments, blank lines and line breaks in brackets are none.
-
-    Args:
-        text: Python, or a fragment of it.
+    Iterate over the tokens of Python, or of a fragment of it, without what is layout.
 
     Raises:
         LexicalError: at some place no token begins.
@@ -241,10 +89,8 @@ def lex(text: str) -> Iterator[Token]:
     """
     at = line = depth = 0
     fresh = True
-    while True:
-        kind, begin, at = _next(text, at)
-        if kind == _END:
-            return
+    while (match := _TOKEN.match(text, at)) and (kind := match.lastgroup or "") != "end":
+        begin, at = match.start(kind), match.end()
         if kind == NEWLINE:
             if not (fresh or depth):
                 yield Token(kind, "\n", begin, at, 0, None)
@@ -256,7 +102,9 @@ def lex(text: str) -> Iterator[Token]:
             fresh = False
             if kind == OPERATOR:
                 # A fragment may close what it has not opened.
-                depth += (word in OPENING) - (word in CLOSING and depth > 0)
+                depth += (word in _OPENING) - (word in _CLOSING and depth > 0)
+    if match is None:
+        raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
 
 
 def same(token: Token, other: Token) -> bool:
@@ -265,11 +113,11 @@ def same(token: Token, other: Token) -> bool:
         return False
     if token.text == other.text:
         return True
-    return token.kind in {STRING, NUMBER} and value(token.text) == value(other.text)
+    return token.kind in {STRING, NUMBER} and _value(token.text) == _value(other.text)
 
 
 @functools.lru_cache(maxsize=1024)
-def value(text: str) -> object:
+def _value(text: str) -> object:
     """Return what tells a string or number token from those that mean something else."""
     import ast  # noqa: PLC0415 - only where texts differ
 
@@ -282,9 +130,123 @@ def value(text: str) -> object:
     return ast.dump(expression)
 
 
-def _next(text: str, at: int) -> tuple[str, int, int]:
-    match = _TOKEN.match(text, at)
-    if match is None:
-        raise LexicalError(f"no Python: {text[at : at + 20].strip()!r}")
-    kind = match.lastgroup or ""
-    return (NAME if kind == "keyword" else kind), match.start(kind), match.end()
+class Reading(NamedTuple):
+    """
+    A function's tokens as they are compared.
+
+    Args:
+        tokens: without the commas that mean nothing.
+        free: closing brackets, by their places, before which a comma means nothing; with the end
+            of the comma that stands there, or 0.
+
+    """
+
+    tokens: list[Token]
+    free: dict[int, int]
+
+
+def read(tokens: Iterable[Token]) -> Reading:
+    """Take the commas that mean nothing out of a function's tokens."""
+    kept, free = list[Token](), dict[int, int]()
+    brackets: list[tuple[bool, int]] = []  # whether it makes no tuple; the commas in it
+    for token in tokens:
+        if token.kind == OPERATOR:
+            if token.text in _OPENING:
+                brackets.append((_makes_no_tuple(token.text, kept), 0))
+            elif token.text == "," and brackets:
+                is_free, commas = brackets.pop()
+                brackets.append((is_free, commas + 1))
+            elif token.text in _CLOSING and brackets:
+                is_free, commas = brackets.pop()
+                has_comma = kept[-1].text == ","
+                if is_free or commas > has_comma:
+                    free[token.start] = kept.pop().end if has_comma else 0
+        kept.append(token)
+    return Reading(kept, free)
+
+
+def _makes_no_tuple(bracket: str, before: list[Token]) -> bool:
+    """Whether `a,` in this bracket is `a`: in a call, a display, an import."""
+    last = before[-1] if before else None
+    if bracket == "{" or last is None:
+        return bracket != "("
+    is_value = last.text in _CLOSING or last.kind == STRING
+    is_value = is_value or (last.kind == NAME and not keyword.iskeyword(last.text))
+    if bracket == "[":
+        return not is_value
+    return is_value or last.text == "import"
+
+
+class Match(NamedTuple):
+    """
+    One place where the fragment occurs.
+
+    Args:
+        start: of its first token in the function's text.
+        end: of its last.
+        pairs: tokens that begin logical lines, in the fragment and in the function.
+        span: the places of its tokens among the function's.
+
+    """
+
+    start: int
+    end: int
+    pairs: list[tuple[Token, Token]]
+    span: range
+
+
+def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
+    """Find all places, those that overlap with an earlier one left out."""
+    matches: list[Match] = []
+    first, past = fragment[0], 0
+    for at, token in enumerate(reading.tokens):
+        if at >= past and same(token, first) and (match := _match(fragment, reading, at)):
+            matches.append(match)
+            past = match.span.stop
+    return matches
+
+
+def _match(fragment: Sequence[Token], reading: Reading, first: int) -> Match | None:
+    """Compare the fragment with the tokens from one place on."""
+    tokens, free = reading
+    at, end, pairs = first, 0, list[tuple[Token, Token]]()
+    for number, ours in enumerate(fragment):
+        theirs = tokens[at] if at < len(tokens) else None
+        if theirs is not None and same(ours, theirs):
+            end = end if ours.kind == NEWLINE else theirs.end
+            pairs.append((ours, theirs))
+            at += 1
+        elif ours.kind == NEWLINE and (theirs is None or theirs.depth):
+            continue  # the fragment's own brackets do not tell that this is inside of some
+        elif theirs is not None and theirs.start in free and _is_trailing(fragment, number):
+            end = max(end, free[theirs.start])
+        else:
+            return None
+    pairs = [pair for pair in pairs if all(token.margin is not None for token in pair)]
+    return Match(tokens[first].start, end, pairs, range(first, at)) if _is_level(pairs) else None
+
+
+def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
+    """Whether this token of the fragment is a comma at its end or before a bracket."""
+    rest = (token.text for token in fragment[number + 1 :] if token.kind != NEWLINE)
+    return fragment[number].text == "," and next(rest, ")") in _CLOSING
+
+
+def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
+    """Whether the lines are in the same blocks, however far those are indented."""
+    columns = [(column(ours), column(theirs)) for ours, theirs in pairs]
+    return all(
+        (a > b) == (c > d) and (a < b) == (c < d)
+        for number, (a, c) in enumerate(columns)
+        for b, d in columns[:number]
+    )
+
+
+def column(token: Token) -> int:
+    """How far the line is indented that a token begins."""
+    return width(token.margin or "")
+
+
+def width(margin: str) -> int:
+    """How wide an indentation is; a tab goes to the next multiple of eight, as in Python."""
+    return len(margin.rpartition("\f")[2].expandtabs(8))

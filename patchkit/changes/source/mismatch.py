@@ -32,31 +32,32 @@ class SourceLine(NamedTuple):
 
     def __str__(self) -> str:
         package = self.module.partition(".")[0]
-        version = _version(package)
-        return f"{self.file}:{self.line}" + (f" ({package} {version})" if version else "")
+        try:
+            installed = Versions.of(Settings.read()).find(package)
+        except PatchkitError:
+            installed = None
+        version = installed.version if installed else ""
+        said = f" ({package} {version})" if version[:1].isdigit() else ""
+        return f"{self.file}:{self.line}{said}"
 
 
 def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
     """Say what was looked for, how often and where it occurs, or what is nearest to it."""
-    expected = "once" if wanted.times == 1 else f"{wanted.times} times"
-    lines = [place.line + error.function.text.count("\n", 0, start) for start in error.starts]
-    if not lines:
-        times = "not found"
-    else:
-        word, numbers = "line" if len(lines) == 1 else "lines", ", ".join(map(str, lines))
-        times = f"found {_times(len(lines))}, {word} {numbers}"
-    said = f"{times}, expected {expected} in {place}:\n{_indented(wanted.old)}"
+    text = error.function.text
+    lines = [place.line + text.count("\n", 0, start) for start in error.starts]
+    said = "not found"
+    if lines:
+        word = "line" if len(lines) == 1 else "lines"
+        said = f"found {_times(len(lines))}, {word} {', '.join(map(str, lines))}"
+    old = "\n".join(f"    {line}" for line in wanted.old.strip("\n").split("\n"))
+    said += f", expected {_times(wanted.times)} in {place}:\n{old}"
     if len(lines) < wanted.times:
-        said += f"\nnearest to it:\n{nearest(error.function.text, wanted.old, place.line, lines)}"
+        said += f"\nnearest to it:\n{nearest(text, wanted.old, place.line, lines)}"
     return said
 
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.strip("\n").split("\n"))
 
 
 def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
@@ -82,11 +83,3 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     best = max(free, key=likeness)
     quoted = lines[best : best + len(wanted)]
     return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(quoted))
-
-
-def _version(package: str) -> str:
-    try:
-        installed = Versions.of(Settings.read()).find(package)
-    except PatchkitError:
-        return ""
-    return installed.version if installed and installed.version[:1].isdigit() else ""

@@ -38,39 +38,29 @@ def edited_values(
         TargetError: new text cannot be evaluated where the function is.
 
     """
-    former, later = _parsed(old), _parsed(new)
-    changed = _signature(former) != _signature(later)
-    if not changed:
-        _drop_annotations(later)
+    former, later = (cast("Definition", ast.parse(f"{line} pass").body[0]) for line in (old, new))
     before = {name: original.get(name, getattr(function, name)) for name in _ATTRIBUTES}
     kept = _keep_unedited(former, later, _live_defaults(before))
-    made = _executed(function, later, kept)
-    values = {"__defaults__": made.__defaults__, "__kwdefaults__": made.__kwdefaults__}
-    if changed:
-        values["__annotations__"] = made.__annotations__
-    return {name: value for name, value in values.items() if not _identical(value, before[name])}
+    flags = __future__.annotations.compiler_flag
+    if changed := _signature(former) != _signature(later):
+        flags &= function.__code__.co_flags  # else nobody asks for the annotations
+    made = _executed(function, later, kept, flags)
+    names = ("__defaults__", "__kwdefaults__", *["__annotations__"] * changed)
+    values = {name: getattr(made, name) for name in names}
+    return {name: value for name, value in values.items() if _ids(value) != _ids(before[name])}
 
 
-def _parsed(line: str) -> Definition:
-    return cast("Definition", ast.parse(f"{line} pass").body[0])
-
-
-def _signature(definition: Definition) -> str:
+def _signature(definition: Definition) -> list[str]:
     """Names and annotations, without the defaults."""
-    parts = (*_arguments(definition), definition.returns)
-    return " ".join(ast.dump(part) if part else "" for part in parts)
-
-
-def _arguments(definition: Definition) -> list[ast.arg | None]:
     given = definition.args
-    return [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+    arguments = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
+    return [ast.dump(part) if part else "" for part in (*arguments, definition.returns)]
 
 
-def _drop_annotations(definition: Definition) -> None:
-    definition.returns = None
-    for argument in _arguments(definition):
-        if argument is not None:
-            argument.annotation = None
+def _ids(held: Any) -> dict[Any, int] | None:
+    """Defaults by their objects, however they are held."""
+    by_name = dict(enumerate(held)) if isinstance(held, tuple) else held
+    return None if held is None else {name: id(value) for name, value in by_name.items()}
 
 
 def _keep_unedited(former: Definition, later: Definition, live: dict[str, Any]) -> dict[str, Any]:
@@ -104,19 +94,22 @@ def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
 def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults that a function has, whoever set them."""
     code, values = attributes["__code__"], attributes["__defaults__"] or ()
-    positional = code.co_varnames[: code.co_argcount]
-    last = positional[max(0, len(positional) - len(values)) :]
-    return {**dict(zip(last, values, strict=False)), **(attributes["__kwdefaults__"] or {})}
+    positional = reversed(code.co_varnames[: code.co_argcount])
+    by_name = dict(zip(positional, reversed(values), strict=False))
+    return {**by_name, **(attributes["__kwdefaults__"] or {})}
 
 
-def _executed(function: FunctionType, definition: Definition, kept: dict[str, Any]) -> Any:
+def _executed(
+    function: FunctionType, definition: Definition, kept: dict[str, Any], flags: int
+) -> Any:
     """Make a function of a `def` line: in a class of the same name, which private names take."""
     owner = (function.__qualname__.split(".")[:-1] or ["_"])[-1].strip("<>")
     module = ast.parse(f"class {owner}: pass")
     cast("ast.ClassDef", module.body[0]).body = [definition]
     definition.name = "edited"
-    flags = function.__code__.co_flags & __future__.annotations.compiler_flag
-    names = {**function.__globals__, **_of_class(function), **_of_closure(function), **kept}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
+    names = {**function.__globals__, **_of_class(function), **closure, **kept}
     code = compile(module, "<def line>", "exec", flags, dont_inherit=True)
     try:
         exec(code, names)  # noqa: S102 - text of the row
@@ -128,23 +121,10 @@ def _executed(function: FunctionType, definition: Definition, kept: dict[str, An
 
 
 def _of_class(function: FunctionType) -> dict[str, Any]:
-    value: Any = None
-    for number, part in enumerate(function.__qualname__.split(".")[:-1]):
-        value = (vars(value) if number else function.__globals__).get(part)
+    names = function.__globals__
+    for part in function.__qualname__.split(".")[:-1]:
+        value = names.get(part)
         if not isinstance(value, type):
             return {}
-    return dict(vars(value)) if value is not None else {}
-
-
-def _of_closure(function: FunctionType) -> dict[str, Any]:
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
-
-
-def _identical(former: Any, later: Any) -> bool:
-    """Whether defaults are the very same objects, however they are held."""
-    if isinstance(former, tuple) and isinstance(later, tuple):
-        return len(former) == len(later) and all(a is b for a, b in zip(former, later, strict=True))
-    if isinstance(former, dict) and isinstance(later, dict):
-        return former.keys() == later.keys() and all(former[name] is later[name] for name in former)
-    return former is later
+        names = dict(vars(value))
+    return {} if names is function.__globals__ else names

@@ -10,7 +10,7 @@ from changes.source.edits import Desk
 from patchkit import Replace, Wrap
 from patchkit.changes import prepare
 from patchkit.changes.sites import Sites
-from patchkit.changes.source.edit import function_at, innermost
+from patchkit.changes.source.edit import function_at, layers
 from patchkit.errors import TargetError
 
 UPSTREAM = """
@@ -102,7 +102,7 @@ def desk() -> Desk:
 )
 def test_the_innermost_function_is_found(desk: Desk, qualname: str, says: str) -> None:
     """Through descriptors, caches, partial objects, decorators, containers and instances."""
-    function = function_at(desk.upstream, qualname, desk.sites)
+    _, function = function_at(desk.upstream, qualname, desk.sites)
     assert says in function.__code__.co_consts
 
 
@@ -142,7 +142,7 @@ def test_what_goes_round_in_circles_ends() -> None:
 
     odd: Any = Odd()
     odd.__wrapped__ = functools.partial(odd)
-    assert innermost(odd) is odd or isinstance(innermost(odd), functools.partial)
+    assert layers(odd)[-1] is odd or isinstance(layers(odd)[-1], functools.partial)
 
 
 def test_beneath_a_wrapper_of_ours_lies_the_original(desk: Desk) -> None:
@@ -151,7 +151,7 @@ def test_beneath_a_wrapper_of_ours_lies_the_original(desk: Desk) -> None:
     desk.upstream.by = lambda wrapped, instance, args, kwargs: wrapped(*args, **kwargs).upper()
     ready = prepare(Wrap("upstream:Thing.method", by="by"), desk.context((0, 0)))
     ready.apply()
-    assert function_at(desk.upstream, "Thing.method", desk.sites) is method
+    assert function_at(desk.upstream, "Thing.method", desk.sites)[1] is method
     desk.edit("Thing.method", "'method'", "'edited'")
     assert desk.upstream.Thing().method() == "EDITED"
     ready.undo()
@@ -172,7 +172,7 @@ def test_a_class_that_was_replaced_by_a_derived_one(desk: Desk) -> None:
     thing = desk.upstream.Thing
     desk.upstream.Derived = type("Derived", (thing,), {})
     prepare(Replace("upstream:Thing", by="Derived"), desk.context((0, 0))).apply()
-    assert function_at(desk.upstream, "Thing.method", desk.sites) is thing.method
+    assert function_at(desk.upstream, "Thing.method", desk.sites)[1] is thing.method
     desk.edit("Thing.method", "'method'", "'edited'")
     assert desk.upstream.Thing().method() == "edited"
 
@@ -181,4 +181,4 @@ def test_a_foreign_decorator_is_looked_through(desk: Desk) -> None:
     """Somebody else's wrapper that says what it wraps is no obstacle."""
     plain = desk.upstream.plain
     desk.upstream.plain = functools.wraps(plain)(lambda *args: plain(*args, *args))
-    assert function_at(desk.upstream, "plain", Sites()) is plain
+    assert function_at(desk.upstream, "plain", Sites())[1] is plain

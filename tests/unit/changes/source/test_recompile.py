@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changes.source.edits import loaded
-from patchkit.changes.source.recompile import Source, Surroundings
+from patchkit.changes.source.recompile import Source
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def test_a_function_compiled_alone_is_what_its_module_makes(
 ) -> None:
     """Class cells, private names, closures, flags, names and every line are those of the module."""
     function = functions(loaded(NESTED))[name]
-    monkeypatch.setattr(Surroundings, "whole" if name != "inner" else "alone", lambda *_: None)
+    monkeypatch.setattr(Source, "whole" if name != "inner" else "alone", lambda *_: None)
     source = Source(function)
     code = source.compiled(source.text.text, function.__code__.co_filename)
     assert code == function.__code__
@@ -129,7 +129,7 @@ def f(): return os.getpid(), system.exit(), xml.dom, dumps(1), read.sub(), other
 
 def test_the_imports_of_its_module_stand_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python compiles a call on an imported name in another way; without them nothing would fit."""
-    monkeypatch.setattr(Surroundings, "whole", lambda *_: None)
+    monkeypatch.setattr(Source, "whole", lambda *_: None)
     assert "dumps" in Source(loaded(IMPORTS).f).text.text
 
 

@@ -34,7 +34,7 @@ def test_the_text_and_what_is_around_it(world: World) -> None:
     file = world.module("up", MODULE)
     source = Source(load("up").Thing.method)
     assert source.text.text == "    def method(self):\n        return VALUE\n"
-    assert source.module_text(source.text.text) == file.read_text()
+    assert source.whole(source.text.text) == file.read_text()
     assert str(source.place) == f"{file}:5"
 
 
