@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from patchkit.changes.sites import Layer, Site, Sites
     from patchkit.rows.declaration import AddField
 
-_ANNOTATIONS = "__annotations__"
-
 
 @dataclass
 class PreparedField:
@@ -87,11 +85,8 @@ def prepare(change: AddField, context: Context) -> PreparedField:
         annotation = _type(change.type, cls, context)
     except TargetError as error:
         raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
-    layers = list(_layers(cls, change, annotation, context))
-    return PreparedField(cls, change.name, PreparedLayers(layers))
-
-
-# -- what is refused ----------------------------------------------------------------------------
+    parts = PreparedLayers(list(_layers(cls, change, annotation, context)))
+    return PreparedField(cls, change.name, parts)
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:
@@ -100,18 +95,6 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise TargetError(f"found {name!r}, expected a name for a field")
     _refuse_taken(cls, name)
-    _refuse_closed(cls, sites)
-
-
-def _refuse_taken(cls: type, name: str) -> None:
-    for base in cls.__mro__:
-        if name in vars(base):
-            raise TargetError(f"{base.__name__} has {name!r} by now: {vars(base)[name]!r}")
-        if name in vars(base).get(FIELDS, ()):
-            raise TargetError(f"{base.__name__} has a field {name!r} by now")
-
-
-def _refuse_closed(cls: type, sites: Sites) -> None:
     if not cls.__dictoffset__:
         raise TargetError(f"{cls.__name__} keeps its fields in __slots__ and cannot get another")
     if is_pydantic(cls):
@@ -121,6 +104,14 @@ def _refuse_closed(cls: type, sites: Sites) -> None:
             f"{cls.__name__} has no __init__ that the decorator generated: nobody could pass the "
             "field"
         )
+
+
+def _refuse_taken(cls: type, name: str) -> None:
+    for base in cls.__mro__:
+        if name in vars(base):
+            raise TargetError(f"{base.__name__} has {name!r} by now: {vars(base)[name]!r}")
+        if name in vars(base).get(FIELDS, ()):
+            raise TargetError(f"{base.__name__} has a field {name!r} by now")
 
 
 def _kind(value: Any) -> str:
@@ -137,43 +128,40 @@ def _kind(value: Any) -> str:
 
 
 def _type(given: Any, cls: type, context: Context) -> Any:
-    annotation = _evaluated(given, cls, context) if isinstance(given, str) else given
+    annotation = given
+    if isinstance(given, str):
+        module = sys.modules.get(cls.__module__, context.module)
+        names = {**vars(context.body), **vars(module)}
+        try:
+            annotation = eval(given, names, dict(vars(cls)))  # noqa: S307 - the author's own text
+        except Exception as error:
+            raise TargetError(
+                f"found the type {given!r} ({type(error).__name__}: {error}), expected one of "
+                f"names of {cls.__module__} or of the body"
+            ) from error
     is_class_var = annotation is ClassVar or get_origin(annotation) is ClassVar
     if is_class_var or isinstance(annotation, dataclasses.InitVar):
         raise TargetError(f"found the type {annotation!r}, expected that of a field with a value")
     return annotation
 
 
-def _evaluated(text: str, cls: type, context: Context) -> Any:
-    module = sys.modules.get(cls.__module__, context.module)
-    names = {**vars(context.body), **vars(module)}
-    try:
-        return eval(text, names, dict(vars(cls)))  # noqa: S307 - the row's author's own text
-    except Exception as error:
-        raise TargetError(
-            f"found the type {text!r} ({type(error).__name__}: {error}), expected one of names "
-            f"of {cls.__module__} or of the body"
-        ) from error
-
-
-# -- what is made -------------------------------------------------------------------------------
-
-
 def _layers(
     cls: type, change: AddField, annotation: Any, context: Context
 ) -> Iterator[tuple[Site, Layer]]:
-    sites, name = context.sites, change.name
+    sites, name, default = context.sites, change.name, change.default
     yield _annotation(cls, name, annotation, context)
+    # What instances read that were made without the field.
+    late = default if is_shared(default) else LateDefault(name, default)
     on_class = sites.at(Location(cls, name, MISSING, own=False))
-    yield on_class, context.layer(lambda _: _on_class(change), base=True)
-    yield from _dataclass_layers(cls, name, annotation, change.default, context)
-
-
-def _on_class(change: AddField) -> Any:
-    """What instances read that were made without the field."""
-    if is_shared(change.default):
-        return change.default
-    return LateDefault(change.name, change.default)
+    yield on_class, context.layer(lambda _: late, base=True)
+    given = dataclasses.field(**options(default), kw_only=True)
+    # The decorator fills in what it needs to know of a field; this one has been through it.
+    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
+    field = vars(stand_in)[FIELDS][name]
+    for owner in (cls, *heirs(cls, FIELDS)):
+        if name not in vars(owner)[FIELDS]:
+            layer = context.layer(inserted(owner, name, field), base=True)
+            yield from parts_of(owner, layer, sites).parts
 
 
 def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tuple[Site, Layer]:
@@ -182,21 +170,4 @@ def _annotation(cls: type, name: str, annotation: Any, context: Context) -> tupl
         location = Location(table, Item(name), MISSING, own=False)
         return context.sites.at(location), context.layer(lambda _: annotation, base=True)
     layer = context.layer(lambda below: {**below, name: annotation}, base=True)
-    return context.sites.at(Location(cls, _ANNOTATIONS, table, own=True)), layer
-
-
-def _dataclass_layers(
-    cls: type, name: str, annotation: Any, default: Any, context: Context
-) -> Iterator[tuple[Site, Layer]]:
-    given = dataclasses.field(**options(default), kw_only=True)
-    # The decorator fills in what it needs to know of a field; this one has been through it.
-    stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])
-    field = vars(stand_in)[FIELDS][name]
-    for owner in (cls, *heirs(cls, FIELDS)):
-        if name not in vars(owner)[FIELDS]:
-            change = inserted(owner, FIELDS, name, field)
-            yield from parts_of(owner, change, context.sites, _like(context)).parts
-
-
-def _like(context: Context) -> Layer:
-    return context.layer(lambda below: below, base=True)
+    return context.sites.at(Location(cls, "__annotations__", table, own=True)), layer

@@ -1,5 +1,5 @@
 """
-Fields of a dataclass, changed in place.
+Fields of a dataclass and their defaults, changed in place.
 
 The class stays the same object. What the decorator had generated from the fields is generated
 again; what somebody wrote by hand stays.
@@ -8,7 +8,6 @@ again; what somebody wrote by hand stays.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
 
     from patchkit.changes.sites import Site, Sites
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from patchkit.changes.sites import Site, Sites
-
     Fields = Mapping[str, Any]
 
 _GENERATED = (
@@ -37,6 +30,8 @@ _GENERATED = (
     *("__hash__", "__setattr__", "__delattr__", "__doc__"),
 )
 """What the decorator makes of the fields. `__match_args__` holds no keyword-only ones."""
+
+_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 
 
 def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
@@ -52,115 +47,33 @@ def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> di
         setattr(stand_in, name, copy(each))
     if calls_post_init:
         setattr(stand_in, "__post_init__", None)  # noqa: B010 - mypy knows no such attribute
-    dataclass(**_parameters(cls))(stand_in)
+    given = vars(cls)["__dataclass_params__"]
+    dataclass(**{name: getattr(given, name) for name in _PARAMETERS})(stand_in)
     made = {name: vars(stand_in)[name] for name in _GENERATED if name in vars(stand_in)}
     for value in made.values():
-        _move(value, stand_in, cls)
+        for cell in getattr(value, "__closure__", None) or ():
+            if cell.cell_contents is stand_in:  # what is made for a frozen class knows its class
+                cell.cell_contents = cls
     return made
 
 
-def fields_site(cls: type, sites: Sites) -> Site:
-    """Return the site of a dataclass's own table of fields."""
-    return sites.at(Location(cls, FIELDS, vars(cls)[FIELDS], own=True))
-
-
-def parts_of(
-    cls: type, change: Callable[[Fields], Fields], sites: Sites, like: Layer
-) -> PreparedLayers:
+def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
     """
     Prepare a change of a dataclass's fields and of all that was generated from them.
 
     Args:
         cls: a dataclass.
-        change: from the fields below to the fields with this change.
+        layer: from the fields below to the fields with this change.
         sites: every changed attribute of this process.
-        like: has the rank and the patch.
 
     """
-    table = (fields_site(cls, sites), dataclasses.replace(like, make=change))
     generator = _Generator(cls, _calls_post_init(cls, sites))
     # Below any Replace of the same method, wherever its row stands.
     layers = [
-        (site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), like.patch))
+        (site, Layer(partial(generator.member, str(site.name)), True, (-1, 0), layer.patch))
         for site in generated_sites(cls, sites)
     ]
-    return PreparedLayers([table, *layers])
-
-
-def generated_sites(cls: type, sites: Sites) -> list[Site]:
-    """Find the members of a dataclass that the decorator generated: those made again the same."""
-    calls_post_init = _calls_post_init(cls, sites)
-    made = generated(cls, fields_site(cls, sites).original, calls_post_init=calls_post_init)
-    own = [_own_site(cls, name, sites) for name in made if name in vars(cls)]
-    return [site for site in own if _is_same(site.original, made[str(site.name)])]
-
-
-def heirs(cls: type, key: str) -> list[type]:
-    """Return the subclasses that have a table of their own under this key, bases first."""
-    subclasses = dict.fromkeys(_subclasses(cls))
-    return sorted(
-        (heir for heir in subclasses if key in vars(heir)), key=lambda heir: len(heir.__mro__)
-    )
-
-
-def inserted(cls: type, key: str, name: str, value: Any) -> Callable[[Fields], Fields]:
-    """
-    Return a function that adds a field to a class's table under `key`.
-
-    It stands where it would, had the class or its base been written with it: after the other
-    fields of the class that has it first, and so before those of its subclasses.
-    """
-
-    def insert(below: Fields) -> Fields:
-        every = {**below, name: value}
-        bases = reversed(cls.__mro__[1:])
-        order = dict.fromkeys(field for base in bases for field in vars(base).get(key, ()))
-        return {
-            field: every[field] for field in (*(other for other in order if other in every), *every)
-        }
-
-    return insert
-
-
-def _subclasses(cls: type) -> Iterator[type]:
-    direct: list[type] = type.__subclasses__(cls)
-    for subclass in direct:
-        yield subclass
-        yield from _subclasses(subclass)
-
-
-def _parameters(cls: type) -> dict[str, bool]:
-    parameters = vars(cls)["__dataclass_params__"]
-    names = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
-    return {name: getattr(parameters, name) for name in names}
-
-
-def _own_site(cls: type, name: str, sites: Sites) -> Site:
-    return sites.at(Location(cls, name, vars(cls)[name], own=True))
-
-
-def _calls_post_init(cls: type, sites: Sites) -> bool:
-    if "__init__" not in vars(cls):
-        return hasattr(cls, "__post_init__")
-    code = getattr(_own_site(cls, "__init__", sites).original, "__code__", None)
-    return code is not None and "__post_init__" in code.co_names
-
-
-def _is_same(original: Any, made: Any) -> bool:
-    if not isinstance(made, FunctionType):
-        return made is not None and type(original) is type(made) and bool(original == made)
-    if not isinstance(original, FunctionType) or original.__code__ != made.__code__:
-        return False
-    # A generated __repr__ lies in a wrapper that is everybody's.
-    inner = getattr(made, "__wrapped__", None)
-    return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
-
-
-def _move(value: Any, stand_in: type, cls: type) -> None:
-    """What is generated for a frozen class knows its class."""
-    for cell in getattr(value, "__closure__", None) or ():
-        if cell.cell_contents is stand_in:
-            cell.cell_contents = cls
+    return PreparedLayers([(_site(cls, FIELDS, sites), layer), *layers])
 
 
 @dataclass(eq=False)
@@ -180,11 +93,72 @@ class _Generator:
         return self._made[name]
 
 
+def generated_sites(cls: type, sites: Sites) -> list[Site]:
+    """Find the members of a dataclass that the decorator generated: those made again the same."""
+    fields = _site(cls, FIELDS, sites).original
+    made = generated(cls, fields, calls_post_init=_calls_post_init(cls, sites))
+    own = [_site(cls, name, sites) for name in made if name in vars(cls)]
+    return [site for site in own if _is_same(site.original, made[str(site.name)])]
+
+
+def _site(cls: type, name: str, sites: Sites) -> Site:
+    return sites.at(Location(cls, name, vars(cls)[name], own=True))
+
+
+def _calls_post_init(cls: type, sites: Sites) -> bool:
+    if "__init__" not in vars(cls):
+        return hasattr(cls, "__post_init__")
+    code = getattr(_site(cls, "__init__", sites).original, "__code__", None)
+    return code is not None and "__post_init__" in code.co_names
+
+
+def _is_same(original: Any, made: Any) -> bool:
+    if not isinstance(made, FunctionType):
+        return made is not None and type(original) is type(made) and bool(original == made)
+    if not isinstance(original, FunctionType) or original.__code__ != made.__code__:
+        return False
+    # A generated __repr__ lies in a wrapper that is everybody's.
+    inner = getattr(made, "__wrapped__", None)
+    return inner is None or _is_same(getattr(original, "__wrapped__", None), inner)
+
+
+def heirs(cls: type, key: str) -> list[type]:
+    """Return the subclasses that have a table of their own under this key, bases first."""
+    subclasses = dict.fromkeys(_subclasses(cls))
+    return sorted((heir for heir in subclasses if key in vars(heir)), key=lambda h: len(h.__mro__))
+
+
+def _subclasses(cls: type) -> Iterator[type]:
+    direct: list[type] = type.__subclasses__(cls)
+    for subclass in direct:
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
+    """
+    Return a function that adds a field to a class's table.
+
+    It stands where it would, had the class or its base been written with it: after the other
+    fields of the class that has it first, and so before those of its subclasses.
+    """
+
+    def insert(below: Fields) -> Fields:
+        every = {**below, name: value}
+        order = [field for base in cls.__mro__[:0:-1] for field in vars(base).get(FIELDS, ())]
+        return {field: every[field] for field in (*order, *every) if field in every}
+
+    return insert
+
+
+# -- defaults -------------------------------------------------------------------------------------
+
+
 def options(default: Any) -> dict[str, Any]:
     """Return what to give to `dataclasses.field` or pydantic's `Field` for this default."""
     if is_shared(default):
         return {"default": default}
-    return {"default_factory": functools.partial(deepcopy, default)}
+    return {"default_factory": partial(deepcopy, default)}
 
 
 def is_shared(default: Any) -> bool:
@@ -219,53 +193,34 @@ class LateDefault:
         return vars(instance).setdefault(self._name, deepcopy(self._default))
 
 
-# -- replaced on the class ----------------------------------------------------------------------
-
-
 def default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
     """
-    Prepare what makes a class and its subclasses use the replaced default.
+    Prepare what makes a class and its subclasses use a default that was replaced on the class.
 
     Args:
         site: the attribute of the class that held the default.
         sites: every changed attribute of this process.
 
     """
-    name, owner = str(site.name), site.owner
-    field = vars(owner)[FIELDS][name]
-    for cls in (owner, *heirs(owner, FIELDS)):
-        if vars(cls)[FIELDS].get(name) is field:  # a subclass may have one of its own
-            top = site.layers[-1]
-            yield parts_of(
-                cls, _changed(name, site), sites, Layer(_same, True, top.rank, top.patch)
-            )
+    name, owner, top = str(site.name), site.owner, site.layers[-1]
+    replaced = vars(owner)[FIELDS][name]
 
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _changed(name: str, site: Site) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
+    def change(below: Fields) -> Fields:
         return {**below, name: _with_default(below[name], site.current)}
 
-    return change
+    for cls in (owner, *heirs(owner, FIELDS)):
+        if vars(cls)[FIELDS].get(name) is replaced:  # a subclass may have one of its own
+            yield parts_of(cls, Layer(change, True, top.rank, top.patch), sites)
 
 
 def _with_default(field: Any, value: Any) -> Any:
     """A dataclass's field with another default, also where that is pydantic's `Field(…)`."""
-    from dataclasses import MISSING  # noqa: PLC0415 - of the same name as patchkit's
-
     new, given = copy(field), options(value)
-    if _is_pydantics(field.default):
+    if type(field.default).__module__ == "pydantic.fields":
         from patchkit.changes.fields.pydantic_classes import with_default  # noqa: PLC0415 - loaded by now
 
         new.default = with_default(field.default, given)
     else:
-        new.default = given.get("default", MISSING)
-        new.default_factory = given.get("default_factory", MISSING)
+        new.default = given.get("default", dataclasses.MISSING)
+        new.default_factory = given.get("default_factory", dataclasses.MISSING)
     return new
-
-
-def _is_pydantics(default: Any) -> bool:
-    return type(default).__module__ == "pydantic.fields"

@@ -15,9 +15,10 @@ from patchkit.changes.fields.dataclass_fields import heirs
 from patchkit.changes.owners import DECORATORS, is_pydantic, namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-_MAIN = ("__main__", "__mp_main__")
+_STANDS_FOR = ("__value__", "__supertype__", "__bound__")
+"""What an alias (`type X = …`), a NewType or a type variable has."""
 
 
 def dependents(changed: Iterable[type]) -> list[type]:
@@ -32,10 +33,15 @@ def dependents(changed: Iterable[type]) -> list[type]:
 
     """
     changed = list(changed)
-    packages = {*(_package(cls) for cls in changed), *_MAIN}
+    packages = {"__main__", "__mp_main__", *(_package(cls) for cls in changed)}
     built = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
-    parts = _graph([*_loaded(packages), *built], packages)
-    _spread(built, parts)
+    parts = _parts([*_loaded(packages), *built], packages)
+    new = list(built)
+    while new:  # who embeds what was found, until nothing is added
+        part = new.pop()
+        fresh = [holder for holder, held in parts.items() if part in held and holder not in built]
+        built.update(fresh)
+        new += fresh
     return _in_order(built, parts)
 
 
@@ -43,86 +49,52 @@ def _package(cls: type) -> str:
     return str(cls.__module__).partition(".")[0]
 
 
-def _graph(classes: Iterable[type], packages: set[str]) -> dict[type, set[type]]:
+def _loaded(packages: set[str]) -> set[type]:
+    """Every pydantic class that a module of these packages holds, and those inside them."""
+    modules = list(sys.modules.items())
+    left = [namespace(held) for name, held in modules if name.partition(".")[0] in packages]
+    found: set[type] = set()
+    while left:
+        for value in tuple(left.pop().values()):
+            if isinstance(value, type) and is_pydantic(value) and value not in found:
+                found.add(value)
+                left.append(dict(vars(value)))
+    return found
+
+
+def _parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
     """
     Map classes, and what of these packages lies between them, to what their annotations name.
 
     Other packages do not know these classes, so their own need not be looked into.
     """
     parts: dict[type, set[type]] = {}
-    left = list(classes)
-    while left:
-        cls = left.pop()
+    while classes:
+        cls = classes.pop()
         if cls not in parts:
             parts[cls] = _named(_annotations(cls))
-            left += [part for part in parts[cls] if _package(part) in packages]
+            classes += [part for part in parts[cls] if _package(part) in packages]
     return parts
-
-
-def _spread(built: set[type], parts: dict[type, set[type]]) -> None:
-    """Add who embeds what was found, until nothing is added."""
-    holders: dict[type, list[type]] = {}
-    for holder, held in parts.items():
-        for part in held:
-            holders.setdefault(part, []).append(holder)
-    new = list(built)
-    while new:
-        fresh = {holder for holder in holders.get(new.pop(), ()) if holder not in built}
-        built |= fresh
-        new += fresh
 
 
 def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
     """Put bases before subclasses, and what is embedded before what embeds it."""
-    order: dict[type, None] = {}
+    order: list[type] = []
     seen: set[type] = set()
 
-    def visit(cls: type) -> None:
-        if cls in seen or cls not in built:
-            return
-        seen.add(cls)
-        for needed in (*cls.__mro__[1:], *sorted(parts.get(cls, ()), key=_name)):
-            visit(needed)
-        order[cls] = None
+    def visit(classes: Iterable[type]) -> None:
+        for cls in classes:
+            if cls in built and cls not in seen:
+                seen.add(cls)
+                visit((*cls.__mro__[1:], *sorted(parts.get(cls, ()), key=_name)))
+                order.append(cls)
 
-    for cls in sorted(built, key=_name):
-        visit(cls)
+    visit(sorted(built, key=_name))
     return [cls for cls in order if is_pydantic(cls)]
 
 
 def _name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _loaded(packages: set[str]) -> Iterator[type]:
-    """Every pydantic class that a module of these packages holds, and those inside them."""
-    seen: set[type] = set()
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in packages:
-            yield from _classes_in(namespace(module), seen)
-
-
-def _classes_in(values: Any, seen: set[type]) -> Iterator[type]:
-    for value in tuple(values.values()):
-        if isinstance(value, type) and DECORATORS in value.__dict__ and value not in seen:
-            seen.add(value)
-            yield value
-            yield from _classes_in(vars(value), seen)
-
-
-def _named(annotations: list[Any]) -> set[type]:
-    """Return the classes that annotations name, however deep."""
-    classes: set[type] = set()
-    left = annotations
-    while left:
-        annotation = left.pop()
-        if inner := get_args(annotation):
-            left += inner
-        elif isinstance(annotation, type):
-            classes.add(annotation)
-        else:
-            left += _behind(annotation)
-    return classes
 
 
 def _annotations(cls: type) -> list[Any]:
@@ -138,11 +110,18 @@ def _annotations(cls: type) -> list[Any]:
         return []
 
 
-def _behind(annotation: Any) -> list[Any]:
-    """Return what an alias (`type X = …`), a NewType or a type variable stands for."""
-    names = ("__value__", "__supertype__", "__bound__")
-    stands_for = [getattr(annotation, name, None) for name in names]
-    return [
-        *(value for value in stands_for if value is not None),
-        *getattr(annotation, "__constraints__", ()),
-    ]
+def _named(annotations: list[Any]) -> set[type]:
+    """Return the classes that annotations name, however deep."""
+    classes: set[type] = set()
+    left = annotations
+    while left:
+        annotation = left.pop()
+        if inner := get_args(annotation):
+            left += inner
+        elif isinstance(annotation, type):
+            classes.add(annotation)
+        else:
+            values = (getattr(annotation, name, None) for name in _STANDS_FOR)
+            left += [value for value in values if value is not None]
+            left += getattr(annotation, "__constraints__", ())
+    return classes

@@ -17,7 +17,9 @@ from patchkit.changes.fields.dataclass_fields import generated
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_decorated, is_pydantic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
+
+    Tables = dict[str, dict[str, Any]]
 
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
 """Members of which the schema is built."""
@@ -67,32 +69,17 @@ def rebuild(cls: Any) -> None:
     if is_model(cls):
         cls.__pydantic_complete__ = True  # it is no news to its hooks
         cls.model_rebuild(force=True, _types_namespace={})
-    else:
-        _rebuild_dataclass(cls)
+        return
+    from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
 
-
-def collect_decorators(cls: Any, known: Any) -> None:
-    """
-    Find the validators and serializers of a class again, as pydantic did when it made the class.
-
-    Args:
-        cls: a pydantic class; its bases are done.
-        known: what pydantic had found then. It took its marks off the methods, so that only this
-            tells what a method of the class is for.
-
-    """
-    tables: dict[str, dict[str, Any]] = {name: {} for name in _tables(known)}
-    for base in reversed(cls.__mro__[1:]):
-        if is_pydantic(base):
-            _place(tables, cls, vars(base)[DECORATORS])
-    own = _own(cls, known, tables)
-    _place(tables, cls, own)
-    for name, value in tuple(vars(cls).items()):
-        if is_decorated(value):
-            _place(tables, cls, _infos_of(name, value))
-    setattr(cls, DECORATORS, type(known)(**tables))
-    if is_model(cls):
-        _see_hooks(cls)
+    own = vars(cls)["__init__"]
+    # pydantic reads the signature off what the standard decorator would have generated, and then
+    # puts its own __init__ on the class: always the same, and somebody may have wrapped it.
+    cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
+    try:
+        rebuild_dataclass(cls, force=True, _types_namespace={})
+    finally:
+        cls.__init__ = own
 
 
 def with_default(info: Any, options: dict[str, Any]) -> Any:
@@ -109,17 +96,41 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
     return new
 
 
-def _rebuild_dataclass(cls: Any) -> None:
-    from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
+# -- decorated methods --------------------------------------------------------------------------
 
-    own = vars(cls)["__init__"]
-    # pydantic reads the signature off what the standard decorator would have generated, and then
-    # puts its own __init__ on the class: always the same, and somebody may have wrapped it.
-    cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
-    try:
-        rebuild_dataclass(cls, force=True, _types_namespace={})
-    finally:
-        cls.__init__ = own
+
+def collect_decorators(cls: Any, known: Any) -> None:
+    """
+    Find the validators and serializers of a class again, as pydantic did when it made the class.
+
+    Args:
+        cls: a pydantic class; its bases are done.
+        known: what pydantic had found then. It took its marks off the methods, so that only this
+            tells what a method of the class is for.
+
+    """
+    from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
+
+    tables: Tables = {category: {} for category in _tables(known)}
+    for base in reversed(cls.__mro__[1:]):
+        if is_pydantic(base):
+            _place(tables, cls, _tables(vars(base)[DECORATORS]))
+    inherited = {name for table in tables.values() for name in table}
+    own = {  # or those of a base that is not pydantic's
+        category: {
+            name: decorator
+            for name, decorator in table.items()
+            if hasattr(cls, name) and (name in vars(cls) or name not in inherited)
+        }
+        for category, table in _tables(known).items()
+    }
+    _place(tables, cls, own)
+    for name, value in tuple(vars(cls).items()):
+        if is_decorated(value):
+            _place(tables, cls, _tables(DecoratorInfos.build(type("StandIn", (), {name: value}))))
+    setattr(cls, DECORATORS, type(known)(**tables))
+    if is_model(cls):
+        _see_hooks(cls)
 
 
 def _see_hooks(cls: Any) -> None:
@@ -131,51 +142,16 @@ def _see_hooks(cls: Any) -> None:
     cls.__pydantic_post_init__ = "model_post_init" if own else None
 
 
-# -- decorated methods --------------------------------------------------------------------------
-
-
-def _tables(infos: Any) -> dict[str, dict[str, Any]]:
+def _tables(infos: Any) -> Tables:
     return {category.name: getattr(infos, category.name) for category in dataclasses.fields(infos)}
 
 
-def _infos_of(name: str, value: Any) -> Any:
-    from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
-
-    return DecoratorInfos.build(type("StandIn", (), {name: value}))
-
-
-def _own(cls: Any, known: Any, inherited: dict[str, dict[str, Any]]) -> Any:
-    """Those of the known that are the class's own, or come from a base that is not pydantic's."""
-
-    def is_own(name: str) -> bool:
-        return name in vars(cls) or not any(name in table for table in inherited.values())
-
-    tables = {
-        category: {
-            name: decorator
-            for name, decorator in table.items()
-            if is_own(name) and hasattr(cls, name)
-        }
-        for category, table in _tables(known).items()
-    }
-    return type(known)(**tables)
-
-
-def _place(tables: dict[str, dict[str, Any]], cls: Any, infos: Any) -> None:
+def _place(tables: Tables, cls: Any, more: Tables) -> None:
     """Bind each to the class. A name stays where it was, but in one table only."""
-    for category, name, decorator in _entries(infos):
-        for other, table in tables.items():
-            if other != category:
-                table.pop(name, None)
-        tables[category][name] = _bound(decorator, cls)
-
-
-def _entries(infos: Any) -> Iterator[tuple[str, str, Any]]:
-    for category, table in _tables(infos).items():
+    for category, table in more.items():
         for name, decorator in table.items():
-            yield category, name, decorator
-
-
-def _bound(decorator: Any, cls: Any) -> Any:
-    takes = len(inspect.signature(decorator.bind_to_cls).parameters)
-    return decorator.bind_to_cls(*(cls, decorator.cls_ref)[:takes])
+            for other, taken in tables.items():
+                if other != category:
+                    taken.pop(name, None)
+            takes = len(inspect.signature(decorator.bind_to_cls).parameters)
+            tables[category][name] = decorator.bind_to_cls(*(cls, decorator.cls_ref)[:takes])

@@ -12,8 +12,15 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.fields import pydantic_classes
+from patchkit.changes.fields.dataclass_fields import default_parts
 from patchkit.changes.fields.embedding import dependents
+from patchkit.changes.fields.pydantic_classes import (
+    collect_decorators,
+    forget_schema,
+    is_whole,
+    matters,
+    rebuild,
+)
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
 from patchkit.errors import TargetError, UndoError
 
@@ -52,14 +59,18 @@ class Rebuild:
         """
         built = dict.fromkeys(self._changed)
         for site in self._members:
-            if self._is_default(site):
-                self._set_default(site)
-                built[site.owner] = None
-            elif self._matters(site):
-                built[site.owner] = None
+            cls, name = site.owner, str(site.name)
+            if name in vars(cls).get(FIELDS, ()):
+                for parts in default_parts(site, self._sites):
+                    self._defaults.append(parts)
+                    parts.apply()
+            elif not (is_pydantic(cls) and matters(cls, name, (site.original, site.current))):
+                continue
+            built[cls] = None
         if built and "pydantic" in sys.modules:
             self._built = list(built)
-            self._build()
+            if errors := self._sites.noted(Rebuilt).build(self, self._built):
+                raise TargetError("; ".join(str(error) for error in errors)) from errors[0]
 
     def undo(self) -> None:
         """
@@ -78,35 +89,9 @@ class Rebuild:
             except UndoError as error:
                 errors.append(error)
         if built:
-            from patchkit.changes.fields.rebuilding import rebuilt  # noqa: PLC0415 - few changes need it
-
-            errors += rebuilt(self._sites).without(self, built)
+            errors += self._sites.noted(Rebuilt).without(self, built)
         if errors:
             raise UndoError("; ".join(str(error) for error in errors))
-
-    def _build(self) -> None:
-        from patchkit.changes.fields.rebuilding import rebuilt  # noqa: PLC0415 - few changes need it
-
-        errors = rebuilt(self._sites).build(self, self._built)
-        if errors:
-            raise TargetError("; ".join(str(error) for error in errors)) from errors[0]
-
-    def _is_default(self, site: Site) -> bool:
-        return site.name in vars(site.owner).get(FIELDS, ())
-
-    def _matters(self, site: Site) -> bool:
-        if not is_pydantic(site.owner):
-            return False
-        from patchkit.changes.fields.pydantic_classes import matters  # noqa: PLC0415 - is loaded by now
-
-        return matters(site.owner, str(site.name), (site.original, site.current))
-
-    def _set_default(self, site: Site) -> None:
-        from patchkit.changes.fields.dataclass_fields import default_parts  # noqa: PLC0415 - few need it
-
-        for parts in default_parts(site, self._sites):
-            self._defaults.append(parts)
-            parts.apply()
 
 
 @dataclass(eq=False)
@@ -142,17 +127,20 @@ class _Record:
                 if former.get(name, MISSING) is not new.get(name, MISSING):
                     self.before.setdefault(name, former.get(name, MISSING))
 
-    def restore(self) -> None:
-        """Put the former objects back."""
+    def restore(self) -> bool:
+        """Put the former objects back where nobody asks any more; tell whether that is all."""
+        if self.reasons or not self.before:
+            return False
         for name, value in self.before.items():
             if value is not MISSING:
                 setattr(self.cls, name, value)
             elif name in vars(self.cls):
                 delattr(self.cls, name)
+        return self.is_upstreams
 
 
 class Rebuilt:
-    """Every rebuilt class."""
+    """The pydantic classes that are rebuilt in this process, and how they were before."""
 
     def __init__(self) -> None:
         self._records: dict[type, _Record] = {}
@@ -172,7 +160,7 @@ class Rebuilt:
         classes = dependents(changed)
         for cls in classes:
             self._record(cls).reasons.add(reason)
-        return self._build(classes, _heirs_of(changed, classes))
+        return self._build(classes, changed)
 
     def without(self, reason: object, changed: list[type]) -> list[Exception]:
         """
@@ -188,9 +176,7 @@ class Rebuilt:
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
             self._record(cls).reasons.discard(reason)
-        done = {cls for cls in classes if self._restore(records[cls])}
-        left = [cls for cls in classes if cls not in done]
-        errors = self._build(left, _heirs_of(changed, left))
+        errors = self._build([cls for cls in classes if not records[cls].restore()], changed)
         for cls in classes:
             if not records[cls].reasons:
                 del records[cls]
@@ -198,51 +184,31 @@ class Rebuilt:
 
     def _record(self, cls: type) -> _Record:
         if cls not in self._records:
-            whole = pydantic_classes.is_whole(cls)
+            whole = is_whole(cls)
             self._records[cls] = _Record(cls, vars(cls)[DECORATORS], whole)
         return self._records[cls]
 
-    def _restore(self, record: _Record) -> bool:
-        """Restore what can be; tell whether that is all of it."""
-        if record.reasons or not record.before:
-            return False
-        record.restore()
-        return record.is_upstreams
-
-    def _build(self, classes: list[type], heirs: set[type]) -> list[Exception]:
-        errors: list[Exception] = []
-        whole = [cls for cls in classes if pydantic_classes.is_whole(cls)]
-        steps: list[tuple[type, Callable[[Any], None]]] = []
-        steps += [(cls, self._collect) for cls in classes if cls in heirs]
+    def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
+        heirs = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
+        whole = [cls for cls in classes if is_whole(cls)]
+        # These may inherit a changed method.
+        steps: list[tuple[type, Callable[[Any], None]]] = [(cls, self._collect) for cls in heirs]
         # Classes that embed one another have no right order. Of one that is built later the fields
         # are read, and these are the new ones once the changed classes have been built.
         ring = [cls for cls in whole if cls in heirs] if len(whole) > 1 else []
         for built in (ring, whole):
-            steps += [(cls, pydantic_classes.forget_schema) for cls in whole]
-            steps += [(cls, pydantic_classes.rebuild) for cls in built]
+            steps += [(cls, forget_schema) for cls in whole]
+            steps += [(cls, rebuild) for cls in built]
+        errors: list[Exception] = []
         for cls, step in steps:
             try:
                 with self._records[cls].noting():
                     step(cls)
             except Exception as error:  # noqa: BLE001 - pydantic raises what it likes
-                errors.append(_told(cls, error))
+                name = f"{cls.__module__}:{cls.__qualname__}"
+                errors.append(TargetError(f"{name} cannot be rebuilt: {error}"))
+                errors[-1].__cause__ = error
         return errors
 
     def _collect(self, cls: type) -> None:
-        pydantic_classes.collect_decorators(cls, self._records[cls].known)
-
-
-def rebuilt(sites: Sites) -> Rebuilt:
-    """Return the record of this process."""
-    return sites.noted(Rebuilt)
-
-
-def _heirs_of(changed: list[type], classes: list[type]) -> set[type]:
-    """Return those that may inherit a changed method."""
-    return {cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)}
-
-
-def _told(cls: type, error: Exception) -> Exception:
-    told = TargetError(f"{cls.__module__}:{cls.__qualname__} cannot be rebuilt: {error}")
-    told.__cause__ = error
-    return told
+        collect_decorators(cls, self._records[cls].known)
