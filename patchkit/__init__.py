@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
-from patchkit.reach.imported_bodies import watch_bodies
+from patchkit.imports.finder import watch_bodies
 from patchkit.rows.declaration import (
     Add,
     AddField,
@@ -26,7 +26,14 @@ from patchkit.rows.declaration import (
 if TYPE_CHECKING:
     from patchkit.testing.applied import applied
 
-watch_bodies()
+
+def _arm() -> None:
+    from patchkit.reach.arming import arm_unasked  # noqa: PLC0415 - once other code imports a body
+
+    arm_unasked()
+
+
+watch_bodies(_arm)
 
 __version__ = "0.1.0"
 

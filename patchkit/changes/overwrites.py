@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.foreign import described, leads_to
 from patchkit.changes.owners import MISSING, namespace, peek, read, words
-from patchkit.imports.finder import is_half_imported
+from patchkit.imports.half_imported import is_half_imported
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:

@@ -6,6 +6,9 @@ they find. Probing, lazy loading and reloading all go through that loader, so th
 
 There are no locks here. Shared sets and lists change by single atomic operations, so that no lock
 of ours is held while a loader, a hook or another finder runs.
+
+`Finder` serves a session. `BodyFinder` serves a process that has none: it arms the process when
+other code imports a body.
 """
 
 from __future__ import annotations
@@ -18,22 +21,21 @@ from importlib import _bootstrap
 from typing import TYPE_CHECKING
 
 from patchkit.imports.half_imported import (
-    is_half_imported,
     is_initializing,
     is_unloaded,
     spec_of,
     when_initialized,
 )
-from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
+from patchkit.imports.loaders import Notifier, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
-__all__ = ["Finder", "Watcher", "is_half_imported"]
+    from patchkit.imports.loaders import Watcher
 
 _UTIL = "importlib.util"
 
@@ -58,7 +60,7 @@ class Finder:
     ) -> None:
         self._notifier = Notifier(watcher)
         self._provide = provide
-        self._stir = stir or _nothing
+        self._stir = stir or (lambda: None)
         self._packages: set[str] = set()
         self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
@@ -106,10 +108,24 @@ class Finder:
             return None  # a finder that we ask asks all others in turn, and means those behind us
         self._asking.add(key)
         try:
-            spec = _first_spec(self._behind(), name, path, target) or self._provided(name)
+            spec = self._spec_behind(name, path, target)
+            if spec is None and self._provide is not None and name in self._notifier.names:
+                spec = self._provide(name) if self._notifier.active else None
         finally:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
+
+    def _spec_behind(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """Ask the finders after this one; those before it have been asked."""
+        finders: list[object] = list(sys.meta_path)
+        place = next((at for at, finder in enumerate(finders) if finder is self), -1)
+        for finder in finders[place + 1 :]:
+            spec = None if finder is self else _ask(finder, name, path, target)
+            if spec is not None:
+                return spec
+        return None
 
     def found(self, name: str, spec: ModuleSpec) -> None:
         """Instrument a spec that somebody made without asking finders, if the name is watched."""
@@ -118,17 +134,11 @@ class Finder:
 
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
-        Report the end of the import of a module that is half imported.
+        Report the end of the import of a half-imported module; whether that will come.
 
-        Args:
-            name: the module's name.
-            module: what `sys.modules` holds under it.
-
-        Returns:
-            Whether the end will be reported, if the import succeeds. False where the module is
-            complete, also while this thread reports it. While another thread reports it, it is
-            reported once more at the end: that thread may need a module that it waits for.
-
+        It does if the import succeeds, but not where the module is complete, also while this
+        thread reports it. While another thread reports it, it is reported once more at the end:
+        that thread may need a module that it waits for.
         """
         if self._notifier.is_executing(module):
             return True
@@ -148,35 +158,75 @@ class Finder:
         """The session; another copy of patchkit in this process finds it here."""
         return self._notifier.watcher
 
-    def _provided(self, name: str) -> ModuleSpec | None:
-        if self._provide is None or not self._notifier.active or name not in self._notifier.names:
-            return None
-        return self._provide(name)
-
     def _come_first(self) -> None:
         """
         Move in front of a finder that was added later and may find a watched module itself.
 
-        Each finder is overtaken once: two that insist on being first would never end. The old entry
-        stays, as another thread may be iterating over the list: an insertion makes it ask a finder
-        twice at worst, a removal would make it skip one.
+        Each finder is overtaken once: two that insist on being first would never end; a Finder
+        never, as it asks those behind it, this one too. The old entry stays, as another thread may
+        be iterating over the list: an insertion makes it ask a finder twice at worst, a removal
+        would make it skip one.
         """
         before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
-        new = [finder for finder in before if not self._may_precede(finder)]
+        strangers = (finder for finder in before if not isinstance(finder, Finder))
+        new = [one for one in strangers if not any(one is known for known in self._overtaken)]
         if new:
             self._overtaken += new
             sys.meta_path.insert(0, self)
             self._stir()
 
-    def _may_precede(self, finder: object) -> bool:
-        # A Finder asks those behind it, this one too.
-        return isinstance(finder, Finder) or any(finder is known for known in self._overtaken)
 
-    def _behind(self) -> Iterator[object]:
-        """Return the finders after this one; those before it have been asked."""
-        finders: list[object] = list(sys.meta_path)
-        place = next((at for at, finder in enumerate(finders) if finder is self), -1)
-        return (finder for finder in finders[place + 1 :] if finder is not self)
+class BodyFinder(Finder):
+    """
+    Arms the process just before a body executes, which other code imports.
+
+    Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
+    this. A session loads bodies itself, so it does nothing where the process has one.
+
+    Args:
+        arm: arms the process.
+
+    """
+
+    def __init__(self, arm: Callable[[], object]) -> None:
+        super().__init__(self)
+        self._arm = arm
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Watch a name if it is that of a body."""
+        if _has_session():
+            return None
+        pack, _, tail = name.rpartition(".")
+        if tail.startswith("patch_") and hasattr(sys.modules.get(pack), "PATCHES"):
+            self.watch((name,))
+        return super().find_spec(name, path, target)
+
+    def importing(self, name: str) -> None:  # noqa: ARG002 - any body will do
+        """Arm the process before the body executes and imports its targets."""
+        if not _has_session():
+            self._arm()
+
+    def imported(self, name: str, module: ModuleType) -> None:
+        """Do nothing."""
+
+    def import_ended(self, name: str) -> None:
+        """Do nothing."""
+
+    def main_unreachable(self, name: str, reason: str) -> None:
+        """Do nothing."""
+
+
+def watch_bodies(arm: Callable[[], object]) -> None:
+    """Install a BodyFinder, unless there is one."""
+    if not any(isinstance(finder, BodyFinder) for finder in sys.meta_path):
+        BodyFinder(arm).install()
+
+
+def _has_session() -> bool:
+    """Whether this process has a session, which has a finder of its own."""
+    return any(type(finder) is Finder for finder in sys.meta_path)
 
 
 def others() -> list[Any]:
@@ -190,17 +240,6 @@ def home(session: Any) -> str:
     """Say which copy of patchkit a session belongs to, and where that is installed."""
     name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
-
-
-def _nothing() -> None:
-    pass
-
-
-def _first_spec(
-    finders: Iterable[object], name: str, path: Sequence[str] | None, target: ModuleType | None
-) -> ModuleSpec | None:
-    specs = (_ask(finder, name, path, target) for finder in finders)
-    return next((spec for spec in specs if spec is not None), None)
 
 
 def _ask(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from contextlib import suppress
 from importlib import _bootstrap
 from typing import TYPE_CHECKING, Any
 
@@ -101,23 +102,16 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
     waiters: dict[object, Waiter] = vars(spec).setdefault(_WAITERS, {})
     ours = object()
     waiters[ours] = (call, name)
-    if _become_awaited(spec) and is_initializing(spec):
-        return True
+    with suppress(TypeError):  # a class of another layout, or one that nobody may derive from
+        if not _is_awaited(type(spec)):
+            spec.__class__ = _awaited_kind(type(spec))
+        if is_initializing(spec):
+            return True
     _become_plain(spec)
     is_taken = waiters.pop(ours, None) is None
     if not waiters:  # others' are left for the end to take
         vars(spec).pop(_WAITERS, None)
     return is_taken
-
-
-def _become_awaited(spec: Any) -> bool:
-    kind = type(spec)
-    if not _is_awaited(kind):
-        try:
-            spec.__class__ = _awaited_kind(kind)
-        except TypeError:  # a class of another layout, or one that nobody may derive from
-            return False
-    return True
 
 
 def _become_plain(spec: Any) -> None:
@@ -157,10 +151,8 @@ def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
 
 def _call_all(waiters: dict[object, Waiter]) -> None:
     taken: dict[Waiter, None] = {}
-    while True:
-        try:
+    with suppress(KeyError):  # it is empty: whoever waits takes its own away at the same time
+        while True:
             taken[waiters.popitem()[1]] = None
-        except KeyError:
-            break
     for call, name in taken:
         call(name)

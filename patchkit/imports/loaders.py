@@ -9,15 +9,19 @@ from importlib import _bootstrap_external
 from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import TargetError
-from patchkit.imports.supplied_modules import is_for_main, running_code
+from patchkit.imports.supplied_modules import running_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
-    from types import CodeType, ModuleType
+    from types import CodeType, FrameType, ModuleType
     from typing import Any, TypeVar
 
     Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+_NAMES_OF_MAIN = ("__main__", "__mp_main__")
+"""What the main module is called, in the process itself and in a child that it spawns."""
 
 
 class Watcher(Protocol):
@@ -205,13 +209,23 @@ class _Code(_StandIn):
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
         is_watched = notifier.active and name in notifier.names
-        if code is None or not (is_watched and is_for_main(depth=1)):
+        if code is None or not (is_watched and _is_for_main(depth=1)):
             return code
         try:
             return running_code(self.loader, name, code.co_filename)
         except TargetError as error:
             notifier.watcher.main_unreachable(name, str(error))
             return code
+
+
+def _is_for_main(depth: int) -> bool:
+    """Whether the caller at this depth is `runpy`, about to run a module as the main one."""
+    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
+    run_name = None
+    while frame is not None and frame.f_globals.get("__name__") == "runpy":
+        run_name = frame.f_locals.get("run_name", "__main__")  # `run_module` may have another name
+        frame = frame.f_back
+    return run_name in _NAMES_OF_MAIN
 
 
 def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> ModuleType:

@@ -1,4 +1,10 @@
-"""Specs and loader of modules that only a patch provides."""
+"""
+Modules whose code patchkit supplies: those that only a patch provides, and those run as main.
+
+`runpy` (`python -m pkg.mod`) asks the module's loader for code and executes that as `__main__`. It
+gets code that imports the module under its own name, where it is patched like any other module, and
+then runs its `if __name__ == "__main__":` part in it. So there is one copy, and it is patched.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +19,15 @@ from patchkit.imports.half_imported import spec_of
 
 if TYPE_CHECKING:
     import ast
-    from types import FrameType
-
-
-if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
 
     Serve = Callable[[str, ModuleType], bool]
+
+_CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
+
+
+# -- modules that a patch provides ----------------------------------------------------------------
 
 
 class ProvidedLoader:
@@ -48,17 +54,11 @@ class ProvidedLoader:
         """Let importlib create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """
-        Fill the module.
-
-        Raises:
-            ModuleNotFoundError: the patch does not apply here after all.
-
-        """
+        """Fill the module, or fail its import where the patch does not apply here after all."""
         self.is_executing = True
         try:
             if not self._serve(self.name, module):
-                raise not_found(self.name)
+                raise _not_found(self.name)
         finally:
             self.is_executing = False
 
@@ -92,41 +92,22 @@ def is_served(module: ModuleType) -> bool:
     return loader is not None and loader.patch != ""
 
 
-def not_found(name: str) -> ModuleNotFoundError:
-    """Make the error that Python raises for a missing module."""
-    return ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
 def refuse_withdrawn(name: str, module: ModuleType) -> None:
     """Fail the import of a module that was served by a patch whose other changes have failed."""
     if loader_of(module) is not None and not is_served(module):
-        raise not_found(name)
+        raise _not_found(name)
 
 
-_CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
-_MAIN = "__main__"
-_NAMES_OF_MAIN = (_MAIN, "__mp_main__")
-"""What the main module is called, in the process itself and in a child that it spawns."""
+def _not_found(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def is_for_main(depth: int) -> bool:
-    """Whether the caller at this depth is `runpy`, about to run a module as the main one."""
-    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
-    run_name = None
-    while frame is not None and frame.f_globals.get("__name__") == "runpy":
-        run_name = frame.f_locals.get("run_name", _MAIN)  # `run_module` may have another name
-        frame = frame.f_back
-    return run_name in _NAMES_OF_MAIN
+# -- modules that are run as main -----------------------------------------------------------------
 
 
 def running_code(loader: Any, name: str, file: str) -> CodeType:
     """
-    Make the code that runs a module.
-
-    Args:
-        loader: the module's own.
-        name: the module.
-        file: where its source lies.
+    Make the code that runs a module, of this loader, whose source is in this file.
 
     Raises:
         TargetError: the module has no source, or no main part.
@@ -151,7 +132,7 @@ def run(name: str, names: dict[str, Any]) -> None:
     if vars(sys.modules.get(called, sys)) is names:
         sys.modules[called] = module
     names.update((key, value) for key, value in vars(module).items() if key not in names)
-    if called == _MAIN:
+    if called == "__main__":
         code = _main_part(module.__loader__, name, str(module.__file__))
         exec(code, vars(module))  # noqa: S102 - it is the module's own
 
@@ -161,7 +142,11 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
         source = loader.get_source(name)
         if source is None:
             raise TargetError("it has no source")
-        code = _compiled(loader, _main_tree(source), file)
+        tree = _main_tree(source)
+        compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
+        if compiler is None:
+            return compile(tree, file, "exec", dont_inherit=True)
+        code = compiler(tree, file)
     except TargetError:
         raise
     except Exception as error:  # a stranger's loader may raise anything
@@ -171,41 +156,27 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
     return code
 
 
-def _compiled(loader: Any, tree: ast.Module, file: str) -> Any:
-    compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
-    if compiler is None:
-        return compile(tree, file, "exec", dont_inherit=True)
-    return compiler(tree, file)
-
-
 def _main_tree(source: str) -> ast.Module:
     """The statements under `if __name__ == "__main__":`, with the imports from `__future__`."""
     import ast  # noqa: PLC0415 - only where a target's module is run as the main one
 
+    def asks_for_main(test: ast.expr) -> bool:
+        if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+            return False
+        sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
+        return sides == {"__name__", "'__main__'"}
+
     tree = ast.parse(source)
-    guards = [node for node in tree.body if isinstance(node, ast.If) and _asks_for_main(node.test)]
+    guards = [node for node in tree.body if isinstance(node, ast.If) and asks_for_main(node.test)]
     if not guards:
         raise TargetError('it has no `if __name__ == "__main__":`')
     if any(guard.orelse for guard in guards):
         raise TargetError('its `if __name__ == "__main__":` has an `else`')
     for guard in guards:
         guard.test = ast.copy_location(ast.Constant(value=True), guard.test)
-    futures = [node for node in tree.body if _is_future(node)]
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    futures = [node for node in imports if node.module == "__future__"]
     return ast.Module(body=[*futures, *guards], type_ignores=[])
-
-
-def _asks_for_main(test: ast.expr) -> bool:
-    import ast  # noqa: PLC0415
-
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
-        return False
-    return {ast.unparse(test.left), ast.unparse(test.comparators[0])} == {"__name__", "'__main__'"}
-
-
-def _is_future(node: ast.stmt) -> bool:
-    import ast  # noqa: PLC0415
-
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def unreachable(name: str, reason: str) -> ApplyError:

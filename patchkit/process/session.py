@@ -138,7 +138,8 @@ class Session:
             self._apply(missed, {name: module}, lambda: modules_since(name))
             self._apply_late(self._schedule.of_body(name), from_body=True)
             self._apply_late(self._executions.postponed(name))
-            refuse_withdrawn(name, module)
+            if any(group.plan.moment == SERVING for group in due):
+                refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
-from patchkit.process.roles import tests_decide
-from patchkit.reach.arming import arm, current
+from patchkit.reach.arming import arm_unasked
 
 
 def platform() -> None:
     """
     Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
 
-    vLLM swallows what is raised here; `general` raises it again. None means: no platform. In a
-    test run, where tests decide which patches apply, neither function arms.
+    vLLM swallows what is raised here; `general` raises it again. None means: no platform.
     """
-    if not tests_decide(os.environ):
-        arm()
+    arm_unasked()
 
 
 def general() -> None:
@@ -27,6 +22,5 @@ def general() -> None:
         PatchkitError: a setting or a row is malformed, or a required patch failed.
 
     """
-    session = current() if tests_decide(os.environ) else arm()
-    if session is not None:
+    if (session := arm_unasked()) is not None:
         session.stop_if_failed()

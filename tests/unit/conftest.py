@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from patchkit.reach import imported_bodies
+from patchkit.imports.finder import BodyFinder
 from patchkit.settings import VARIABLES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     # No body arms this process.
-    monkeypatch.setattr(imported_bodies, "tests_decide", lambda _: True)
+    monkeypatch.setattr(BodyFinder, "importing", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

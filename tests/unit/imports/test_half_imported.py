@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchkit.imports.finder import Finder, is_half_imported
+from patchkit.imports.finder import Finder
+from patchkit.imports.half_imported import is_half_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -110,7 +110,7 @@ def test_switched_off(upstream: World, way: str) -> None:
     """PATCHKIT=0: no session, no finder, no hook, no file, however it comes in."""
     code = f"""
 import json, multiprocessing.process, sys
-from patchkit.reach.imported_bodies import BodyFinder
+from patchkit.imports.finder import BodyFinder
 start = multiprocessing.process.BaseProcess.start
 if {way!r} == "auto":
     import patchkit.auto

@@ -8,7 +8,7 @@ import packages
 import pytest
 from packages import World, row
 
-from patchkit.reach.imported_bodies import watch_bodies
+from patchkit.imports.finder import watch_bodies
 
 world = packages.world
 
@@ -86,9 +86,9 @@ def test_a_failure_reaches_who_unpickles(world: World, pickled: bytes) -> None:
 
 def test_the_finder_is_installed_once() -> None:
     """Importing patchkit twice leaves one."""
-    watch_bodies()
+    watch_bodies(list)
     before = list(sys.meta_path)
-    watch_bodies()
+    watch_bodies(list)
     assert sys.meta_path == before
 
 
