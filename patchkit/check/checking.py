@@ -35,15 +35,10 @@ _AGAIN = "check it again, or leave it out"
 
 class Check:
     """
-    One check.
+    One check: of rows in the order in which they apply, in releases, the oldest first.
 
-    Args:
-        rows: in the order in which they apply.
-        subjects: the releases, by distribution, the oldest first.
-        lock: what has been reviewed.
-        known: for distributions, the versions of all releases that there are.
-        commands: writes what to do.
-
+    `known` has the versions of all releases that there are of distributions, `commands` writes
+    what to do.
     """
 
     def __init__(

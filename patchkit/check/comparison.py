@@ -72,15 +72,7 @@ def _side(target: Target, subject: Subject, other: Subject) -> Side:
 
 
 class Difference(NamedTuple):
-    """
-    What upstream changed in a target of a patch.
-
-    Args:
-        patch: its name.
-        releases: those that show it, the oldest first.
-        text: a unified diff, to the oldest of them.
-
-    """
+    """What releases, the oldest first, changed in a target of a patch: a diff to the oldest."""
 
     patch: str
     releases: tuple[str, ...]
@@ -128,13 +120,8 @@ def ends(
     """
     Choose the releases to compare, of all of one distribution, the oldest first.
 
-    Args:
-        row: whose targets are compared.
-        subjects: the releases.
-        lock: what has been reviewed.
-        old: the version asked for; else the last reviewed, else the oldest in the row's range.
-        new: the version asked for; else the newest in the row's range, or of all where the range
-            has nothing newer than `old`.
+    Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
+    and the newest in the range, or of all where the range has nothing newer.
 
     Raises:
         UpstreamError: there is no such release, or no newer one.

@@ -112,19 +112,14 @@ def _inspected(signature: Signature) -> InspectedSignature:
 
 
 class Bases(NamedTuple):
-    """
-    The classes that a class is or derives from.
-
-    Args:
-        inside: those in the same sources, as (module, qualname).
-        outside: the dotted names of others, `vllm.a.B`.
-        is_whole: whether they are all known.
-
-    """
+    """The classes that a class is or derives from."""
 
     inside: frozenset[tuple[str, str]]
+    """Those in the same sources, as (module, qualname)."""
     outside: tuple[str, ...]
+    """The dotted names of others, `vllm.a.B`."""
     is_whole: bool
+    """Whether they are all known."""
 
 
 def bases_of(resolver: Resolver, target: Target) -> Bases:

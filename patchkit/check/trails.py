@@ -164,17 +164,14 @@ class Moves:
         self._projects: dict[str, list[Subject]] = {}
         for one in coverage.subjects:
             self._projects.setdefault(one.project, []).append(one)
-        self._first: dict[tuple[Target, str], Subject | None] = {}
         self._trails = {
             project: _followed(subjects, coverage) for project, subjects in self._projects.items()
         }
 
     def words(self, target: Target, subject: Subject) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
-        same, key = self._projects[subject.project], (target, subject.project)
-        if key not in self._first:
-            self._first[key] = next((one for one in same if one.has(target)), None)
-        since = self._first[key]
+        same = self._projects[subject.project]
+        since = next((one for one in same if one.has(target)), None)
         if since and same.index(since) > same.index(subject):
             return f"; it is there from {since.name} on"
         told = self._trails[subject.project].told(target, subject)

@@ -53,20 +53,19 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Pat
     for upstream in targets:
         taken = {change.body_name for _, change in changes}
         changes.append((upstream, first_change(upstream, wish.kind, taken)))
-    body = body_text(changes)
+    body, plain = body_text(changes), wish.name.replace("-", "_")
     patch = Patch(
         name=wish.name,
-        body=(wish.body or _free_body(wish, targets[0], place)) if body else None,
+        body=(wish.body or _free_body(targets[0], plain, place)) if body else None,
         requires=tuple(dict.fromkeys(_requirement(upstream, wish.bounds) for upstream in targets)),
         roles=frozenset(wish.roles) if wish.roles else None,
         changes=tuple(change for _, change in changes),
     )
     row_of(place.module, patch)
-    test = tests / f"test_{_as_name(wish.name)}.py"
     files = [
         *(PlannedFile("package", file, b"") for file in place.new_parents),
         *([PlannedFile("body", place.folder / f"{patch.body}.py", body.encode())] if body else []),
-        PlannedFile("test", test, test_text(patch, place.module, targets).encode()),
+        PlannedFile("test", tests / f"test_{plain}.py", test_text(patch, place, targets).encode()),
     ]
     return _with_row(Plan(patch, place, row_text(patch), files))
 
@@ -89,15 +88,10 @@ def _with_row(plan: Plan) -> Plan:
     return plan._replace(files=[*plan.files, PlannedFile("row", file, new, old)])
 
 
-def _free_body(wish: Wish, upstream: UpstreamTarget, place: Place) -> str:
+def _free_body(upstream: UpstreamTarget, patch: str, place: Place) -> str:
     """Name a body after its target's module; after the patch, where another has that name."""
     body = f"patch_{upstream.target.module.rpartition('.')[2].strip('_')}"
-    is_free = not (place.folder / f"{body}.py").exists()
-    return body if is_free else f"patch_{_as_name(wish.name)}"
-
-
-def _as_name(patch: str) -> str:
-    return patch.replace("-", "_")
+    return f"patch_{patch}" if (place.folder / f"{body}.py").exists() else body
 
 
 def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from check.released import broken, subject
+from packages import row
+
+from check.released import broken, checked, subject, the
 from patchkit.check.learning import learn_all
 from patchkit.check.trails import Trails
 from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from packages import World
 
     from patchkit.check.subjects import Subject
 
@@ -69,3 +73,11 @@ def test_a_release_that_cannot_be_read_is_passed_over() -> None:
     """It neither has nor lacks anything."""
     releases = [subject("1", mod=F), broken("2"), subject("3", a=F)]
     assert followed(releases, 1) == [None, None, None]
+
+
+def test_what_comes_later_is_not_searched_for(world: World) -> None:
+    """A range that begins too early is told the release in which the target appears."""
+    world.pack(row("p", "patch_a", "AfterImport('up.mod', call='w')"), patch_a="def w(): ...")
+    found = the(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
+    assert found.release == "up 1.0"
+    assert found.message.endswith("; it is there from up 2.0 on")
