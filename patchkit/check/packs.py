@@ -35,10 +35,7 @@ _TEXTS = {
 
 def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
     """
-    Read every pack of this process, and further ones.
-
-    Returns:
-        The rows that have a body, and a finding for each body without row and row without body.
+    Read every pack of this process, and further ones; find bodies without row, rows without body.
 
     Raises:
         DeclarationError: a pack cannot be imported, or a row is malformed otherwise.

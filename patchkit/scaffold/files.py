@@ -67,13 +67,9 @@ class PlannedFile(NamedTuple):
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
     """
-    Find where a pack lies, or is to lie.
+    Find where a pack lies, or is to lie: a folder, or the name of a module.
 
-    Args:
-        text: a folder, or the name of a module.
-        here: where relative folders start, and packages that are not there yet.
-        find: returns the file of a module that can be imported.
-
+    Relative folders start `here`, and packages that `find`, of importable modules, does not know.
     """
     folder = here / text
     if folder.is_file():
@@ -105,13 +101,7 @@ def _of_folder(text: str, folder: Path) -> Place:
 
 
 def write(files: Iterable[PlannedFile]) -> None:
-    """
-    Write files in order; where one cannot be written, take the others back.
-
-    Raises:
-        ScaffoldError: one cannot be written, is there already, or is not what it was.
-
-    """
+    """Write files in order; where one is there, or not what it was, take the others back."""
     with ExitStack() as undo:
         for file in files:
             try:

@@ -103,15 +103,7 @@ def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
 
 
 def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[str]) -> Change:
-    """
-    Make the change that an author would write.
-
-    Args:
-        upstream: the target.
-        kind: a word of `--kind`; what serves the target where it is None.
-        taken: names that the body has already.
-
-    """
+    """Make the change of a `--kind`, or that serves the target, by a name that is not taken."""
     target, facts = upstream.target, upstream.facts
     if kind not in _NEW:
         _refuse_missing(upstream, is_sure=kind is None)
