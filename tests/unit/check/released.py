@@ -65,6 +65,11 @@ def subject(version: str, **modules: str) -> Subject:
     return Subject(f"up {version}", "up", version, lambda: source, is_local=False)
 
 
+def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
+    """The text of an Edit in a row."""
+    return f"Edit({target!r}, old={old!r}, new={new!r}, count={count})"
+
+
 def write_wheels(folder: Path, releases: Mapping[str, Mapping[str, str]]) -> None:
     """Write a wheel of `up` for each version."""
     folder.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packages import row
 
-from check.released import Memory, broken, checked, codes, files_of, subject, the
+from check.released import Memory, broken, checked, codes, edit, files_of, subject, the
 from patchkit.check.subjects import Subject
 from patchkit.review.lock_format import Lock, Span
 
@@ -19,19 +19,6 @@ FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
 IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\f", "\n# \u2028\n"])
-def test_lines_end_as_python_has_it(world: World, end: str) -> None:
-    """Old line ends are line ends to an Edit too; a form feed, or a sign in a comment, is none."""
-    lines = ["import os", "def g(): ...", "def f():", "    x = 1", "    return x", ""]
-    edits = edit("x = 1", "x = 2"), edit("return x", "return [x]")
-    world.pack(row("p", "patch_a", *edits), patch_a="")
-    assert codes(checked([subject("1.0", mod=end.join(lines))])) == []
-
-
-def edit(old: str, new: str, count: int = 1, target: str = "up.mod:f") -> str:
-    return f"Edit({target!r}, old={old!r}, new={new!r}, count={count})"
 
 
 @pytest.mark.parametrize(
@@ -168,13 +155,6 @@ def test_a_helper_of_replaced_callers_has_a_way_out(
     assert ["unrelated=True" in one for one in fixes] == [True] * expected
 
 
-def test_later_edits_see_the_earlier(world: World) -> None:
-    """Two edits of one function are looked for in turn, as they are applied."""
-    changes = (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"))
-    world.pack(row("p", "patch_a", *changes), patch_a="")
-    assert codes(checked([subject("1.0", mod="def f():\n    x = 1\n")])) == []
-
-
 def test_a_missing_target_is_followed(world: World) -> None:
     """The message says where it went, by the source that an earlier release had."""
     source = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
@@ -306,86 +286,6 @@ def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
     assert the(report, "PK202").target == "up.mod:f"
     assert report.grid["p"]["up 1.0"] == "unreviewed"
     assert checked(releases).grid["p"]["up 1.0"] == "ok"
-
-
-def test_importers_by_name_are_listed(world: World) -> None:
-    """Modules that import a target by name when they run; not those that do so in functions."""
-    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
-    release = subject(
-        "1.0",
-        mod="def f(a): ...",
-        one="from .mod import f",
-        two="from up.mod import f as g",
-        late="def run():\n    from up.mod import f",
-        other="from up import mod",
-    )
-    release.is_local = True
-    found = the(checked([release]), "PK402")
-    assert found.details == ["up.one", "up.two"]
-
-
-def test_a_package_is_imported_from_without_its_name(world: World) -> None:
-    """`from . import f` in a module of the package that has the target is an import by name."""
-    world.pack(row("p", "patch_a", "Wrap('up.a:f', by='w')"), patch_a=BODY)
-    files = {"up/__init__.py": "", "up/a/__init__.py": "def f(): ...", "up/a/b.py": "f = 1"}
-    for text, found in (("from . import f", ["up.a.b"]), ("from . import g", [])):
-        source = Memory("up 1.0", "1.0", {**files, "up/a/b.py": text})
-        report = checked([Subject("up 1.0", "up", "1.0", lambda source=source: source)])
-        details = [one.details for one in report.findings if one.code.code == "PK402"]
-        assert details == ([found] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        (REPLACE, True),
-        ("Replace('up.mod:f', by='g', rebind=False)", False),
-        (edit("return a", "return 2"), False),
-    ],
-)
-def test_importers_of_what_stays_the_same_object_are_not(
-    world: World, change: str, found: bool
-) -> None:
-    """An Edit changes the function that they all hold; with rebind=False nothing is promised."""
-    world.pack(row("p", "patch_a", change), patch_a=BODY)
-    release = subject("1.0", mod="def f(a): return a", one="from .mod import f")
-    release.is_local = True
-    assert ("PK402" in [one.code.code for one in checked([release]).findings]) is found
-
-
-F = "def f():\n    x = 1\n    return x\n"
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "more", "expected"),
-    [
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {}, ["PK111"]),
-        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {}, []),
-        (edit("x = 1", "x = 1\ny = 1"), edit("return x", "return y"), {}, []),
-        (edit("x = 1", "x = 1; y = 1"), edit("= 1", "= 3"), {}, ["PK112"]),
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3", target="up.again:f"), {}, ["PK102"]),
-        (edit("x = 1", "x = 2"), edit("x = 1", "x = 3"), {"roles": "{Role.WORKER}"}, []),
-        (edit("x = 1", "x = 2"), edit("x = 2", "x = 3"), {"roles": "{Role.WORKER}"}, ["PK111"]),
-        (edit("x = 1", "x = 1"), edit("x = 1", "x = 3"), {}, ["PK113"]),
-    ],
-)
-def test_edits_of_one_function_are_made_one_after_another(
-    world: World, first: str, second: str, more: dict[str, str], expected: list[str]
-) -> None:
-    """What an Edit looks for is what those before it leave, in processes that have both."""
-    rows = row("p", "patch_a", first), row("q", "patch_a", second, after="('p',)", **more)
-    world.pack(*rows, patch_a="")
-    report = checked([subject("1.0", mod=F, again="from up.mod import f\n")])
-    assert codes(report) == expected
-    if expected in (["PK111"], ["PK112"]) and not more:
-        assert "as p leaves it" in the(report, *expected).message
-
-
-def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
-    """Where `env` decides on the first, the second has to find its text either way."""
-    first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")
-    world.pack(first, row("q", "patch_a", edit("x = 2", "x = 3"), after="('p',)"), patch_a="")
-    assert codes(checked([subject("1.0", mod=F)])) == ["PK111"]
 
 
 def test_a_range_that_nothing_can_be_in_needs_no_index(world: World) -> None:
