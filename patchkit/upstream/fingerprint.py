@@ -63,7 +63,9 @@ def canonical(
     node: ast.AST, *, named: bool = True, in_class: bool = False, annotated: bool = False
 ) -> Iterator[str]:
     """
-    Write a tree as words that do not depend on the version of Python.
+    Write a tree as words that do not depend on the version of Python, root first.
+
+    Without recursion, since upstream's may be deeper than Python's stack.
 
     Args:
         node: its root.
@@ -72,10 +74,22 @@ def canonical(
         annotated: whether the annotations of a function count.
 
     """
-    writer = _Writer(None if named else node)
-    if annotated:
-        writer.read_annotations(node)
-    yield from writer.words(node, in_class=in_class)
+    counted = _annotations(node) if annotated else set()
+    stack: list[tuple[object, bool]] = [(node, in_class)]
+    while stack:
+        item, inside = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, ast.Constant):
+            yield _constant(item.value)
+        elif isinstance(item, ast.AST):
+            if _reads_annotations(item):
+                counted |= _annotations(item)
+            # An annotated assignment to a variable is one; see the annotations that count.
+            yield f"<{'Assign' if isinstance(item, ast.AnnAssign) else type(item).__name__}"
+            stack.append((">", False))
+            is_named = named or item is not node
+            stack += reversed([*_children(item, counted, in_class=inside, named=is_named)])
 
 
 def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
@@ -114,81 +128,47 @@ def _digest(parts: Iterable[str]) -> str:
     return whole.hexdigest()[:LENGTH]
 
 
-class _Writer:
-    """
-    Writes one tree; without recursion, since upstream's may be deeper than Python's stack.
-
-    Args:
-        unnamed: the function or class whose own name does not count.
-
-    """
-
-    def __init__(self, unnamed: ast.AST | None) -> None:
-        self._unnamed = unnamed
-        self._annotated: set[int] = set()
-
-    def read_annotations(self, node: ast.AST) -> None:
-        """Let the annotations of a function count."""
-        if isinstance(node, _DEFS):
-            parameters = (one for one in ast.walk(node.args) if isinstance(one, ast.arg))
-            self._annotated |= {id(node), *map(id, parameters)}
-
-    def words(self, root: ast.AST, *, in_class: bool) -> Iterator[str]:
-        """List the tree's words, root first."""
-        stack: list[tuple[object, bool]] = [(root, in_class)]
-        while stack:
-            item, inside = stack.pop()
-            if isinstance(item, str):
-                yield item
-            elif isinstance(item, ast.Constant):
-                yield _constant(item.value)
-            elif isinstance(item, ast.AST):
-                yield f"<{_kind(item)}"
-                stack.append((">", False))
-                stack += reversed(list(self._children(item, in_class=inside)))
-
-    def _children(self, node: ast.AST, *, in_class: bool) -> Iterator[tuple[object, bool]]:
-        inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
-        if isinstance(node, _DEFS) and any(map(_reads_annotations, node.decorator_list)):
-            self.read_annotations(node)
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if field in _SKIPPED or value is None or value == []:
-                continue
-            of_field = in_class and isinstance(node, ast.AnnAssign)
-            if field in _ANNOTATED and not of_field and id(node) not in self._annotated:
-                continue
-            if field == "name" and node is self._unnamed:
-                continue
-            if field == "values" and isinstance(node, ast.JoinedStr):
-                value = _joined(node)
-            yield f".{'targets' if field == 'target' else field}", False
-            yield from self._values(node, field, value, inside=inside)
-
-    def _values(
-        self, node: ast.AST, field: str, value: object, *, inside: bool
-    ) -> Iterator[tuple[object, bool]]:
+def _children(
+    node: ast.AST, annotated: set[int], *, in_class: bool, named: bool
+) -> Iterator[tuple[object, bool]]:
+    """Yield names of fields, and what is in them, each with whether it stands in a class."""
+    inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if field in _SKIPPED or value is None or value == [] or (field == "name" and not named):
+            continue
+        of_field = in_class and isinstance(node, ast.AnnAssign)
+        if field in _ANNOTATED and not of_field and id(node) not in annotated:
+            continue
+        if field == "values" and isinstance(node, ast.JoinedStr):
+            value = _joined(node)
+        yield f".{'targets' if field == 'target' else field}", False
         if not isinstance(value, list):
-            yield (value if isinstance(value, ast.AST) else _constant(value)), inside
-            return
+            yield _item(value), inside
+            continue
         if field in ("body", "orelse", "finalbody"):
             kept = [one for one in value if not _is_idle(one, in_class=inside)]
             value = _in_order(kept) if isinstance(node, ast.ClassDef) else kept
         for one in value:
-            if one is None:
-                yield "-", False  # a keyword-only parameter without a default, a `**` in a dict
-            else:
-                yield (one if isinstance(one, ast.AST) else _constant(one)), inside
+            # None is a keyword-only parameter without a default, or a `**` in a dict.
+            yield ("-" if one is None else _item(one)), inside
 
 
-def _reads_annotations(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return dotted(called).rpartition(".")[2] in _READERS
+def _item(value: object) -> ast.AST | str:
+    return value if isinstance(value, ast.AST) else _constant(value)
 
 
-def _kind(node: ast.AST) -> str:
-    # An annotated assignment to a variable is one; see the annotations that count.
-    return "Assign" if isinstance(node, ast.AnnAssign) else type(node).__name__
+def _annotations(node: ast.AST) -> set[int]:
+    """The nodes of a function whose annotations count."""
+    if not isinstance(node, _DEFS):
+        return set()
+    return {id(node), *(id(one) for one in ast.walk(node.args) if isinstance(one, ast.arg))}
+
+
+def _reads_annotations(node: ast.AST) -> bool:
+    decorators = node.decorator_list if isinstance(node, _DEFS) else []
+    called = (one.func if isinstance(one, ast.Call) else one for one in decorators)
+    return any(dotted(one).rpartition(".")[2] in _READERS for one in called)
 
 
 def _constant(value: object) -> str:

@@ -55,13 +55,9 @@ class SourceLines:
     def headers(self, at: int) -> Iterator[int]:
         """Yield the lines that a line is indented under, the innermost first."""
         indent = self.indent(at)
-        here: int | None = at
-        while indent:
-            here = self.above(here, indent - 1) if here is not None else None
-            if here is None:
-                return
-            indent = self.indent(here)
-            yield here
+        while indent and (above := self.above(at, indent - 1)) is not None:
+            at, indent = above, self.indent(above)
+            yield at
 
     def above(self, at: int, indent: int) -> int | None:
         """Find the line above that is indented so far at most, and starts a statement."""

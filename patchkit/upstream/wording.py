@@ -62,15 +62,12 @@ def wording_of(
     read: Callable[[str], tuple[bytes, bool] | None], module: str, qualname: str
 ) -> Wording | None:
     """
-    Find how a definition is written.
+    Find how a definition is written; None where it cannot be found by indentation alone.
 
     Args:
         read: returns a module's source and whether it is a package, None where it has none.
         module: where the definition is asked for; plain imports are followed from there.
         qualname: of a function, a class, a method or a variable.
-
-    Returns:
-        The wording; None where it cannot be found by indentation alone.
 
     """
     parts: list[bytes] = []

@@ -122,10 +122,7 @@ class Archived:
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch those of the files that there are and that have not been kept."""
-        there = self._opened()
-        missing = {
-            path for path in paths if path in there and not self._cache.has(self._name(path))
-        }
+        missing = [path for path in self._members(paths) if not self._cache.has(self._name(path))]
         if missing:
             self._fetch(sorted(missing))
 

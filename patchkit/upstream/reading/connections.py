@@ -180,11 +180,10 @@ def _let_go(response: urllib3.BaseHTTPResponse) -> None:
 def _whole(base: str, location: str) -> str:
     """Make a URL whole, and refuse what is none."""
     url = joined(base, location)
-    if not url:
-        raise UpstreamError(f"found {location!r}, which is no URL")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UpstreamError(f"found {without_secrets(url)!r}, expected a URL of http or https")
+        found = without_secrets(url) or location
+        raise UpstreamError(f"found {found!r}, expected a URL of http or https")
     return url
 
 

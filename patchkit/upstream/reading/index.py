@@ -134,10 +134,10 @@ class Index:
         return IndexPage(reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body)
 
     def _not_found(self, project: str, faults: list[str]) -> str:
-        places = [*self._settings.find_links, *self._settings.indexes]
         if faults:
             return f"no release of {project} was found: {'; '.join(faults)}"
-        looked = ", ".join(map(without_secrets, places)) or "nowhere: pip's settings name no place"
+        places = map(without_secrets, (*self._settings.find_links, *self._settings.indexes))
+        looked = ", ".join(places) or "nowhere: pip's settings name no place"
         return f"no release of {project} was found; looked at {looked}"
 
 

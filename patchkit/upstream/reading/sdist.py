@@ -24,13 +24,7 @@ _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "te
 
 
 class SdistReader:
-    """
-    Reads a source distribution.
-
-    Args:
-        obtain: brings the file to this machine, says where it lies, and may take it away again.
-
-    """
+    """Reads a source distribution, which is obtained, and may be taken away again, each time."""
 
     def __init__(self, obtain: Callable[[], AbstractContextManager[Path]]) -> None:
         self._obtain = obtain
@@ -86,8 +80,8 @@ class _Bounded(gzip.GzipFile):
         _check_total(offset, MAX_DOWNLOAD)
         return super().seek(offset, whence)
 
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or not 0 <= size <= MAX_FILE:
+    def read(self, size: int = -1) -> bytes:  # type: ignore[override] - tarfile states a number
+        if not 0 <= size <= MAX_FILE:
             raise UpstreamError(f"a header in it states {size:,} bytes")
         return super().read(size)
 
@@ -99,19 +93,15 @@ def _check_total(size: int, limit: int) -> None:
 
 def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
     """
-    Find the files that an installation of a source tree would have.
+    Map the paths that an installation of a source tree would have to those in the tree.
 
-    Returns:
-        Path when installed -> path in the tree, of every file in a package with an `__init__.py`
-        that is not for the project's own use.
-
+    Every file counts in a package with an `__init__.py` that is not for the project's own use.
     """
     files = set(paths)
     found: dict[str, str] = {}
     for root in reversed(ROOTS):
-        inside = (path[len(root) :] for path in files if path.startswith(root))
-        for path in inside:
-            package = path.partition("/")[0]
+        for path in (path for path in files if path.startswith(root)):
+            package, _, _ = path[len(root) :].partition("/")
             if f"{root}{package}/__init__.py" in files and package not in _NOT_INSTALLED:
-                found[path] = root + path
+                found[path[len(root) :]] = path
     return found

@@ -15,13 +15,15 @@ import re
 import sys
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from patchkit.errors import SettingsError, UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+T = TypeVar("T")
 
 # Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
 # look for packages.
@@ -29,8 +31,8 @@ _SECTIONS = ("global", "install", "download")
 _USUAL = "pip/_internal/models/index.py"
 _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
-_TRUE = ("y", "yes", "t", "true", "on", "1")
-_FALSE = ("n", "no", "f", "false", "off", "0")
+_SWITCH = dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True)
+_SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
 
 
 class PipSettings(NamedTuple):
@@ -83,12 +85,12 @@ class PipSettings(NamedTuple):
         return cls(
             indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
             find_links=tuple(dict.fromkeys(map(os.path.expanduser, values.urls("find-links")))),
-            trusted_hosts=tuple(values.words("trusted-host")),
+            trusted_hosts=tuple((values.text("trusted-host") or "").split()),
             cert=values.text("cert") or env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE"),
             client_cert=values.text("client-cert"),
             proxy=values.text("proxy"),
-            timeout=values.number("timeout", 15.0),
-            retries=int(values.number("retries", 5)),
+            timeout=values.number("timeout", "15"),
+            retries=int(values.number("retries", "5")),
         )
 
     def trusts(self, host: str, port: int) -> bool:
@@ -127,36 +129,35 @@ class _Values(NamedTuple):
     def text(self, name: str) -> str | None:
         return self.options.get(name, ("", ""))[0].strip() or None
 
-    def words(self, name: str) -> list[str]:
-        return (self.text(name) or "").split()
-
     def urls(self, name: str) -> list[str]:
-        words = self.words(name)
-        try:
-            _ = [urlsplit(word).port for word in words]
-        except ValueError as error:
-            raise self._fault(name, "URLs") from error
-        return words
+        return self._parsed(name, "", _urls, "URLs")
 
-    def number(self, name: str, default: float) -> float:
-        text = self.text(name)
-        try:
-            number = default if text is None else float(text)
-        except ValueError as error:
-            raise self._fault(name, "a number") from error
-        if not 0 <= number < float("inf"):
-            raise self._fault(name, "a number of 0 or more")
-        return number
+    def number(self, name: str, default: str) -> float:
+        return self._parsed(name, default, _number, "a number of 0 or more")
 
     def switch(self, name: str) -> bool:
-        text = (self.text(name) or "no").lower()
-        if text not in (*_TRUE, *_FALSE):
-            raise self._fault(name, "yes or no")
-        return text in _TRUE
+        return self._parsed(name, "no", lambda text: _SWITCH[text.lower()], "yes or no")
 
-    def _fault(self, name: str, expected: str) -> SettingsError:
-        value, place = self.options[name]
-        return SettingsError(f"{place}: {name}: found {value!r}, expected {expected}")
+    def _parsed(self, name: str, default: str, parse: Callable[[str], T], expected: str) -> T:
+        try:
+            return parse(self.text(name) or default)
+        except (ValueError, KeyError) as error:
+            value, place = self.options[name]
+            fault = f"{place}: {name}: found {value!r}, expected {expected}"
+            raise SettingsError(fault) from error
+
+
+def _urls(text: str) -> list[str]:
+    words = text.split()
+    _ = [urlsplit(word).port for word in words]  # raises where it is none
+    return words
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError
+    return number
 
 
 def _of_variables(env: Mapping[str, str]) -> dict[str, tuple[str, str]]:

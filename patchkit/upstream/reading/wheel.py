@@ -9,7 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, check_name
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing, Span
+
+    Download = Callable[[NoRangesError], AbstractContextManager[Path]]
 
 MAX_DIRECTORY = 16 << 20
 """Bytes of a table of contents; those of vLLM's wheels have 0.5 MB."""
@@ -38,8 +40,7 @@ class Content(Protocol):
     """
     The bytes of an archive, wherever it lies.
 
-    Each method raises NoRangesError where the file can only be had whole, and UpstreamError where
-    its bytes cannot be had.
+    Both methods raise NoRangesError where the file can only be had whole, else UpstreamError.
     """
 
     def tail(self, size: int) -> tuple[bytes, int]:
@@ -85,18 +86,14 @@ class WheelReader:
 
     """
 
-    def __init__(
-        self,
-        content: Content,
-        download: Callable[[NoRangesError], AbstractContextManager[Path]] | None = None,
-    ) -> None:
+    def __init__(self, content: Content, download: Download | None = None) -> None:
         self._content = content
         self._download = download
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files; they come along where it comes whole."""
         try:
-            with zipfile.ZipFile(_Window(self._content)) as archive:
+            with zipfile.ZipFile(cast("IO[bytes]", _Window(self._content))) as archive:
                 return _list_members(archive), {}
         except NoRangesError as error:
             return self._whole(error)
@@ -128,7 +125,7 @@ class WheelReader:
             return listing, local.fetch(members)
 
 
-class _Window(io.RawIOBase):
+class _Window:
     """
     A file of which only the end is fetched, and more of it as `zipfile` goes back.
 
@@ -140,22 +137,14 @@ class _Window(io.RawIOBase):
         self._held, self._size = content.tail(_FIRST_LOOK)
         self._position = 0
 
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
     def tell(self) -> int:
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}
-        position = bases[whence] + offset
-        if position < 0:
-            raise OSError(f"position {position} lies before the file")
-        self._position = position
-        return position
+        self._position = offset + (0, self._position, self._size)[whence]
+        if self._position < 0:
+            raise OSError(f"position {self._position} lies before the file")
+        return self._position
 
     def read(self, size: int = -1) -> bytes:
         end = self._size if size < 0 else min(self._position + size, self._size)
@@ -177,21 +166,20 @@ def _list_members(archive: zipfile.ZipFile) -> Listing:
     members = archive.infolist()
     for member in members:
         check_name(member.orig_filename)
-    offsets = sorted({member.header_offset for member in members} | {archive.start_dir})
-    ends = dict(itertools.pairwise(offsets))
+    offsets = {member.header_offset for member in members} | {archive.start_dir}
+    ends = dict(itertools.pairwise(sorted(offsets)))
     return {
         path: _member(info, ends.get(info.header_offset, 0))
         for info in members
-        if (path := _installed_path(info.filename)) and is_listed(path)
+        if is_listed(path := _installed_path(info.filename))
     }
 
 
-def _installed_path(name: str) -> str | None:
-    """Where a wheel's member is installed, below site-packages; None where elsewhere."""
-    inside = _DATA.match(name)
-    if inside:
+def _installed_path(name: str) -> str:
+    """Where a wheel's member is installed, below site-packages; '' where elsewhere."""
+    if inside := _DATA.match(name):
         return inside[1]
-    return None if _NOT_INSTALLED.match(name) else name
+    return "" if _NOT_INSTALLED.match(name) else name
 
 
 def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
