@@ -80,9 +80,9 @@ class _Bounded(gzip.GzipFile):
         _check_total(offset, MAX_DOWNLOAD)
         return super().seek(offset, whence)
 
-    def read(self, size: int = -1) -> bytes:  # type: ignore[override] - tarfile states a number
-        if not 0 <= size <= MAX_FILE:
-            raise UpstreamError(f"a header in it states {size:,} bytes")
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= MAX_FILE:
+            raise UpstreamError(f"a header in it states {size} bytes")
         return super().read(size)
 
 
