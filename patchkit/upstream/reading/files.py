@@ -61,21 +61,21 @@ class ParsedFiles:
                 self._files[key] = found
                 return found
         text = read()
-        return None if text is None else self._keep(key, Parsed(text, *parse(text), {}))
+        if text is None:
+            return None
+        new = Parsed(text, *parse(text), {})
+        with self._lock:
+            found = self._files.setdefault(key, new)
+            self._size += len(text) if found is new else 0
+            while self._size > self._limit and len(self._files) > 1:
+                self._size -= len(self._files.pop(next(iter(self._files))).text)
+            return found
 
     def forget(self) -> None:
         """Let go of all."""
         with self._lock:
             self._files.clear()
             self._size = 0
-
-    def _keep(self, key: object, new: Parsed) -> Parsed:
-        with self._lock:
-            found = self._files.setdefault(key, new)
-            self._size += len(new.text) if found is new else 0
-            while self._size > self._limit and len(self._files) > 1:
-                self._size -= len(self._files.pop(next(iter(self._files))).text)
-            return found
 
 
 class Files:

@@ -53,8 +53,7 @@ class Link(NamedTuple):
     @property
     def local(self) -> Path | None:
         """Where it lies on this machine, None where it does not."""
-        parts = urlsplit(self.url)
-        return Path(unquote(parts.path)) if parts.scheme == "file" else None
+        return _local(self.url)
 
 
 class Index:
@@ -169,22 +168,19 @@ def _links(page: IndexPage) -> Iterator[Link]:
     return (link for link in found if urlsplit(link.url).scheme in schemes)
 
 
-def _of_json(page: IndexPage) -> Iterator[Link]:
+def _of_json(page: IndexPage) -> list[Link]:
     try:
-        files = json.loads(page.body)["files"]
-        return iter([link for file in files if (link := _json_link(page.url, file))])
+        return [_json_link(page.url, file) for file in json.loads(page.body)["files"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UpstreamError(f"its page is none of an index ({error!r})") from error
 
 
-def _json_link(base: str, file: dict[str, Any]) -> Link | None:
-    url = joined(base, file["url"])
-    if not url:
-        return None
+def _json_link(base: str, file: dict[str, Any]) -> Link:
     sha256 = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
     # Yanked is true, or the reason as text, be it empty.
     yanked = file.get("yanked", False) is not False
-    return Link(url, str(file["filename"]), "", sha256[1] if sha256 else None, yanked)
+    url, name = joined(base, file["url"]), str(file["filename"])
+    return Link(url, name, "", sha256[1] if sha256 else None, yanked)
 
 
 def _of_html(page: IndexPage) -> Iterator[Link]:

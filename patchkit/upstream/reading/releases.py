@@ -190,12 +190,10 @@ def find_releases(spec: str, library: Library) -> list[Release]:
 def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
     exact = [clause for clause in specifier if clause.operator in ("==", "===")]
     named = [parse_version(clause.version) for clause in exact or specifier]
-    is_named = bool(exact) and version in named
-    if link.is_yanked and not is_named:
-        return False
-    wants_previews = any(one and one.is_prerelease for one in named) and not exact
-    if version.is_prerelease and not (is_named or wants_previews):
-        return False
+    if not (exact and version in named):
+        wants_previews = not exact and any(one and one.is_prerelease for one in named)
+        if link.is_yanked or (version.is_prerelease and not wants_previews):
+            return False
     try:
         return satisfies(link.version, str(specifier))
     except VersionError:

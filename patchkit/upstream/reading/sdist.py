@@ -81,8 +81,9 @@ class _Bounded(gzip.GzipFile):
         return super().seek(offset, whence)
 
     def read(self, size: int | None = -1) -> bytes:
-        if size is None or not 0 <= size <= MAX_FILE:
-            raise UpstreamError(f"a header in it states {size} bytes")
+        assert size is not None  # tarfile states a number
+        if not 0 <= size <= MAX_FILE:
+            raise UpstreamError(f"a header in it states {size:,} bytes")
         return super().read(size)
 
 
