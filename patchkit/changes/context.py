@@ -39,13 +39,7 @@ class Context(Record):
         return Layer(make, base, self.rank, self.patch)
 
     def object_named(self, name: str) -> object:
-        """
-        Find the body's object with this (dotted) name.
-
-        Raises:
-            TargetError: there is none.
-
-        """
+        """Find the body's object with this (dotted) name; a TargetError where there is none."""
         value: object = self.body
         for part in name.split("."):
             try:
@@ -80,10 +74,8 @@ class PreparedLayers(Record, frozen=False):
     """
     Layers that come and go together, built once to see that they can be.
 
-    Args:
-        parts: where each goes, and what goes there, in the order in which they go on and come off:
-            what is generated is generated from what lies there by then.
-
+    They are put on and taken off in order: what is generated is generated from what lies there by
+    then.
     """
 
     parts: Sequence[tuple[Site, Layer]]
@@ -99,13 +91,7 @@ class PreparedLayers(Record, frozen=False):
             site.put(layer)
 
     def undo(self) -> None:
-        """
-        Take all layers off.
-
-        Raises:
-            UndoError: somebody else has overwritten one of them; the others are off.
-
-        """
+        """Take all layers off; an UndoError once that is done, where one was overwritten."""
         errors: list[Exception] = []
         for site, layer in self.parts:
             try:

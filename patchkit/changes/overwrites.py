@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 
 class Overwrite(NamedTuple):
     """
-    Somebody else's value on a changed attribute.
+    Somebody else's value on a changed attribute: what it is and where it comes from, in words.
 
-    Args:
-        value: what stands there.
-        by: what that is and where it comes from, in words.
-        wraps: whether what was put there acts below it.
-
+    It wraps where what was put there acts below it.
     """
 
     value: Any
@@ -36,14 +32,7 @@ class Overwrite(NamedTuple):
 
 
 def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
-    """
-    Look at a changed attribute; None where it is intact.
-
-    Args:
-        site: the attribute, as a patch has changed it.
-        sites: every changed attribute of this process.
-
-    """
+    """Look at an attribute as a patch has changed it; None where it is intact."""
     with site.guard:  # another thread may be changing it
         value = read(site.owner, site.name)
         if value is site.current and (changed := site.code_since()):
@@ -129,14 +118,7 @@ def _walk(owner: Any, steps: tuple[Step, ...]) -> Iterator[tuple[Any, Step, Any]
 
 
 def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
-    """
-    Walk to a target again; None where the way leads to what was changed.
-
-    Args:
-        route: the way, as it was.
-        sites: every changed attribute of this process.
-
-    """
+    """Walk to a target again; None where the way leads to what was changed."""
     for owner, step, value in route.steps:
         if peek(owner, step) is not value and (stranger := _judged_step(owner, step, value, sites)):
             return stranger

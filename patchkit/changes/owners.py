@@ -54,13 +54,7 @@ class Location(NamedTuple):
 
 
 def locate(module: ModuleType, qualname: str) -> Location:
-    """
-    Walk from a module to the last step of a qualname.
-
-    Raises:
-        TargetError: a step on the way is not there.
-
-    """
+    """Walk from a module to the last step of a qualname; a TargetError where one is missing."""
     location = locate_free(module, qualname)
     if location.value is MISSING:
         raise TargetError(_missing(module, qualname, location.owner, location.name))
@@ -68,13 +62,7 @@ def locate(module: ModuleType, qualname: str) -> Location:
 
 
 def locate_free(module: ModuleType, qualname: str) -> Location:
-    """
-    Walk to the owner of the last step, which itself may be missing.
-
-    Raises:
-        TargetError: a step before the last is not there.
-
-    """
+    """Do the same, but the last step itself may be missing."""
     *path, last = steps_of(qualname)
     owner: Any = module
     for step in path:
@@ -94,10 +82,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
 
 def stored(owner: Any, name: str) -> tuple[Any, bool]:
     """Return the stored value and whether it is the owner's own; (MISSING, False) if none."""
-    value = peek(owner, name)
-    if value is MISSING:
-        value = getattr(owner, name, MISSING)  # a module's `__getattr__` may build it
-    return value, has_own(owner, name)
+    return read(owner, name), has_own(owner, name)
 
 
 def peek(owner: Any, step: Step) -> Any:
@@ -158,7 +143,11 @@ def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
 
 def read(owner: Any, step: Step) -> Any:
     """Return what is stored, inherited things included; MISSING if nothing is."""
-    return item_of(owner, step) if isinstance(step, Item) else stored(owner, step)[0]
+    if isinstance(step, Item):
+        return item_of(owner, step)
+    value = peek(owner, step)
+    # A module's `__getattr__` may build it.
+    return getattr(owner, step, MISSING) if value is MISSING else value
 
 
 def write(owner: Any, step: Step, value: Any) -> None:
@@ -178,14 +167,10 @@ def put_back(owner: Any, step: Step, value: Any) -> None:
 
 def restore(owner: Any, step: Step, original: Any) -> None:
     """
-    Take out what was put on an owner that had none of its own; what is there is the original then.
+    Take out what was put on an owner that had none of its own.
 
-    Args:
-        owner: the owner.
-        step: the attribute or item.
-        original: what the owner inherits, has from a map below, or keeps elsewhere than in its
-            dict; MISSING for none.
-
+    What is there then is the original: what the owner inherits, has from a map below, or keeps
+    elsewhere than in its dict; MISSING for none.
     """
     if isinstance(step, Item):
         if read(owner, step) is not original:

@@ -100,13 +100,7 @@ class Site(Record, frozen=False, eq=False):
         return list(dict.fromkeys(layer.patch for layer in self.layers if layer.patch))
 
     def put(self, layer: Layer) -> None:
-        """
-        Put a layer on, where its rank says.
-
-        Raises:
-            TargetError: the place does not keep what is put there, or a copy of it refuses that.
-
-        """
+        """Put a layer on, where its rank says; a TargetError where it, or a copy, is not kept."""
         with self.guard:
             layers = [*self.layers, layer]
             if refused := self._set(sorted(layers, key=lambda one: (not one.base, one.rank))):
@@ -117,8 +111,8 @@ class Site(Record, frozen=False, eq=False):
         Take a layer off, if it is on; also one that was put on by half.
 
         Raises:
-            UndoError: somebody else has overwritten the attribute since, and it is left as it is;
-                or a copy refuses what it held before, and the others have it back.
+            UndoError: somebody else has overwritten it since, and it is left as it is; or a copy
+                refuses what it held before, and the others have it back.
 
         """
         with self.guard:

@@ -32,16 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PreparedField:
-    """
-    A field that only has to be added.
-
-    Args:
-        cls: the class.
-        name: the field.
-        parts: layers on the class, and on the subclasses that have fields of their own.
-        sites: none: the class stays the same object, so nobody has a stale copy.
-
-    """
+    """A field to add: layers on the class, and on subclasses that have fields of their own."""
 
     cls: type
     name: str
@@ -54,13 +45,7 @@ class PreparedField:
         return (self.cls,)
 
     def apply(self) -> None:
-        """
-        Add the field.
-
-        Raises:
-            TargetError: another change of the same group has added it.
-
-        """
+        """Add the field; a TargetError where another change of the group has added it."""
         _refuse_taken(self.cls, self.name)
         self.parts.apply()
 
@@ -70,14 +55,7 @@ class PreparedField:
 
 
 def prepare(change: AddField, context: Context) -> PreparedField:
-    """
-    Find the class, and refuse what cannot get the field.
-
-    Raises:
-        TargetError: no dataclass, or one that cannot grow; the field is
-            there by now; its name or type is none.
-
-    """
+    """Find the class, and refuse what cannot get the field."""
     assert context.module is not None
     cls: Any = locate(context.module, change.place.qualname).value
     try:

@@ -61,11 +61,7 @@ def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
     """
     Prepare a change of a dataclass's fields and of all that was generated from them.
 
-    Args:
-        cls: a dataclass.
-        layer: from the fields below to the fields with this change.
-        sites: every changed attribute of this process.
-
+    The layer leads from the fields below to the fields with this change.
     """
     generator = _Generator(cls, _calls_post_init(cls, sites))
     # Below any Replace of the same method, wherever its row stands.
@@ -176,11 +172,6 @@ class LateDefault:
 
     Each gets its own copy when it is first read. The class itself has no such attribute, like with
     any `default_factory`.
-
-    Args:
-        name: the field.
-        default: copied for each instance.
-
     """
 
     def __init__(self, name: str, default: Any) -> None:
@@ -194,14 +185,7 @@ class LateDefault:
 
 
 def default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
-    """
-    Prepare what makes a class and its subclasses use a default that was replaced on the class.
-
-    Args:
-        site: the attribute of the class that held the default.
-        sites: every changed attribute of this process.
-
-    """
+    """Make a class and its heirs use a default that was replaced on the class."""
     name, owner, top = str(site.name), site.owner, site.layers[-1]
     replaced = vars(owner)[FIELDS][name]
 

@@ -25,12 +25,7 @@ def dependents(changed: Iterable[type]) -> list[type]:
     """
     Find the pydantic classes that are built from these: themselves, subclasses, who embeds them.
 
-    Args:
-        changed: classes, pydantic's or standard dataclasses.
-
-    Returns:
-        What has to be built first comes first.
-
+    What has to be built first comes first.
     """
     changed = list(changed)
     packages = {"__main__", "__mp_main__", *(_package(cls) for cls in changed)}

@@ -33,15 +33,7 @@ def is_model(cls: Any) -> bool:
 
 
 def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
-    """
-    Whether a class must be rebuilt once one of its members is another.
-
-    Args:
-        cls: a pydantic class.
-        name: the member.
-        values: what it was and what it is.
-
-    """
+    """Whether a pydantic class must be rebuilt once a member has another of these values."""
     if name in _BUILT or any(is_decorated(value) for value in values):
         return True
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
@@ -103,11 +95,8 @@ def collect_decorators(cls: Any, known: Any) -> None:
     """
     Find the validators and serializers of a class again, as pydantic did when it made the class.
 
-    Args:
-        cls: a pydantic class; its bases are done.
-        known: what pydantic had found then. It took its marks off the methods, so that only this
-            tells what a method of the class is for.
-
+    The bases are done. pydantic took its marks off the methods, so that only what it had found then
+    (`known`) tells what a method of the class is for.
     """
     from pydantic._internal._decorators import DecoratorInfos  # noqa: PLC0415
 

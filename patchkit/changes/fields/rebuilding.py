@@ -50,13 +50,7 @@ class Rebuild:
         self._defaults: list[PreparedLayers] = []
 
     def apply(self) -> None:
-        """
-        Carry the changes, which are made, into what was built from the members.
-
-        Raises:
-            TargetError: pydantic cannot build a class any more.
-
-        """
+        """Carry the changes, which are made, into what was built; a TargetError if that fails."""
         built = dict.fromkeys(self._changed)
         for site in self._members:
             cls, name = site.owner, str(site.name)
@@ -73,13 +67,7 @@ class Rebuild:
                 raise TargetError("; ".join(str(error) for error in errors)) from errors[0]
 
     def undo(self) -> None:
-        """
-        Build again without the changes, which are taken back; nothing before `apply`.
-
-        Raises:
-            UndoError: something could not be taken back; the rest was.
-
-        """
+        """Build again without the changes, which are taken back; an UndoError once all is done."""
         defaults, self._defaults = self._defaults, []
         built, self._built = self._built, []
         errors: list[Exception] = []
@@ -147,15 +135,9 @@ class Rebuilt:
 
     def build(self, reason: object, changed: list[type]) -> list[Exception]:
         """
-        Build changed classes anew, with all that derives from them or embeds them.
+        Build changed classes anew, with all that derives from them or embeds them; return errors.
 
-        Args:
-            reason: stands for who asks; the same is given to `without`.
-            changed: the classes.
-
-        Returns:
-            What went wrong.
-
+        The reason stands for who asks; the same is given to `without`.
         """
         classes = dependents(changed)
         for cls in classes:

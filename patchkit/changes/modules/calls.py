@@ -39,13 +39,7 @@ class PreparedCall:
 
 
 def prepare(change: BeforeImport | AfterImport, context: Context) -> PreparedCall:
-    """
-    Find the function in the body.
-
-    Raises:
-        TargetError: it is not there, or cannot be called.
-
-    """
+    """Find the function in the body."""
     function = context.object_named(change.call)
     if not callable(function):
         raise TargetError(f"{change.kind}({change.module!r}): {change.call!r} is {function!r}")

@@ -33,14 +33,9 @@ _IMPORTLIBS = frozenset(
 @dataclass
 class PreparedProvide:
     """
-    A module that only has to be filled.
+    A module as importlib made it, that only has to be filled.
 
-    Args:
-        module: it, as importlib made it; nothing is in it yet.
-        patch: name of the patch.
-        body: the loaded body.
-        fill: puts everything in; what it returns takes an effect back, if it can be called.
-
+    What `fill` returns takes an effect back, if it can be called.
     """
 
     module: ModuleType
@@ -103,13 +98,7 @@ class PreparedProvide:
 
 
 def prepare(change: Provide, context: Context) -> PreparedProvide:
-    """
-    Find out how the body fills the module.
-
-    Raises:
-        TargetError: somebody else has the module, or the body's object cannot serve one.
-
-    """
+    """Find out how the body fills the module; a TargetError where somebody else has it."""
     assert context.module is not None
     _refuse_others(change, context.module)
     value = context.object_named(change.by)

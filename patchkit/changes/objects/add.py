@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def prepare(change: Add, context: Context) -> PreparedLayers:
-    """
-    Resolve the owner, and see that upstream has nothing there.
-
-    Raises:
-        TargetError: it has by now, or nothing can be put there.
-
-    """
+    """Resolve the owner, and see that upstream has nothing there."""
     assert context.module is not None
     words = f"Add({change.target!r})"
     location = _past_metaclass(locate_free(context.module, change.place.qualname))

@@ -92,17 +92,7 @@ class Op(NamedTuple):
 
 
 def op_at(location: Location, sites: Sites) -> Op | None:
-    """
-    Return what a location is of torch's operators, or None.
-
-    Args:
-        location: of an operator (`torch.ops.ns.op`) or a CustomOpDef.
-        sites: every changed attribute of this process.
-
-    Raises:
-        TargetError: it is one that has no kernel, or several overloads.
-
-    """
+    """Return what a location is of torch's operators, or None; a TargetError for many overloads."""
     torch = loaded_torch()
     value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
     if torch is None or not isinstance(
@@ -145,14 +135,7 @@ def _overload(op: Any) -> Any:
 
 
 class Kernels:
-    """
-    An operator's kernels by dispatch key: items that a site can read, set and delete.
-
-    Args:
-        torch: the module.
-        overload: the operator.
-
-    """
+    """An operator's kernels by dispatch key: items that a site can read, set and delete."""
 
     def __init__(self, torch: Any, overload: Any) -> None:
         self.thing = overload

@@ -30,17 +30,7 @@ _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
 def refuse_fixed(location: Location, words: str) -> None:
-    """
-    Refuse a place that nothing can be put in.
-
-    Args:
-        location: the place.
-        words: for the message, the change and its target.
-
-    Raises:
-        TargetError: it is one; the message says what can be named in its stead.
-
-    """
+    """Refuse a place that nothing can be put in, and say what can be named in its stead."""
     owner, kind = location.owner, type(location.owner)
     fault = ""
     if isinstance(location.name, Item):
@@ -89,18 +79,7 @@ def _class_fault(owner: type, location: Location) -> str:
 
 
 def refuse_kept(location: Location, new: Any, words: str) -> None:
-    """
-    Refuse what is not kept where it is named: a member of an enum, a field that lies in a slot.
-
-    Args:
-        location: the place.
-        new: what is to be put there.
-        words: for the message, the change and its target.
-
-    Raises:
-        TargetError: it is one, or the object would have to become one.
-
-    """
+    """Refuse what is not kept where it is named: an enum's member, a field in a slot."""
     owner, name = location.owner, location.name
     if isinstance(owner, enum.EnumMeta):
         # Python keeps a member in several tables, and everybody shares it.
@@ -125,17 +104,7 @@ def refuse_kept(location: Location, new: Any, words: str) -> None:
 
 
 def refuse_registered(value: Any, words: str) -> None:
-    """
-    Refuse a function that a dispatcher of its module or an operator of torch goes on calling.
-
-    Args:
-        value: what a target holds.
-        words: for the message, the change and its target.
-
-    Raises:
-        TargetError: it is one; the message says what to do instead.
-
-    """
+    """Refuse a function that a dispatcher or an operator of torch goes on calling."""
     if not isinstance(value, FunctionType):
         return
     if operator := _operator_of(value):
@@ -144,8 +113,8 @@ def refuse_registered(value: Any, words: str) -> None:
             f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
     # A dict of the module, which other threads may be filling: copied in one go.
-    for held in list(value.__globals__.values()):
-        if is_dispatcher(held) and any(part is value for part in held.registry.values()):
+    for held in [held for held in [*value.__globals__.values()] if type(held) is FunctionType]:
+        if any(part is value for part in registrations(held)):
             name = held.__name__
             raise TargetError(
                 f"{words}: found a function that {name} dispatches to, and goes on calling; let "
@@ -153,10 +122,11 @@ def refuse_registered(value: Any, words: str) -> None:
             )
 
 
-def is_dispatcher(value: Any) -> bool:
-    """Whether this is what `functools.singledispatch` returned, or a wrapper of it."""
+def registrations(value: Any) -> list[object]:
+    """What a dispatcher (`functools.singledispatch`), or a wrapper of one, dispatches to."""
     registry = getattr(value, "registry", None) if isinstance(value, FunctionType) else None
-    return isinstance(registry, MappingProxyType) and hasattr(value, "dispatch")
+    is_one = isinstance(registry, MappingProxyType) and hasattr(value, "dispatch")
+    return list(registry.values()) if registry and is_one else []
 
 
 def _operator_of(function: FunctionType) -> str | None:
@@ -197,18 +167,11 @@ def _runs(overload: Any, function: FunctionType) -> bool:
 
 def refused_call(old: Any, new: Any) -> str | None:
     """
-    Find a call that the original allows and the replacement does not.
+    Find a call that the original allows and the replacement does not; None where nothing is wrong.
 
     Only what cannot work is found: a call with all that the original requires, or with all that it
-    takes by position or by keyword alone. Names that differ are for `patchkit check`.
-
-    Args:
-        old: stored value of the original: a function, or a descriptor around one.
-        new: the same of the replacement.
-
-    Returns:
-        What is wrong, in words; None where nothing is, or where a signature cannot be told.
-
+    takes by position or by keyword alone. Names that differ are for `patchkit check`. Both may be
+    descriptors around a function; a signature that cannot be told refuses nothing.
     """
     theirs, ours = _signature(old), _signature(new)
     if theirs is None or ours is None:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.context import PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
 from patchkit.changes.objects.refusals import (
-    is_dispatcher,
     refuse_fixed,
     refuse_kept,
     refuse_registered,
     refused_call,
+    registrations,
 )
 from patchkit.changes.owners import (
     CACHED,
@@ -48,11 +48,8 @@ def prepare(change: Replace, context: Context) -> Prepared:
     """
     Resolve and check a replacement.
 
-    Raises:
-        TargetError: nothing to replace, no object to replace it with, a place that takes none, a
-            class by something that does not derive from it, or a function by one that cannot be
-            called like it.
-
+    Refused: a place that takes none, a class by something that does not derive from it, a function
+    by one that cannot be called like it.
     """
     assert context.module is not None
     qualname, words = change.place.qualname, f"Replace({change.target!r})"
@@ -79,13 +76,7 @@ def prepare(change: Replace, context: Context) -> Prepared:
 
 
 def body_object(context: Context, name: str) -> Any:
-    """
-    Find the body's object with this name; in a class as it is stored, so a static method is one.
-
-    Raises:
-        TargetError: there is none.
-
-    """
+    """Find the body's object; in a class as it is stored, so a static method is one."""
     named = context.object_named(name)
     outer, _, last = name.rpartition(".")
     owner = context.object_named(outer) if outer else None
@@ -118,7 +109,7 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
             f"{words}: found {new!r}, expected something to call in place of {old!r} "
             "(unrelated=True allows another)"
         )
-    if is_dispatcher(old) and isinstance(new, FunctionType) and not is_dispatcher(new):
+    if registrations(old) and isinstance(new, FunctionType) and not registrations(new):
         raise TargetError(
             f"{words}: found a dispatcher (functools.singledispatch), whose registrations would be "
             f"lost; let an AfterImport call {old.__name__}.register (unrelated=True allows another)"
@@ -139,14 +130,8 @@ def substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
     Return what is stored so that the body's object serves in the target's place.
 
     A plain function takes on what the target is: a method of the same kind, a property's getter, a
-    bound method, a cached function, a context manager. A method gets a function of its own under
-    its own name, as pickle finds a bound method by that.
-
-    Args:
-        location: the target.
-        new: the body's object.
-        unrelated: leave out caches and context managers, as the target's kind is to change.
-
+    bound method, and (unless `unrelated`) a cached function, a context manager. A method gets a
+    function of its own under its own name, as pickle finds a bound method by that.
     """
     old, owner, name = location.value, location.owner, location.name
     decorate: _Decorate = (lambda _, plain: plain) if unrelated else _decorated

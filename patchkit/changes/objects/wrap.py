@@ -44,13 +44,7 @@ def _convention(wrapped: Any, instance: Any, args: Any, kwargs: Any, /) -> Any:
 
 
 def prepare(change: Wrap, context: Context) -> Prepared:
-    """
-    Resolve a target and try the wrapper on it.
-
-    Raises:
-        TargetError: the target is not there, or nothing that can be wrapped.
-
-    """
+    """Resolve a target and try the wrapper on it."""
     assert context.module is not None
     words = f"Wrap({change.target!r})"
     location = locate_free(context.module, change.place.qualname)
@@ -73,19 +67,7 @@ def prepare(change: Wrap, context: Context) -> Prepared:
 
 
 def wrapped_at(places: Iterable[Location], by: By, context: Context, words: str) -> PreparedLayers:
-    """
-    Prepare a wrapper around what each of some locations holds.
-
-    Args:
-        places: the locations.
-        by: the wrapper.
-        context: where the change works.
-        words: for the error message, the change and its target.
-
-    Raises:
-        TargetError: there is nothing that can be wrapped.
-
-    """
+    """Prepare a wrapper around what each of some locations holds; `words` begin the error."""
     parts = []
     for location in places:
         owner, site = location.owner, context.sites.at(location)
@@ -183,11 +165,6 @@ def around_method(function: Any, by: By) -> FunctionType:
 
     The first argument, the instance or the class, is bound and handed over apart. What is called
     through its class like a plain function, with no first argument or with None, gets no instance.
-
-    Args:
-        function: a function, or another descriptor that binds to something to call.
-        by: the wrapper.
-
     """
     # Not MethodType(function, self): torch.compile cannot trace that, and it takes longer.
     bind = function.__get__

@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CodeEdit:
-    """
-    One patch's part in a function's code.
-
-    Args:
-        words: the change, for messages.
-        wanted: what is to be edited.
-        rank: orders edits, whenever they came: place of the row among rows, and of the change in
-            its row.
-
-    """
+    """One patch's part in a function's code; its rank orders edits, whenever they came."""
 
     words: str
     wanted: TextEdit
@@ -56,11 +47,8 @@ class CodeSite:
     One function.
 
     Args:
-        function: not edited yet.
+        function: not edited yet; a TargetError where its source cannot be had.
         edited: the functions that are; this one is among them as long as it is.
-
-    Raises:
-        TargetError: its source cannot be had.
 
     """
 
@@ -85,9 +73,7 @@ class CodeSite:
         """
         Build the function with one more edit, after those of the same row that are to come.
 
-        Raises:
-            TargetError: this edit or a later one finds no match.
-
+        A TargetError where this edit or a later one finds no match.
         """
         if not self._is_ours():
             raise TargetError(f"{self._words} was changed by somebody else")
@@ -216,13 +202,7 @@ class CodeSites:
         return site if site is not None and site.function is function else None
 
     def at(self, function: FunctionType) -> CodeSite:
-        """
-        Return the site of a function.
-
-        Raises:
-            TargetError: its source cannot be had.
-
-        """
+        """Return the site of a function; a TargetError where its source cannot be had."""
         site = self._sites.get(id(function))
         if site is None:
             site = self._sites[id(function)] = CodeSite(function, self._edited)

@@ -36,14 +36,7 @@ _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 
 @dataclass
 class PreparedEdit:
-    """
-    An edit that was built once to see that it can be.
-
-    Args:
-        code: where it goes.
-        edit: what goes there.
-
-    """
+    """An edit that was built once to see that it can be."""
 
     code: CodeSite
     edit: CodeEdit
@@ -62,11 +55,8 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     """
     Resolve the function, and build it with the edit.
 
-    Raises:
-        TargetError: there is no function with a source of its own, it is only inherited or
-            replaced, `old` does not occur `count` times or is `new`, or the edited text does not
-            compile.
-
+    Refused: no function with a source of its own, one that is only inherited or replaced, an `old`
+    that does not occur `count` times or is `new`, text that does not compile.
     """
     assert context.module is not None
     words = f"Edit({change.target!r})"
@@ -87,12 +77,9 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
 
 def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:
     """
-    Find the function of a target, beneath the patches that lie on it, and what is around it.
+    Find what is around the function of a target, and it, beneath the patches that lie on them.
 
-    Raises:
-        TargetError: it is not there, inherited, imported, replaced by a patch, or no Python
-            function.
-
+    A TargetError where it is inherited, imported, replaced by a patch, or no Python function.
     """
     locate(module, qualname)  # tells in full where nothing is
     value: Any = module

@@ -80,13 +80,7 @@ class Token(NamedTuple):
 
 
 def lex(text: str) -> Iterator[Token]:
-    """
-    Iterate over the tokens of Python, or of a fragment of it, without what is layout.
-
-    Raises:
-        LexicalError: at some place no token begins.
-
-    """
+    """Iterate over the tokens of Python, or of a fragment; a LexicalError where none begins."""
     at = line = depth = 0
     fresh = True
     while (match := _TOKEN.match(text, at)) and (kind := match.lastgroup or "") != "end":
@@ -179,13 +173,10 @@ def _makes_no_tuple(bracket: str, before: list[Token]) -> bool:
 
 class Match(NamedTuple):
     """
-    One place where the fragment occurs.
+    One place where the fragment occurs, in the function's text and among its tokens.
 
     Args:
-        start: of its first token in the function's text.
-        end: of its last.
         pairs: tokens that begin logical lines, in the fragment and in the function.
-        span: the places of its tokens among the function's.
 
     """
 

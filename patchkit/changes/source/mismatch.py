@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 class SourceLine(NamedTuple):
-    """
-    Where a function's text comes from.
-
-    Args:
-        module: name of its module.
-        file: of the module.
-        line: the function's first.
-
-    """
+    """Where a function's text comes from."""
 
     module: str
     file: str
@@ -61,16 +53,7 @@ def _times(count: int) -> str:
 
 
 def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
-    """
-    Quote the lines of a function that are most like a fragment.
-
-    Args:
-        text: the function's.
-        old: the fragment.
-        first: the function's first line in its file.
-        taken: lines where the fragment itself occurs.
-
-    """
+    """Quote the lines of a function that are most like a fragment, but none of those `taken`."""
     lines, wanted = text.split("\n"), [line.strip() for line in old.strip().split("\n")]
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2("\n".join(wanted))

@@ -32,10 +32,7 @@ def edited_values(
         function: it.
         original: its attributes that were edited already, as they were before.
         old: its `def` line before any edit.
-        new: the edited one.
-
-    Raises:
-        TargetError: new text cannot be evaluated where the function is.
+        new: the edited one. A TargetError where that cannot be evaluated.
 
     """
     former, later = (cast("Definition", ast.parse(f"{line} pass").body[0]) for line in (old, new))

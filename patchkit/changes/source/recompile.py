@@ -34,16 +34,7 @@ _FUTURE = sum(
 
 
 class Source:
-    """
-    The source of a function that has not been edited yet.
-
-    Args:
-        function: the function.
-
-    Raises:
-        TargetError: there is no source, or it is not that of the loaded code.
-
-    """
+    """The source of a function that has not been edited; a TargetError where it cannot be had."""
 
     def __init__(self, function: FunctionType) -> None:
         code = self._code = function.__code__
@@ -64,13 +55,7 @@ class Source:
         self._arrange = self._arrangement()
 
     def compiled(self, text: str, filename: str) -> CodeType:
-        """
-        Compile another text of the function.
-
-        Raises:
-            TargetError: it is no Python, or needs another closure.
-
-        """
+        """Compile another text of the function; a TargetError where it does not fit."""
         code = self._code
         try:
             new = self._compile(self._arrange(text), filename)

@@ -31,26 +31,14 @@ _SPACE = " \t\f"
 
 
 class FunctionText:
-    """
-    A function's text, taken apart when that is asked for.
-
-    Args:
-        text: the function's, decorators included. What follows is cut off by `cut`.
-
-    """
+    """A function's text, decorators included, taken apart when that is asked for."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """
-        From `def` to the end of the function.
-
-        Raises:
-            TargetError: no function begins here.
-
-        """
+        """From `def` to the end of the function; a TargetError where none begins here."""
         try:
             tokens = lex(self.text)
             kept = [_after_decorators(tokens)]
@@ -101,15 +89,7 @@ def _after_decorators(tokens: Iterator[Token]) -> Token:
 
 
 class TextEdit(NamedTuple):
-    """
-    What is to be edited, as it was declared.
-
-    Args:
-        old: the fragment.
-        new: what comes in its place.
-        times: how often the fragment has to occur.
-
-    """
+    """What is to be edited, as it was declared: how often `old` has to occur, too."""
 
     old: str
     new: str
@@ -117,14 +97,7 @@ class TextEdit(NamedTuple):
 
 
 class MiscountError(TargetError):
-    """
-    The fragment does not occur as often as it should.
-
-    Args:
-        function: where it was looked for.
-        starts: the places where it occurs.
-
-    """
+    """The fragment does not occur as often as it should: where it was looked for, and found."""
 
     def __init__(self, function: FunctionText, starts: list[int]) -> None:
         super().__init__(f"it occurs {len(starts)} times")
@@ -207,15 +180,8 @@ def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[i
     """
     Map columns of a text to indentations in the function, in order.
 
-    Where the lines of the fragment are in the function is known; other columns lie beside the
-    nearest one to the left.
-
-    Args:
-        first: the text's first token, which comes where the fragment's first was.
-        replaced: the fragment's first token.
-        match: the place in the function.
-        margin: the indentation of the line that the text comes into.
-
+    Where the lines of the fragment are in the function is known, and the first token comes where
+    the fragment's first was; other columns lie beside the nearest one to the left.
     """
     shift = column(first) - column(replaced)
     known = {column(first): margin}
