@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
+from patchkit.check.declarations import of_row, unordered
 from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.importers import of_importers
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
-from patchkit.check.order import unordered
-from patchkit.check.packs import PackSource, of_row
+from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
 from patchkit.check.spans import of_ranges
 from patchkit.check.trails import Moves

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.changes.source.mismatch import nearest
 from patchkit.changes.source.rewriting import FunctionText, MiscountError, TextEdit, rewrite
 from patchkit.check import codes
+from patchkit.check.declarations import meet
 from patchkit.check.findings import RETIRE, Fault, undecidable, where
-from patchkit.check.order import meet
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:

@@ -20,17 +20,12 @@ from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from patchkit.rows.declaration import Row
     from patchkit.settings import Settings
 
 _BODY = re.compile(r"patch_\w+")
-_TEXTS = {
-    "why": (codes.MISSING_WHY, "what goes wrong without it"),
-    "upstream": (codes.MISSING_UPSTREAM, "a link, or 'none: reason'"),
-    "sunset": (codes.MISSING_SUNSET, "the condition under which the row is deleted"),
-}
 
 
 def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
@@ -124,22 +119,3 @@ class PackSource:
         if name not in self._places:
             self._places[name] = place_of_row(self.name, name) or (shown(self._file), None)
         return self._places[name]
-
-
-def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
-    """Find what is wrong with a row in every release."""
-    place = pack.place(row)
-    for field, (code, expected) in _TEXTS.items():
-        if not getattr(row.patch, field).strip():
-            message = f"{row.name} has no `{field}`, expected {expected}"
-            yield Finding(code, message, f"say it in the row: {field}=…", row.name, "", "", *place)
-    if row.patch.body is None:
-        return
-    changes = row.patch.changes
-    names = [*(one.body_name for one in changes), row.patch.when, *(one.when for one in changes)]
-    for name in dict.fromkeys(filter(None, names)):
-        found = pack.facts(row, name)
-        if found.state == "absent":
-            message = f"{name} is not in the body: {found.reason}"
-            fix = f"define {name} in the body, or name another object in the row"
-            yield Finding(codes.NAME_NOT_IN_BODY, message, fix, row.name, "", "", *place)

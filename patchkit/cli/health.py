@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.check.order import unordered
+from patchkit.check.declarations import unordered
 from patchkit.cli.reviews_here import reviews
 from patchkit.cli.rows import distributions, reason_to_skip
 from patchkit.cli.ways_in import ways_in
