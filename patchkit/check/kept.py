@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _PARSED = 4 << 20
 """Bytes of source that stay parsed, of all releases together."""
-_AT_ONCE = 3
-"""Releases that are looked into at once: each needs some two megabytes parsed."""
+_AHEAD = 3
+"""Releases of which files are fetched at once: the one that is looked into, and the next."""
 
 _Grounds = tuple[tuple[Question, str], ...]
 
@@ -44,9 +44,11 @@ class Kept:
 
     def __init__(self, cache: Cache) -> None:
         self.parsed = ParsedFiles(_PARSED)
-        self.turn = threading.BoundedSemaphore(_AT_ONCE)
-        """Who has one looks up what a release has; the others fetch meanwhile."""
-        self._cache = cache
+        self.ahead = threading.BoundedSemaphore(_AHEAD)
+        """Who has one fetches what a release has other than the last."""
+        self.turn = threading.Lock()
+        """Who has it looks up what a release has; the others fetch meanwhile."""
+        self.cache = cache
         self._lock = threading.Lock()
         self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
         self._new: set[Target] = set()
@@ -54,14 +56,14 @@ class Kept:
 
     def of_release(self, key: str) -> dict[Target, Facts]:
         """Return what was said of a release."""
-        kept = self._cache.get(_name("facts", key))
+        kept = self.cache.get(_name("facts", key))
         known = json.loads(kept).items() if kept else ()
         return {Target.parse(text): Facts.of_data(data) for text, data in known}
 
     def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
         """Keep what is said of a release."""
         data = {str(target): found.as_data() for target, found in known.items()}
-        self._cache.put(_name("facts", key), json.dumps(data).encode())
+        self.cache.put(_name("facts", key), json.dumps(data).encode())
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has."""
@@ -82,16 +84,18 @@ class Kept:
             self._new.add(target)
 
     def keep_conclusions(self) -> None:
-        """Write down what was noted since the last time."""
+        """Write down what was noted since the last time; what others have written stays."""
         with self._lock:
+            for target in self._new:
+                self._concluded[target] |= self._recalled(target)
             new = {target: [*self._concluded[target].items()] for target in self._new}
             self._new.clear()
         for target, known in new.items():
-            self._cache.put(_name("conclusions", str(target)), _as_data(known))
+            self.cache.put(_name("conclusions", str(target)), _as_data(known))
 
     def move(self, key: str) -> Whereabouts | None:
         """Return what was said about a move, None where nothing was."""
-        kept = self._cache.get(_name("moves", key))
+        kept = self.cache.get(_name("moves", key))
         if kept is None:
             return None
         place, likeness, words = json.loads(kept)
@@ -101,10 +105,10 @@ class Kept:
         """Keep what is said about moves."""
         for key, move in found.items():
             row = (str(move.place or ""), move.likeness, move.words)
-            self._cache.put(_name("moves", key), json.dumps(row).encode())
+            self.cache.put(_name("moves", key), json.dumps(row).encode())
 
     def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
-        kept = self._cache.get(_name("conclusions", str(target)))
+        kept = self.cache.get(_name("conclusions", str(target)))
         return dict(_of_data(*one) for one in json.loads(kept)) if kept else {}
 
 

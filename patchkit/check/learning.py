@@ -6,15 +6,16 @@ import contextlib
 import gc
 from typing import TYPE_CHECKING, TypeVar
 
+from patchkit.check.learners import learners
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.parallel import CONNECTIONS, for_each
+from patchkit.upstream.reading.parallel import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.subjects import Subject
     from patchkit.rows.target import Target
-    from patchkit.upstream.reading.parallel import Progress
+    from patchkit.upstream.reading.parallel import Progress, Worker
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def learn_all(
     progress: Progress | None = None,
 ) -> dict[str, UpstreamError]:
     """
-    Look up in each release what is wanted of it, several at a time.
+    Look up in each release what is wanted of it, several at a time, in several processes.
 
     Returns:
         The error of each release that cannot be read, by its name.
@@ -36,7 +37,7 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    results = in_parallel([subjects[at] for at in _spread(len(subjects))], work, progress)
+    results = in_parallel(subjects, work, progress, learners(subjects, wanted))
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.keep_conclusions()
     faults = {one.name: results[one.name] for one in subjects}
@@ -44,7 +45,10 @@ def learn_all(
 
 
 def in_parallel(
-    subjects: Sequence[Subject], work: Callable[[Subject], T], progress: Progress | None = None
+    subjects: Sequence[Subject],
+    work: Callable[[Subject], T],
+    progress: Progress | None = None,
+    helpers: Sequence[Worker[T]] = (),
 ) -> dict[str, T | UpstreamError]:
     """
     Do the same with several releases at a time.
@@ -54,7 +58,7 @@ def in_parallel(
 
     """
     with _no_collection():
-        results = for_each(subjects, work, progress)
+        results = for_each(subjects, work, progress, helpers)
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.parsed.forget()
     return {one.name: result for one, result in zip(subjects, results, strict=True)}
@@ -75,13 +79,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _spread(count: int) -> list[int]:
-    """
-    Order places so that each thread follows a row of neighbours, far from those of the others.
-
-    What neighbours have in common is read, parsed and concluded once.
-    """
-    length = max(1, -(-count // CONNECTIONS))
-    return sorted(range(count), key=lambda at: (at % length, at))

@@ -39,6 +39,8 @@ class Subject:
         key: by which name they are kept.
         is_local: whether all its files are at hand.
         option: what a command line says to ask for it alone.
+        release: from which another process can open it; None where none can.
+        fault: why another process could not read it.
 
     """
 
@@ -50,6 +52,8 @@ class Subject:
     key: str = ""
     is_local: bool = field(default=True, kw_only=True)
     option: str = field(default="", kw_only=True)
+    release: Release | None = field(default=None, kw_only=True)
+    fault: UpstreamError | None = field(default=None, kw_only=True)
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
@@ -66,10 +70,16 @@ class Subject:
         return self._own_resolver()
 
     def rest(self) -> None:
-        """Let go of parsed modules."""
+        """Let go of parsed modules, and of the list of files where that is kept."""
         resolver = self.__dict__.pop("resolver", None)
         if resolver:
             resolver.forget()
+        if self.kept:
+            self.__dict__.pop("source", None)
+
+    def recall(self) -> None:
+        """Read anew what is kept of it: another process may have learnt it."""
+        self.__dict__.pop("_facts", None)
 
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
         """Say which of some import packages it holds."""
@@ -82,11 +92,17 @@ class Subject:
 
     def learn(self, targets: Iterable[Target]) -> None:
         """Look targets up, all that are not known yet."""
-        missing = [one for one in dict.fromkeys(targets) if one not in self._facts]
+        missing = self.unknown(targets)
+        if missing and self.fault:
+            raise self.fault
         if missing and self.kept:
             self._conclude(missing, self.kept)
         elif missing:
             self._facts.update((target, facts_of(self.resolver, target)) for target in missing)
+
+    def unknown(self, targets: Iterable[Target]) -> list[Target]:
+        """List the targets that are not known yet."""
+        return [one for one in dict.fromkeys(targets) if one not in self._facts]
 
     def facts(self, target: Target) -> Facts:
         """Say what a target is here."""
@@ -149,14 +165,20 @@ class Subject:
             return "unreadable"
 
     def _conclude(self, targets: Iterable[Target], kept: Kept) -> None:
+        with kept.ahead:
+            missing = self._not_concluded(targets, kept)
+            if missing:
+                paths = (path for target in missing for path in _paths(target))
+                self.resolver.modules.files.prefetch_unparsed(paths)
+            with kept.turn:  # meanwhile, its neighbour may have been looked into
+                self._look_up(self._not_concluded(missing, kept), kept)
+        kept.keep_release(self.key, self._facts)
+
+    def _not_concluded(self, targets: Iterable[Target], kept: Kept) -> list[Target]:
         files = self.resolver.modules.files
         known = {target: kept.concluded(target, files) for target in targets}
         self._facts.update((target, facts) for target, facts in known.items() if facts)
-        missing = [target for target, facts in known.items() if not facts]
-        self.source.prefetch({path for target in missing for path in _paths(target)})
-        with kept.turn:
-            self._look_up(missing, kept)
-        kept.keep_release(self.key, self._facts)
+        return [target for target, facts in known.items() if not facts]
 
     def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
@@ -174,11 +196,12 @@ def of_release(release: Release, kept: Kept) -> Subject:
         release.name,
         release.project,
         release.version,
-        lambda: release.source,
+        release.opened,
         kept if sha256 else None,
         sha256 or "",
         is_local=False,
         option=f"--releases '{release.project}=={release.version}'",
+        release=release if sha256 else None,
     )
 
 

@@ -69,6 +69,7 @@ class Cache:
         notice: Callable[[str], None] = lambda _: None,
         limit: int = MAX_BYTES,
     ) -> None:
+        self.directory = directory
         self._folder = directory / _FOLDER if directory else None
         self._notice = notice
         self._limit = limit

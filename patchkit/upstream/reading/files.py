@@ -29,6 +29,9 @@ class Question(NamedTuple):
     """Without suffix where it is none of a file."""
 
 
+FileKey = tuple[str, "ContentMark | None"]
+
+
 class Parsed(NamedTuple):
     """A file: as it lies there, and parsed, which gives an empty module where it cannot be."""
 
@@ -50,10 +53,10 @@ class ParsedFiles:
     def __init__(self, limit: int = _KEPT) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._files: dict[object, Parsed] = {}
+        self._files: dict[FileKey, Parsed] = {}
         self._size = 0
 
-    def get(self, key: object, read: Callable[[], bytes | None]) -> Parsed | None:
+    def get(self, key: FileKey, read: Callable[[], bytes | None]) -> Parsed | None:
         """Return what is known by a key, or read and parse it; None where there is no file."""
         with self._lock:
             found = self._files.pop(key, None)
@@ -70,6 +73,14 @@ class ParsedFiles:
             while self._size > self._limit and len(self._files) > 1:
                 self._size -= len(self._files.pop(next(iter(self._files))).text)
             return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._files
+
+    def paths(self) -> list[str]:
+        """List the files that are known, whichever release they are in."""
+        with self._lock:
+            return [path for path, _ in self._files]
 
     def forget(self) -> None:
         """Let go of all."""
@@ -92,9 +103,15 @@ class Files:
         self._source = source
         self._own = ParsedFiles()
         self._shared = shared or self._own
+        self._answers: dict[Question, str] = {}
 
     def answer(self, question: Question) -> str:
         """Answer a question; '' where there is no such thing. Equal answers mean equal content."""
+        if question not in self._answers:
+            self._answers[question] = self._answer(question)
+        return self._answers[question]
+
+    def _answer(self, question: Question) -> str:
         kind, path = question
         if kind == "file":
             return str(self._source.mark(path) or _THERE) if self._source.has(path) else ""
@@ -121,6 +138,11 @@ class Files:
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch several files at once."""
         self._source.prefetch(list(paths))
+
+    def prefetch_unparsed(self, paths: Iterable[str]) -> None:
+        """Fetch what is not parsed of some files, and of those that other releases have parsed."""
+        several = dict.fromkeys((*paths, *self._shared.paths()))
+        self.prefetch(one for one in several if (one, self.mark(one)) not in self._shared)
 
     def python(self) -> Iterator[str]:
         """Every `.py` path."""

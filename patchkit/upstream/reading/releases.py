@@ -52,7 +52,7 @@ class Library(contextlib.AbstractContextManager["Library"]):
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._settings = settings
-        self._offline = offline
+        self.offline = offline
         self._notices: set[str] = set()
         self._notice = notice
         self._lock = threading.Lock()
@@ -68,7 +68,7 @@ class Library(contextlib.AbstractContextManager["Library"]):
         """What the index and its files are fetched with."""
         from patchkit.upstream.reading.web import Web  # noqa: PLC0415 - urllib3 takes its time
 
-        return Web(self.settings, offline=self._offline)
+        return Web(self.settings, offline=self.offline)
 
     @functools.cached_property
     def index(self) -> Index:
@@ -107,7 +107,11 @@ class Release:
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
-        """Its files; nothing is fetched before one is asked for."""
+        """Its files."""
+        return self.opened()
+
+    def opened(self) -> ReleaseSource:
+        """Open its files; nothing is fetched before one is asked for."""
         named = (self.name, self.version, self.link.filename)
         if self.link.local:
             return Archived(*named, _reader(self.link.local))
