@@ -21,6 +21,7 @@ from importlib import _bootstrap
 from typing import TYPE_CHECKING
 
 from patchkit.imports.half_imported import (
+    is_half_imported,
     is_initializing,
     is_unloaded,
     spec_of,
@@ -47,20 +48,19 @@ class Finder:
     Args:
         watcher: told of every execution of a watched module.
         provide: asked for the spec of a watched module that no other finder finds.
+
+    Attributes:
         stir: called when modules may be imported unseen: the package of a watched module is about
             to be imported, or another finder came first.
 
     """
 
     def __init__(
-        self,
-        watcher: Watcher,
-        provide: Callable[[str], ModuleSpec | None] | None = None,
-        stir: Callable[[], None] | None = None,
+        self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
     ) -> None:
         self._notifier = Notifier(watcher)
         self._provide = provide
-        self._stir = stir or (lambda: None)
+        self.stir: Callable[[], object] | None = None
         self._packages: set[str] = set()
         self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
@@ -99,8 +99,8 @@ class Finder:
         """Find what the finders after this one find, or what is provided, and instrument it."""
         if sys.meta_path[0] is not self:
             self._come_first()
-        if name in self._packages:
-            self._stir()
+        if name in self._packages and self.stir is not None:
+            self.stir()
         if name not in self._notifier.names and name not in self._notifier.own:
             return None
         key = (get_ident(), name)
@@ -132,6 +132,13 @@ class Finder:
         if self._notifier.is_for(name):
             instrument(name, spec, self._notifier)
 
+    def is_whole(self, name: str) -> bool:
+        """Whether a module has been imported; if it is being imported, its end will be told."""
+        module = sys.modules.get(name)
+        if module is None:
+            return False
+        return not (is_half_imported(module) and self.await_import(name, module))
+
     def await_import(self, name: str, module: ModuleType) -> bool:
         """
         Report the end of the import of a half-imported module; whether that will come.
@@ -140,7 +147,7 @@ class Finder:
         thread reports it. While another thread reports it, it is reported once more at the end:
         that thread may need a module that it waits for.
         """
-        if self._notifier.is_executing(module):
+        if id(module) in self._notifier.executing:
             return True
         spec = spec_of(module)
         if is_unloaded(module):
@@ -173,7 +180,8 @@ class Finder:
         if new:
             self._overtaken += new
             sys.meta_path.insert(0, self)
-            self._stir()
+            if self.stir is not None:
+                self.stir()
 
 
 class BodyFinder(Finder):
@@ -227,6 +235,14 @@ def watch_bodies(arm: Callable[[], object]) -> None:
 def _has_session() -> bool:
     """Whether this process has a session, which has a finder of its own."""
     return any(type(finder) is Finder for finder in sys.meta_path)
+
+
+def let_pass(names: Iterable[str]) -> None:
+    """Wait for what other threads have found before a finder was there, and not yet loaded."""
+    bootstrap: Any = _bootstrap
+    for name in names:
+        if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
+            bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes
 
 
 def others() -> list[Any]:

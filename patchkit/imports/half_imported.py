@@ -9,7 +9,7 @@ from importlib import _bootstrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
     from types import ModuleType
 
     # What to call, and with which name; compared, so that who asks twice is told once.
@@ -69,14 +69,6 @@ def forget_imports(threads: Collection[int | None]) -> None:
             locks.pop(name, None)
             if (module := sys.modules.get(name)) and is_initializing(spec_of(module)):
                 del sys.modules[name]
-
-
-def let_pass(names: Iterable[str]) -> None:
-    """Wait for what other threads have found before a finder was there, and not yet loaded."""
-    bootstrap: Any = _bootstrap
-    for name in names:
-        if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
-            bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes
 
 
 def culprit(error: Exception) -> str | None:

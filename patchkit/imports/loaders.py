@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from patchkit.errors import TargetError
 from patchkit.imports.supplied_modules import running_code
+from patchkit.record import Record, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,40 +41,37 @@ class Watcher(Protocol):
         """A module runs as `__main__`, and cannot be imported under its own name instead."""
 
 
-class Notifier:
+class Notifier(Record, frozen=False, eq=False):
     """
     Which modules are watched, and which of them execute now; the loaders of a finder share it.
 
     Args:
         watcher: told of the modules in `names`.
+        own: what to call after modules that patchkit itself changes.
+        executing: ids of modules that a loader of ours executes; it will report the end.
 
     """
 
-    def __init__(self, watcher: Watcher) -> None:
-        self.watcher = watcher
-        self.names: set[str] = set()
-        self.own: dict[str, Callable[[ModuleType], None]] = {}
-        self.active = False
-        self._executing: set[int] = set()
+    watcher: Watcher
+    names: set[str] = field(default_factory=set)
+    own: dict[str, Callable[[ModuleType], None]] = field(default_factory=dict)
+    active: bool = False
+    executing: set[int] = field(default_factory=set)
 
     def is_for(self, name: str) -> bool:
         """Whether this module is watched now."""
         return self.active and (name in self.names or name in self.own)
 
-    def is_executing(self, module: ModuleType) -> bool:
-        """Whether a loader of ours executes this module, and will report the end."""
-        return id(module) in self._executing
-
     def begin(self, name: str, module: ModuleType) -> bool:
         """Whether to report this execution; not where a loader further out does."""
-        if not self.is_for(name) or self.is_executing(module):
+        if not self.is_for(name) or id(module) in self.executing:
             return False
-        self._executing.add(id(module))
+        self.executing.add(id(module))
         return True
 
     def end(self, module: ModuleType) -> None:
         """Note that the module has executed."""
-        self._executing.discard(id(module))
+        self.executing.discard(id(module))
 
     def importing(self, name: str) -> None:
         """Report a module that is about to execute."""

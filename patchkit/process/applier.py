@@ -55,14 +55,16 @@ class Applier:
         What an AfterImport has done is taken back before: its undo knows the module as it is now.
         A body that executes anew is to see originals; its end has everything applied again.
         """
+        self._executions.note(module)
         errors: list[Exception] = []
         for group in reversed(self._schedule.due(module, AFTER)):
-            errors += unwind(group.made.calls)
+            if group.made.calls:
+                errors += unwind(group.made.calls)
         for group in reversed(self._schedule.of_body(module)):
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
-        self._states.say_undo_errors(errors)
-        self._executions.note(module)
+        if errors:
+            self._states.say_undo_errors(errors)
 
     # -- what is due ------------------------------------------------------------------------------
 

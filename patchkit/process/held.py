@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
-from patchkit.imports.half_imported import let_pass
+from patchkit.imports.finder import let_pass
 from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
 from patchkit.process.plan import AFTER
 from patchkit.record import Record

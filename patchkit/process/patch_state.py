@@ -139,8 +139,8 @@ class PatchStates:
     def tell(self, state: PatchState, **facts: Any) -> None:
         """Write a patch's status to the journal."""
         name, status, reason = state.name, state.status, state.reason
-        self.journal.write("patch", name=name, status=status, reason=reason, **facts)
         self.say("info", f"{name}: {status}" + (f": {reason}" if reason else ""))
+        self.journal.write("patch", name=name, status=status, reason=reason, **facts)
 
     def reopen(self, state: PatchState) -> None:
         """Have a patch asked again whether it is for here: what that depends on may be set now."""

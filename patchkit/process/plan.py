@@ -107,10 +107,9 @@ class Schedule:
         """Every module that a patch changes."""
         return {module for module, _ in list(self._groups)}
 
-    def due(self, module: str, *moments: str) -> list[GroupState]:
-        """Return what is due at these moments of a module's import, in the order it applies in."""
-        due = [self._groups.get((module, moment), ()) for moment in moments]
-        return [group for groups in due for group in tuple(groups)]
+    def due(self, module: str, moment: str) -> list[GroupState]:
+        """Return what is due around a module's import, in the order in which it applies."""
+        return list(self._groups.get((module, moment), ()))
 
     def of_body(self, module: str) -> list[GroupState]:
         """Return the groups whose body is this module."""
@@ -159,7 +158,7 @@ class Relevance:
 
     def is_open(self, group: GroupState) -> bool:
         """Whether the process still is to have a group: another thread may have taken it back."""
-        return group.patch.is_open and self.is_wanted(group)
+        return self.is_wanted(group) and group.patch.is_open
 
     def is_selected(self, state: PatchState) -> bool:
         """Whether nothing speaks against a patch here; asks no more than it has to."""

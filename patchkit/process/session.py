@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies import modules_since, nowhere
-from patchkit.imports.finder import Finder
-from patchkit.imports.half_imported import let_pass
+from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import (
     is_served,
     refuse_withdrawn,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     Groups = list[GroupState]
     Hook = Callable[[ModuleType, Sites], None]
-    Modules = dict[str, ModuleType]
 
 
 class Session:
@@ -58,6 +57,7 @@ class Session:
     Attributes:
         states: how it stands with each patch, by name.
         roles: those that the process has entered.
+        hooks: patchkit's own, called after each execution of a module; complete before arming.
         blocks: what blocks hold, and rows that they have brought along.
         lookout: looks again at what is applied.
 
@@ -69,15 +69,16 @@ class Session:
         self._states = PatchStates(self._schedule.patches, selection.settings, journal)
         self.states, self.roles = self._states.patches, self._states.roles
         self._relevance = Relevance(self._states, selection)
-        self._finder = Finder(self, self.provide, lambda: self.lookout.begin())  # noqa: PLW0108 - not there yet
+        self._finder = Finder(self, self.provide)
         self._executions = Executions(self._finder)
         self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
+        self.hooks: dict[str, list[Hook]] = {}
         self.blocks = Blocks(
             self._schedule, self._states, self._relevance, self._applier, self._finder
         )
         self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
+        self._finder.stir = self.lookout.begin
         self._entering: set[tuple[Role, int]] = set()
-        self._hooks: dict[str, list[Hook]] = {}
         self._why_beside = "it had begun to run before patchkit was there"
 
     # -- arm ------------------------------------------------------------------------------------
@@ -93,23 +94,16 @@ class Session:
         self._relevance.awaits_role = not (roles or lent)
         if self._relevance.awaits_role:
             self._relevance.settle_serving(frozenset(Role))
-        watched = self._schedule.modules | self._hooks.keys()
+        watched = self._schedule.modules | self.hooks.keys()
         self._finder.watch(watched)
         self._finder.install()
         let_pass(watched)
-        for name in self._hooks:
-            if self._executions.is_whole(name):
-                self._run_hooks(name, sys.modules[name])
+        for name, hooks in self.hooks.items():
+            if self._finder.is_whole(name):
+                for hook in hooks:
+                    hook(sys.modules[name], self._applier.sites)
         for role in sorted(roles):
             self.enter(role)
-
-    def after_import(self, module: str, hook: Hook) -> None:
-        """Call a hook of patchkit's own after each execution of a module; say so before arming."""
-        self._hooks.setdefault(module, []).append(hook)
-
-    def _run_hooks(self, name: str, module: ModuleType) -> None:
-        for hook in self._hooks.get(name, ()):
-            hook(module, self._applier.sites)
 
     def stand_down(self) -> None:
         """Watch imports no more; what is applied stays."""
@@ -126,19 +120,24 @@ class Session:
     def importing(self, name: str) -> None:
         """A module is about to execute."""
         self._applier.note_execution(name)
-        self._apply(self._schedule.due(name, BEFORE), {}, nowhere)
+        if due := self._schedule.due(name, BEFORE):
+            self._apply(due, {}, nowhere)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
         with _bound_in_parent(name, module):
-            self._run_hooks(name, module)
+            for hook in self.hooks.get(name, ()):
+                hook(module, self._applier.sites)
+            serving, after = self._schedule.due(name, SERVING), self._schedule.due(name, AFTER)
+            missed = [group for group in self._schedule.due(name, BEFORE) if not group.applied_to]
             # What serves the module has done so now, or refuses one that upstream has.
-            due = self._schedule.due(name, BEFORE, SERVING, AFTER)
-            missed = [group for group in due if group.plan.moment != BEFORE or not group.applied_to]
-            self._apply(missed, {name: module}, lambda: modules_since(name))
-            self._apply_late(self._schedule.of_body(name), from_body=True)
-            self._apply_late(self._executions.postponed(name))
-            if any(group.plan.moment == SERVING for group in due):
+            if due := [*missed, *serving, *after]:
+                self._apply(due, {name: module}, partial(modules_since, name))
+            if of_body := self._schedule.of_body(name):
+                self._apply_late(of_body, from_body=True)
+            if postponed := self._executions.postponed(name):
+                self._apply_late(postponed)
+            if serving:
                 refuse_withdrawn(name, module)
 
     def import_ended(self, name: str) -> None:
@@ -148,7 +147,7 @@ class Session:
     def main_unreachable(self, name: str, reason: str) -> None:
         """Fail the patches of a module that runs as `__main__` instead of under its own name."""
         self._why_beside = reason
-        for group in self._schedule.due(name, BEFORE, AFTER):
+        for group in (*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)):
             if self._relevance.is_wanted(group) and self._relevance.changes_here(group):
                 self._applier.refuse(group.patch, unreachable(name, reason))
 
@@ -168,12 +167,14 @@ class Session:
         self._apply(self._schedule.due(name, SERVING), {name: module}, nowhere)
         return is_served(module)
 
-    def _apply(self, groups: Groups, modules: Modules, scope: Callable[[], Where]) -> None:
-        if groups and self._applier.apply(groups, modules, scope):
+    def _apply(
+        self, groups: Groups, modules: dict[str, ModuleType], scope: Callable[[], Where]
+    ) -> None:
+        if self._applier.apply(groups, modules, scope):
             self.lookout.note_applied()
 
     def _apply_late(self, groups: Groups, *, from_body: bool = False) -> None:
-        if groups and self._applier.apply_late(groups, from_body=from_body):
+        if self._applier.apply_late(groups, from_body=from_body):
             self.lookout.note_applied()
 
     # -- roles ----------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ class Session:
         """Refuse to go on with other patches for a role than those that the main process has."""
         patch_set.agree(role, config, self._states, self._relevance)
 
-    # -- blocks ---------------------------------------------------------------------------------
+    # -- blocks and forks -----------------------------------------------------------------------
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
         """Apply patches for a block, all that are for here where none is named; see `Blocks`."""
@@ -256,8 +257,6 @@ class Session:
     def let_go(self, names: Iterable[str]) -> None:
         """Take back what a block has held, unless it is there for others, too; see `Blocks`."""
         self.blocks.let_go(names)
-
-    # -- fork -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
         """Make the child's copy usable, and begin a journal of its own."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from patchkit.changes.source.edit import PreparedEdit
     from patchkit.process.patch_state import GroupState, PatchStates
     from patchkit.rows.declaration import Change
+    from patchkit.rows.target import Target
 
     Placed = tuple[int, Change]
 
@@ -91,43 +92,40 @@ class Transaction(Record, frozen=False, eq=False):
             context = Context(module, body, sites, self.patch, (self.rank, place))
             prepared.append((change, prepare(change, context)))
         for change, ready in prepared:
-            _refuse_to_discard(change, ready)
+            if isinstance(change, Replace):  # all else acts above or below
+                _refuse_to_discard(change, ready)
         rebuild = rebuild_after([ready for _, ready in prepared], sites)
         if rebuild is not None:
             self.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
-        for change, ready in prepared:
-            self._make(change, ready)
+        made = [self._make(change, ready) for change, ready in prepared]
         if rebuild is not None:
             rebuild.apply()
-        for change, ready in prepared:
-            self._note_route(change, ready, module)
+        for (change, ready), (target, changed) in zip(prepared, made, strict=True):
+            if module is not None and target.qualname:
+                edited = None
+                if isinstance(change, Edit):
+                    edited = cast("PreparedEdit", ready).code.function
+                route = route_of(str(target), module, target.steps, changed, edited)
+                self.routes.append(route)  # the way to it, so that it can be walked again
 
-    def _make(self, change: Change, ready: Prepared) -> None:
+    def _make(self, change: Change, ready: Prepared) -> tuple[Target, list[Site]]:
+        """Make one change; return what it changes."""
         self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
         if isinstance(change, AfterImport):
             self.calls.append(ready.undo)
         ready.apply()
-        place, words = change.place, str(change.place)
+        target, sites = change.place, list(ready.sites)
+        scope = scope_of(target.module, change.rebind)
+        words = str(target)
         self.targets.append(words)
-        scope = scope_of(place.module, change.rebind)
-        for site in ready.sites:
+        for site in sites:
             site.rebind |= scope
             self.sites.append((words, site))
-
-    def _note_route(self, change: Change, ready: Prepared, module: ModuleType | None) -> None:
-        """Note the way to a target, so that it can be walked again."""
-        place = change.place
-        if module is not None and place.qualname:
-            edited = None
-            if isinstance(change, Edit):
-                edited = cast("PreparedEdit", ready).code.function
-            self.routes.append(route_of(str(place), module, place.steps, ready.sites, edited))
+        return target, sites
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:
     """Refuse to put an object in place of one on which another copy of patchkit has patches."""
-    if not isinstance(change, Replace):
-        return  # all else acts above or below
     for other in others():
         for site in ready.sites:
             if names := other.patches_on(site.owner, site.name):

@@ -145,7 +145,7 @@ class Executions:
     """How often each module has executed, targets and bodies, and which are whole."""
 
     def __init__(self, finder: Finder) -> None:
-        self._finder = finder
+        self.is_whole = finder.is_whole
         self._numbers = itertools.count(1)  # no lock: it counts one by one in all threads
         self._last: dict[str, int] = {}
         self._postponed: dict[str, list[GroupState]] = {}
@@ -164,13 +164,6 @@ class Executions:
         if group.thread is not None or group.applied_to is None:
             return False
         return group.applied_to[0] == self._last.get(group.plan.module, 0)
-
-    def is_whole(self, name: str) -> bool:
-        """Whether a module has been imported; if it is being imported, its end will be told."""
-        module = sys.modules.get(name)
-        if module is None:
-            return False
-        return not (is_half_imported(module) and self._finder.await_import(name, module))
 
     def postpone(self, group: GroupState, needed: str) -> bool:
         """Have a group wait for the end of an import; False where that has come."""

@@ -153,7 +153,7 @@ def _take(session: Session, *, arming: bool) -> tuple[Session, bool]:
 
 
 def _make(settings: Settings) -> Session:
-    selection = Selection(settings, Versions.of(settings), Drift(settings.lock))
+    selection = Selection(settings, Versions.of(settings), Drift(settings.lock), os.environ)
     return Session(Registry.collect(settings), selection, Journal(settings.journal))
 
 

@@ -53,7 +53,7 @@ _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subproce
 
 def _wrap(session: Session, target: Target, by: Any) -> None:
     """Wrap a function after each execution of its module, if it is there."""
-    session.after_import(target.module, partial(_wrap_in, target, by))
+    session.hooks.setdefault(target.module, []).append(partial(_wrap_in, target, by))
 
 
 def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
