@@ -12,6 +12,7 @@ import re
 import threading
 import zipfile
 import zlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
@@ -61,48 +62,34 @@ class Reader(Protocol):
         """Read some of the files of its listing; others may come along."""
 
 
+@dataclass(eq=False)
 class Archived:
     """
     A release in an archive, a `ReleaseSource`.
 
     What has failed once fails again with the same words: sixty questions about a broken wheel are
     one error, and one request.
-
-    Args:
-        name: for messages, such as `vllm 0.32.0`.
-        version: as released, None where unknown.
-        place: the archive, for messages.
-        reader: reads it.
-        cache: keeps what has been read; memory where none is given.
-        key: says in the cache which bytes the archive has, such as `sha256:…`.
-
     """
 
-    def __init__(
-        self,
-        name: str,
-        version: str | None,
-        place: str,
-        reader: Reader,
-        cache: Cache | None = None,
-        key: str = "",
-    ) -> None:
-        self.name = name
-        self.version = version
-        self._place = place
-        self._reader = reader
-        self._cache = cache or Cache(None)
-        self._key = key
-        self._lock = threading.RLock()
-        self._lines: dict[str, str] | None = None
-        self._failure: UpstreamError | None = None
+    name: str
+    """For messages, such as `vllm 0.32.0`."""
+    version: str | None
+    place: str
+    """The archive, for messages."""
+    reader: Reader
+    cache: Cache = field(default_factory=lambda: Cache(None))
+    key: str = ""
+    """Says in the cache which bytes the archive has, such as `sha256:…`."""
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+    _lines: dict[str, str] | None = field(default=None, init=False)
+    _failure: UpstreamError | None = field(default=None, init=False)
 
     def read(self, path: str) -> bytes | None:
         """One Python file; None where there is no such file."""
         member = self._members([path]).get(path)
         if member is None or not is_python(path):
             return None
-        kept = self._cache.get(self._name(path))
+        kept = self.cache.get(self._name(path))
         # The cache vouches for content, and this for its place.
         is_right = kept is not None and zlib.crc32(kept) == member.crc
         return kept if is_right else self._fetch([path])[path]
@@ -122,7 +109,7 @@ class Archived:
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch those of the files that there are and that have not been kept."""
-        missing = [path for path in self._members(paths) if not self._cache.has(self._name(path))]
+        missing = [path for path in self._members(paths) if not self.cache.has(self._name(path))]
         if missing:
             self._fetch(sorted(missing))
 
@@ -133,33 +120,33 @@ class Archived:
     def _opened(self) -> dict[str, str]:
         with self._lock:
             if self._lines is None:
-                kept = self._cache.get(f"listing {self._key}")
+                kept = self.cache.get(f"listing {self.key}")
                 self._lines = lines_of(kept.decode() if kept else self._listed())
             return self._lines
 
     def _listed(self) -> str:
         with self._failing_once():
-            listing, files = self._reader.listing()
+            listing, files = self.reader.listing()
         self._keep(files)
         text = to_text(listing)
         # Last: a listing without its files would claim what is not there.
-        self._cache.put(f"listing {self._key}", text.encode())
+        self.cache.put(f"listing {self.key}", text.encode())
         return text
 
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
         with self._lock:
             members = self._members(paths)
             with self._failing_once():
-                files = self._reader.fetch(members)
+                files = self.reader.fetch(members)
             self._keep(files)
             return files
 
     def _keep(self, files: dict[str, bytes]) -> None:
         for path, content in files.items():
-            self._cache.put(self._name(path), content)
+            self.cache.put(self._name(path), content)
 
     def _name(self, path: str) -> str:
-        return f"member {self._key}\0{path}"
+        return f"member {self.key}\0{path}"
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:
@@ -169,7 +156,7 @@ class Archived:
             yield
         except UpstreamError as error:
             kept = "; it is not in the cache" if isinstance(error, UnreachableError) else ""
-            self._failure = UpstreamError(f"{self.name}: {self._place}: {error}{kept}")
+            self._failure = UpstreamError(f"{self.name}: {self.place}: {error}{kept}")
             raise self._failure from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,16 +57,15 @@ class Link(NamedTuple):
         return _local(self.url)
 
 
+@dataclass(frozen=True)
 class Index:
     """All the places where pip would look for a project; pages that were fetched are kept."""
 
-    def __init__(
-        self, settings: PipSettings, web: Web, cache: Cache, notice: Callable[[str], None]
-    ) -> None:
-        self._settings = settings
-        self._web = web
-        self._cache = cache
-        self._notice = notice
+    settings: PipSettings
+    web: Web
+    cache: Cache
+    notice: Callable[[str], None]
+    """Told which place could not be asked."""
 
     def links(self, project: str) -> list[Link]:
         """
@@ -80,8 +80,8 @@ class Index:
         """
         found: dict[str, Link] = {}
         faults = []
-        indexes = [f"{index}/{canonical(project)}/" for index in self._settings.indexes]
-        for place in (*self._settings.find_links, *indexes):
+        indexes = [f"{index}/{canonical(project)}/" for index in self.settings.indexes]
+        for place in (*self.settings.find_links, *indexes):
             try:
                 for link in _of_project(project, self._linked(place)):
                     found.setdefault(link.filename, link)
@@ -90,7 +90,7 @@ class Index:
         if not found:
             raise UpstreamError(self._not_found(project, faults))
         for fault in faults:
-            self._notice(fault)
+            self.notice(fault)
         return list(found.values())
 
     def _linked(self, place: str) -> Iterable[Link]:
@@ -101,7 +101,7 @@ class Index:
 
     def _page(self, url: str) -> IndexPage | None:
         """A page, from the cache while it is fresh or nobody answers; None where there is none."""
-        kept = self._cache.page(url)
+        kept = self.cache.page(url)
         if kept is None or not 0 <= time.time() - kept.fetched < FRESH:
             kept = self._asked(url, kept)
         return None if kept.kind == _ABSENT else kept
@@ -117,14 +117,14 @@ class Index:
             if kept is None:
                 raise
             day = time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.fetched))
-            self._notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
+            self.notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
             return kept
-        self._cache.keep_page(url, page)
+        self.cache.keep_page(url, page)
         return page
 
     def _fetched(self, url: str, kept: IndexPage | None) -> IndexPage:
         condition = {"If-None-Match": kept.etag} if kept and kept.etag else {}
-        reply = self._web.get(url, {"Accept": _ACCEPT, **condition}, MAX_PAGE)
+        reply = self.web.get(url, {"Accept": _ACCEPT, **condition}, MAX_PAGE)
         if reply.status == 304 and kept:
             return kept._replace(fetched=time.time())
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -135,7 +135,7 @@ class Index:
     def _not_found(self, project: str, faults: list[str]) -> str:
         if faults:
             return f"no release of {project} was found: {'; '.join(faults)}"
-        places = map(without_secrets, (*self._settings.find_links, *self._settings.indexes))
+        places = map(without_secrets, (*self.settings.find_links, *self.settings.indexes))
         looked = ", ".join(places) or "nowhere: pip's settings name no place"
         return f"no release of {project} was found; looked at {looked}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tarfile
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
@@ -23,15 +24,16 @@ SUFFIX = ".tar.gz"
 _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"})
 
 
+@dataclass(frozen=True)
 class SdistReader:
-    """Reads a source distribution, which is obtained, and may be taken away again, each time."""
+    """Reads a source distribution."""
 
-    def __init__(self, obtain: Callable[[], AbstractContextManager[Path]]) -> None:
-        self._obtain = obtain
+    obtain: Callable[[], AbstractContextManager[Path]]
+    """Brings the file to this machine, and may take it away again."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files, which come along."""
-        with self._obtain() as file:
+        with self.obtain() as file:
             contents = dict(_python_files(file))
         files = {path: contents[inside] for path, inside in _by_installed_path(contents).items()}
         listing = {

@@ -9,6 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from patchkit.errors import UpstreamError
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing, Span
-
-    Download = Callable[[NoRangesError], AbstractContextManager[Path]]
 
 MAX_DIRECTORY = 16 << 20
 """Bytes of a table of contents; those of vLLM's wheels have 0.5 MB."""
@@ -50,16 +49,16 @@ class Content(Protocol):
         """Read the spans, in their order, each in full."""
 
 
+@dataclass(frozen=True)
 class LocalContent:
     """A file on this machine."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    file: Path
 
     def tail(self, size: int) -> tuple[bytes, int]:
         """Read the last bytes, and tell how many there are in all."""
         try:
-            total = self._file.stat().st_size
+            total = self.file.stat().st_size
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
         return self.fetch([(max(0, total - size), total)])[0], total
@@ -67,7 +66,7 @@ class LocalContent:
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
         """Read the spans, in their order, each in full."""
         try:
-            with self._file.open("rb") as file:
+            with self.file.open("rb") as file:
                 pieces = [os.pread(file.fileno(), end - start, start) for start, end in spans]
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
@@ -76,24 +75,18 @@ class LocalContent:
         return pieces
 
 
+@dataclass(frozen=True)
 class WheelReader:
-    """
-    Reads a wheel wherever it lies.
+    """Reads a wheel wherever it lies."""
 
-    Args:
-        content: its bytes.
-        download: brings it here whole where its server knows no parts, as the error says.
-
-    """
-
-    def __init__(self, content: Content, download: Download | None = None) -> None:
-        self._content = content
-        self._download = download
+    content: Content
+    download: Callable[[NoRangesError], AbstractContextManager[Path]] | None = None
+    """Brings it here whole where its server knows no parts, as the error says."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files; they come along where it comes whole."""
         try:
-            with zipfile.ZipFile(cast("IO[bytes]", _Window(self._content))) as archive:
+            with zipfile.ZipFile(cast("IO[bytes]", _Window(self.content))) as archive:
                 return _list_members(archive), {}
         except NoRangesError as error:
             return self._whole(error)
@@ -106,15 +99,15 @@ class WheelReader:
             check_size(path, max(member.size, member.packed))
         spans = [member.span for member in members.values() if member.span]
         try:
-            pieces = self._content.fetch(spans)
+            pieces = self.content.fetch(spans)
         except NoRangesError as error:
             return self._whole(error)[1]
         several = zip(members.items(), pieces, strict=True)
         return {path: _unpacked(path, member, piece) for (path, member), piece in several}
 
     def _whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
-        assert self._download is not None  # a file on this machine has parts
-        with self._download(error) as file:
+        assert self.download is not None  # a file on this machine has parts
+        with self.download(error) as file:
             local = WheelReader(LocalContent(file))
             listing, _ = local.listing()
             members = {path: member for path, member in listing.items() if is_python(path)}

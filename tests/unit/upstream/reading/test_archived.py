@@ -38,7 +38,7 @@ class Counter:
 
 
 def opened(reader: Counter, cache: Cache | None = None) -> Archived:
-    return Archived("up 1.0", "1.0", "FILE", reader, cache, "key")
+    return Archived("up 1.0", "1.0", "FILE", reader, cache or Cache(None), "key")
 
 
 def test_prefetch_brings_what_is_missing_in_one_go() -> None:
