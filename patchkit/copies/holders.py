@@ -165,12 +165,11 @@ def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
 
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
-FUNCTION = HolderKind(_function_parts, _function_named)
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
 INSTANCE = HolderKind(lambda value: namespace(value).values(), _instance_named)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
-    ((FunctionType,), FUNCTION),
+    ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
     ((staticmethod,), _around("static method", "__func__")),
     ((classmethod,), _around("class method", "__func__")),

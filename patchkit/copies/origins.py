@@ -38,13 +38,7 @@ ELSEWHERE = Elsewhere()
 
 
 class Origins:
-    """
-    The origins of places; each module's code is read once.
-
-    Args:
-        sites: every changed attribute.
-
-    """
+    """The origins of places; each module's source is read once."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
@@ -218,13 +212,7 @@ def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
 
 
 def code_of(module: ModuleType) -> ast.Module | None:
-    """
-    Read the source that a module was made by.
-
-    Returns:
-        Its syntax tree; None where there is none, or the file is another by now.
-
-    """
+    """Parse the source that a module was made by; None if there is none, or another by now."""
     values = namespace(module)
     file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def look_through(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
     """Repoint what copies the sites' values of before."""
-    run = _Pass(StaleValues(sites, keepers), keepers)
+    run = _Pass(StaleValues(sites, keepers.sites), keepers)
     near = () if where.late else _named_by(sites)
     search = CopySearch(run.stale, keepers, late=where.late, near=near)
     run.settle(search, dict.fromkeys((*where.modules, *near)))
@@ -33,7 +33,7 @@ def look_through(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outco
 
 def look_back(sites: Sequence[Site], modules: Iterable[str], keepers: Keepers) -> Outcome:
     """Repoint what copies a value that a layer has made, and that is gone."""
-    run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
+    run = _Pass(StaleValues(sites, keepers.sites, originals=False), keepers)
     run.settle(CopySearch(run.stale, keepers, late=True, deep=False), modules)
     for site in sites:
         if not site.layers and site.own and site.rebind:
@@ -123,10 +123,7 @@ def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
     """
     Write what the site holds, once more where another thread has changed it meanwhile.
 
-    Returns:
-        What the place raises instead of being written: a tuple, a frozen class, a registry that is
-        closed.
-
+    Returns what the place raises instead: a tuple, a frozen class, a registry that is closed.
     """
     try:
         while True:

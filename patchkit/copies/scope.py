@@ -42,19 +42,16 @@ class Outcome(NamedTuple):
 
 
 class Keepers(NamedTuple):
-    """
-    What the pass leaves alone, and what it needs to know of the rest.
-
-    Args:
-        packages: names of packages that keep the originals (packs, whose bodies call them).
-        bodies: names of the bodies, which keep them in any case.
-        sites: every changed attribute of this process.
-
-    """
+    """What the pass leaves alone, and what it needs to know of the rest."""
 
     packages: tuple[str, ...]
+    """Names of packages that keep the originals: packs, whose bodies call them."""
+
     bodies: Collection[str]
+    """Names of modules that keep them in any case."""
+
     sites: Sites
+    """Every changed attribute of this process."""
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
         """Whether a module keeps originals, though a row names packages that are repointed."""
@@ -71,11 +68,8 @@ class Where(NamedTuple):
     """
     The modules to look through.
 
-    Args:
-        modules: their names.
-        late: whether they have had time to copy by any way, so that those of the target's package
-            are looked into, also where they name nothing of the target's module.
-
+    Late, they have had time to copy by any way: those of the target's package are looked into also
+    where they name nothing of the target's module.
     """
 
     modules: Sequence[str]
@@ -141,14 +135,7 @@ def _spec(name: str) -> object:
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
-    """
-    Name the packages and containers in which a change repoints copies.
-
-    Args:
-        module: the target's.
-        rebind: as the change declares it.
-
-    """
+    """Name the packages and containers in which a change to a module repoints copies."""
     if rebind is False:
         return frozenset()
     more = () if rebind is True else rebind
@@ -177,23 +164,13 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
     if not isinstance(original, type) or not isinstance(replacement, type):
         return []
     subclasses: list[type] = type.__subclasses__(original)
-    return [
-        f"{sub.__module__}:{sub.__qualname__} (derives from it)"
-        for sub in subclasses
-        if sub not in replacement.__mro__
-    ]
+    left = [sub for sub in subclasses if sub not in replacement.__mro__]
+    return [f"{sub.__module__}:{sub.__qualname__} (derives from it)" for sub in left]
 
 
 # -- whose an object is, by its own word -----------------------------------------------------------
 
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
-
-
-def is_at_home(site: Site) -> bool:
-    """Whether a place's own object is of its own package, as far as the object says."""
-    origin, home = origin_of(site.original), home_of(site)
-    is_told = isinstance(origin, str) and home
-    return not is_told or origin.partition(".")[0] == home.partition(".")[0]
 
 
 def is_defined_at(value: Any, owner: Any, name: Step) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.holders import CLASS, FUNCTION, HolderKinds
+from patchkit.copies.holders import CLASS, HolderKinds
 from patchkit.copies.scope import class_namespace, home_of, is_within
 from patchkit.rows.target import Item, Step
 
@@ -103,7 +103,7 @@ class CopySearch:
                 yield from self._look(_Namespace(loaded.get(name), values, name))
 
     def _look(self, module: _Namespace) -> Iterator[Holder]:
-        """Look into a module: for anything at all first, and by name where there is something."""
+        """Look into a module for anything at all, and by name where there is something."""
         name, wanted = module.module, self._stale.ids
         if name in self._keepers.bodies or is_within(name, OURS):
             return
@@ -120,34 +120,27 @@ class CopySearch:
                 yield from self._holders(owner)
 
     def _inside(self, objects: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
-        """Add what new objects hold to `parts`; return this package's classes in them."""
-        inside: list[_Namespace] = []
-        while classes := self._open(objects, top, parts):
-            inside += classes
-            objects = [value for cls in classes for value in cls.values.values()]
-        return inside
+        """
+        Add what new objects hold to `parts`; return this package's classes in them.
 
-    def _open(self, values: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
-        """Do so one level down; the classes of other packages are found with their own modules."""
+        Classes of other packages are found with their own modules.
+        """
         kinds, deep, seen = self._kinds, self._deep, self._seen
-        classes = []
-        for value in values:
+        inside: list[_Namespace] = []
+        values = list(objects)
+        for value in values:  # which grow with each class
             kind = kinds[type(value)]
             if kind is None or not (deep or kind is CLASS) or id(value) in seen:
                 continue
-            if kind is CLASS:
-                if (cls := _of_package(value, top)) is None:
-                    continue
-                classes.append(cls)
-            elif kind is not FUNCTION or value.__closure__ is not None:
+            if kind is not CLASS:
                 parts += kind.parts(value)
-            else:  # most functions hold nothing
-                if (defaults := value.__defaults__) is not None:
-                    parts += defaults
-                if (keyword := value.__kwdefaults__) is not None:
-                    parts += keyword.values()
+            elif (cls := _of_package(value, top)) is not None:
+                inside.append(cls)
+                values += cls.values.values()
+            else:
+                continue
             seen.add(id(value))
-        return classes
+        return inside
 
     # -- by name, where there is something ---------------------------------------------------------
 
@@ -180,27 +173,30 @@ class CopySearch:
     def _holders(self, owner: _Namespace) -> Iterator[Holder]:
         for key, value in tuple(owner.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or id(value) in self._told:
+            if kind is None or id(value) in self._told or self._is_left_out(owner, key, value):
                 continue
-            if key.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset)):
-                continue  # it only says what is there: `__annotations__`, `__orig_bases__`
             if self._stale.ids.isdisjoint(map(id, kind.parts(value))):
                 continue
-            if self._is_ours(owner, key, value):
-                continue
             self._told.add(id(value))
-            for words, part in kind.named(value):
-                if (site := self._stale.site_of(part)) is not None:
-                    yield from self._held_by(owner, _name(owner, key, value) + words, part, site)
+            is_named = type(value) is FunctionType and "<" not in value.__qualname__
+            made = is_named and f"{value.__module__}:{value.__qualname__}"
+            yield from self._held(owner, made or owner.prefix + key, kind.named(value))
 
-    def _held_by(self, owner: _Namespace, words: str, part: Any, site: Site) -> Iterator[Holder]:
-        """Tell what holds a value; of one that others share, where the target is named too."""
-        if self._stale.is_its_own(part, site):
-            yield Holder(words, site)
-        elif (owner.module, site) in self._follow or owner.module == home_of(site):
-            yield Holder(words + UNKNOWN, site)
+    def _held(
+        self, owner: _Namespace, name: str, parts: Iterable[tuple[str, Any]]
+    ) -> Iterator[Holder]:
+        for words, part in parts:
+            if (site := self._stale.site_of(part)) is None:
+                continue
+            if self._stale.is_its_own(part, site):
+                yield Holder(name + words, site)
+            elif (owner.module, site) in self._follow or owner.module == home_of(site):
+                yield Holder(name + words + UNKNOWN, site)  # others share the value
 
-    def _is_ours(self, owner: _Namespace, key: str, value: Any) -> bool:
+    def _is_left_out(self, owner: _Namespace, key: str, value: Any) -> bool:
+        """Whether a patch or a pack made it, or it says what is there (`__orig_bases__`)."""
+        if key.startswith("__") and isinstance(value, (dict, list, tuple, set, frozenset)):
+            return True
         if id(value) in self._stale.ours or self._keepers.sites.holds(owner.owner, key):
             return True
         made = type(value) is FunctionType and value.__module__
@@ -213,13 +209,6 @@ def _of_package(cls: type, top: str) -> _Namespace | None:
     if not isinstance(home, str) or home.partition(".")[0] != top:
         return None
     return _Namespace(cls, values, home)
-
-
-def _name(owner: _Namespace, key: str, value: Any) -> str:
-    """Name a function by where it was made, and everything else by where it was found."""
-    if type(value) is FunctionType and "<" not in value.__qualname__:
-        return f"{value.__module__}:{value.__qualname__}"
-    return owner.prefix + key
 
 
 def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from functools import cached_property
-from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Origins
-from patchkit.copies.scope import can_be_traced, is_at_home, is_defined_at
+from patchkit.copies.scope import can_be_traced, home_of, is_defined_at, origin_of
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from patchkit.changes.sites import Sites
     from patchkit.copies.origins import Elsewhere
-    from patchkit.copies.scope import Keepers
 
 
 class StaleValues:
@@ -28,19 +24,18 @@ class StaleValues:
 
     Args:
         sites: changed attributes.
-        keepers: every changed attribute of this process, and the bodies.
+        all_sites: every changed attribute of this process.
         originals: look for what the sites held before any patch, too.
 
     """
 
-    def __init__(self, sites: Sequence[Site], keepers: Keepers, *, originals: bool = True) -> None:
+    def __init__(self, sites: Sequence[Site], all_sites: Sites, *, originals: bool = True) -> None:
         self.sites = sites
-        self._all_sites = keepers.sites
+        self._all_sites = all_sites
         made = list(_made(sites))
-        former = made if originals else _held_by_others(made, keepers)
         self.values = {
             id(value): site
-            for value, site in former
+            for value, site in made
             if value is not site.current and can_be_traced(value)
         }
         """What the sites held before, by id."""
@@ -97,8 +92,11 @@ class StaleValues:
         """Whether what holds a value has it from the site, as far as anybody can tell."""
         if self.inner.get(id(value)) is site or self.proven(value) is site:
             return True
-        if value is not site.original or not is_at_home(site):
+        maker, home = origin_of(site.original), home_of(site)
+        if value is not site.original:
             return False
+        if isinstance(maker, str) and home and maker.partition(".")[0] != home.partition(".")[0]:
+            return False  # another package's object
         return not self._origins.is_copy(site.owner, str(site.name))
 
     def proven(self, value: Any) -> Site | None:
@@ -128,20 +126,6 @@ def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     for site in sites:
         made = (*site.wrappers, *site.replacements, site.current)
         yield from ((value, site) for value in made if value is not site.original)
-
-
-def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
-    """Leave out what only sites and bodies hold: nobody can have copied it."""
-    sites = chain.from_iterable((*site.wrappers, *site.replacements) for site in keepers.sites)
-    bodies = chain.from_iterable(
-        namespace(sys.modules.get(name)).values() for name in keepers.bodies
-    )
-    known = Counter(map(id, chain(sites, bodies, (value for value, _ in made))))
-    for value, _ in [(object(), None)]:
-        least = sys.getrefcount(value) - 1  # what this loop itself adds
-    for value, site in made:
-        if sys.getrefcount(value) - least > known[id(value)]:
-            yield value, site
 
 
 def _is_old(site: Site) -> bool:
