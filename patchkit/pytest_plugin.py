@@ -16,12 +16,13 @@ import pytest
 from patchkit.errors import PatchkitError, SettingsError
 from patchkit.process.roles import TESTS_VARIABLE
 from patchkit.rows.project import Project
+from patchkit.settings import Settings
 from patchkit.testing.applied import applied
+from patchkit.versions.installed import Versions
+from patchkit.versions.requirements import satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-
-    from patchkit.versions.installed import Versions
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()
@@ -57,13 +58,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """
-    Register the markers, and name the packs for this process and its children.
-
-    Raises:
-        UsageError: a setting of the project is invalid.
-
-    """
+    """Register the markers, and name the project's packs for this process and its children."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
     try:
@@ -98,9 +93,7 @@ def _set(config: pytest.Config, name: str, text: str) -> None:
 
 def pytest_report_header() -> str:
     """Report the version of vLLM and the number of patches."""
-    from patchkit.registry import Registry  # noqa: PLC0415
-    from patchkit.settings import Settings  # noqa: PLC0415
-    from patchkit.versions.installed import Versions  # noqa: PLC0415
+    from patchkit.registry import Registry  # noqa: PLC0415 - only where the header is shown
 
     try:
         settings = Settings.read()
@@ -142,19 +135,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """
-    Skip the tests that are for another version of vLLM.
-
-    Raises:
-        UsageError: a marker has invalid bounds.
-
-    """
+    """Skip the tests that are for another version of vLLM."""
     marked = [(item, marker) for item in items for marker in item.iter_markers("vllm")]
     if not marked:
         return
-    from patchkit.settings import Settings  # noqa: PLC0415
-    from patchkit.versions.installed import Versions  # noqa: PLC0415
-
     try:
         versions = Versions.of(Settings.read())
     except PatchkitError as error:
@@ -172,8 +156,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
-    from patchkit.versions.requirements import satisfies  # noqa: PLC0415
-
     bounds = marker.args[0] if marker.args else ""
     if marker.kwargs or len(marker.args) > 1 or not isinstance(bounds, str):
         given = ", ".join([*map(repr, marker.args), *marker.kwargs])

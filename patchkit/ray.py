@@ -52,37 +52,28 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     hook, env_vars = given.get(_SLOT), given.get("env_vars") or {}
     if not isinstance(env_vars, dict):
         raise RuntimeEnvError(f"env_vars: found {env_vars!r}, expected a dict of texts")
-    env_vars = {**_settings(), **env_vars}
+    ours = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    env_vars = {"PATCHKIT": "1", **ours, PARENT_VARIABLE: this_process(), **env_vars}
     if isinstance(hook, str) and hook != _OURS:
-        env_vars[NEXT_VARIABLE] = _checked(hook)
+        if "." not in hook or not all(part.isidentifier() for part in hook.split(".")):
+            raise RuntimeEnvError(f"{_SLOT}: found {hook!r}, expected 'module.attribute'")
+        env_vars[NEXT_VARIABLE] = hook
     return {**given, "env_vars": env_vars, _SLOT: _composed(hook)}
 
 
 def set_up() -> None:
-    """
-    Arm this worker process, then run the former setup hook.
-
-    Raises:
-        PatchkitError: the process cannot be armed; the former hook has run all the same.
-
-    """
+    """Arm this worker process, then run the former setup hook, also where arming fails."""
     _arm_and(_named_hook)
 
 
-def _settings() -> dict[str, str]:
-    settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    return {"PATCHKIT": "1", **settings, PARENT_VARIABLE: this_process()}
-
-
 def _composed(hook: object) -> object:
-    if hook is None or isinstance(hook, str) or getattr(hook, "_is_patchkits", False):
-        return _OURS if hook is None or isinstance(hook, str) else hook
+    if hook is None or isinstance(hook, str):
+        return _OURS
+    if getattr(hook, "_is_patchkits", False):
+        return hook
     if not callable(hook):
         raise RuntimeEnvError(f"{_SLOT}: found {hook!r}, expected a function or 'module.attribute'")
-    return _before(hook)
 
-
-def _before(hook: Hook) -> Hook:
     def set_up_both() -> None:
         _arm_and(hook)
 
@@ -101,9 +92,3 @@ def _named_hook() -> None:
     if name := os.environ.get(NEXT_VARIABLE):
         module, _, attribute = name.rpartition(".")
         getattr(importlib.import_module(module), attribute)()
-
-
-def _checked(name: str) -> str:
-    if not all(part.isidentifier() for part in name.split(".")) or "." not in name:
-        raise RuntimeEnvError(f"{_SLOT}: found {name!r}, expected 'module.attribute'")
-    return name

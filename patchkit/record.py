@@ -33,8 +33,6 @@ _REQUIRED = object()
 
 
 class _Made:
-    """A default that is made anew for each object."""
-
     def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
 
@@ -81,12 +79,9 @@ class Record:
         cls, *, frozen: bool = True, kw_only: bool = False, eq: bool = True
     ) -> None:
         super().__init_subclass__()
-        cls._declared = _inherited(cls) | _own(cls, kw_only=kw_only)
-        cls._made = tuple(
-            (name, default)
-            for name, (_, default, _) in cls._declared.items()
-            if isinstance(default, _Made)
-        )
+        cls._declared = _declared(cls, kw_only=kw_only)
+        defaults = ((name, default) for name, (_, default, _) in cls._declared.items())
+        cls._made = tuple(pair for pair in defaults if isinstance(pair[1], _Made))
         if "__match_args__" not in vars(cls):
             cls.__match_args__ = _names(cls, kw_only=False)  # type: ignore[misc]
         if "__init__" not in vars(cls):
@@ -96,8 +91,11 @@ class Record:
     def __post_init__(self) -> None:
         """Do what is left once all values are there."""
 
+    @recursive_repr()
     def __repr__(self) -> str:
-        return _shown(self)
+        pairs = zip(self._declared, self._values(), strict=True)
+        fields = ", ".join([f"{name}={value!r}" for name, value in pairs])
+        return f"{type(self).__qualname__}({fields})"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -128,20 +126,15 @@ class Record:
         self.__post_init__()
 
 
-def _inherited(cls: type[Record]) -> dict[str, tuple[Any, Any, bool]]:
-    bases = reversed(cls.__mro__[1:])
-    return {name: one for base in bases for name, one in vars(base).get("_declared", {}).items()}
-
-
-def _own(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
-    fields = {
-        name: (kind, getattr(cls, name, _REQUIRED), kw_only)
-        for name, kind in cls.__annotations__.items()
-        if "ClassVar[" not in str(kind)
-    }
-    for name, (_, default, _) in fields.items():
-        if isinstance(default, _Made):
-            delattr(cls, name)
+def _declared(cls: type[Record], *, kw_only: bool) -> dict[str, tuple[Any, Any, bool]]:
+    fields: dict[str, tuple[Any, Any, bool]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        fields |= vars(base).get("_declared", {})
+    for name, kind in cls.__annotations__.items():
+        if "ClassVar[" not in str(kind):
+            fields[name] = (kind, default := getattr(cls, name, _REQUIRED), kw_only)
+            if isinstance(default, _Made):
+                delattr(cls, name)
     return fields
 
 
@@ -183,8 +176,8 @@ def _init_of(cls: type[Record]) -> Any:
 
 
 def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
-    found = {name: cls._declared[name][1] for name in names}
-    return {name: default for name, default in found.items() if default is not _REQUIRED}
+    defaults = {name: cls._declared[name][1] for name in names}
+    return {name: default for name, default in defaults.items() if default is not _REQUIRED}
 
 
 def _unlike(cls: Any, *, frozen: bool, eq: bool) -> None:
@@ -195,13 +188,6 @@ def _unlike(cls: Any, *, frozen: bool, eq: bool) -> None:
         cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__
     elif not frozen:
         cls.__hash__ = None
-
-
-@recursive_repr()
-def _shown(record: Record) -> str:
-    pairs = zip(record._declared, record._values(), strict=True)  # noqa: SLF001
-    fields = ", ".join([f"{name}={value!r}" for name, value in pairs])
-    return f"{type(record).__qualname__}({fields})"
 
 
 def _refuse(what: str, name: str) -> NoReturn:

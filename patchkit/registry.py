@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from patchkit.errors import DeclarationError, PatchkitError
+from patchkit.errors import DeclarationError, PatchkitError, near, shown
 from patchkit.rows import declaration
 from patchkit.rows.declaration import Patch, Role, Row
 from patchkit.rows.rules import check_pack, check_patch
@@ -35,9 +35,7 @@ class Registry:
     """
     Rows in the order in which they apply: packs as given, and each after what it names in `after`.
 
-    Raises:
-        DeclarationError: a duplicate name, an unknown `after`, or a circle of them.
-
+    Raises DeclarationError for a duplicate name, an unknown `after`, or a circle of them.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -46,13 +44,15 @@ class Registry:
             if (other := self._rows.get(row.name)) is not None:
                 raise duplicate(row, other)
             self._rows[row.name] = row
-        self._rows = _in_order(self._rows)
+        ordered: dict[str, Row] = {}
+        for row in self._rows.values():
+            _place(row, self._rows, ordered, ())
+        self._rows = ordered
 
     @classmethod
     def collect(cls, settings: Settings, extra: Iterable[str] = ()) -> Registry:
         """Read every pack of this process; `extra` names further pack modules."""
-        names = packs_for(settings, extra)
-        return cls(row for name in names for row in read_pack(name))
+        return cls(row for name in packs_for(settings, extra) for row in read_pack(name))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -72,13 +72,8 @@ class Registry:
 
 def duplicate(row: Row, other: Row) -> DeclarationError:
     """Return the error of a row that has another one's name."""
-    return DeclarationError(
-        row.pack,
-        row.name,
-        "name",
-        f"the name of a patch of pack {other.pack} as well ({other.body})",
-        "a name that no other patch has",
-    )
+    found = f"the name of a patch of pack {other.pack} as well ({other.body})"
+    return DeclarationError(row.pack, row.name, "name", found, "a name that no other patch has")
 
 
 # -- packs ---------------------------------------------------------------------------------------
@@ -132,13 +127,7 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
 
 
 def read_pack(name: str) -> tuple[Row, ...]:
-    """
-    Import a pack and return its rows; no body is imported.
-
-    Raises:
-        DeclarationError: the pack cannot be imported, or a row of it is malformed.
-
-    """
+    """Import a pack and return its rows; raise DeclarationError if that or a row is at fault."""
     module = _import_pack(name)
     return tuple(row_of(name, patch) for patch in check_pack(name, module))
 
@@ -163,10 +152,7 @@ def _meant(error: BaseException) -> str:
     """Say which words a row may have in place of an unknown one; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         return f"one of {', '.join(f'Role.{role.name}' for role in Role)}"
-    # Only on the way to an error.
-    from dataclasses import fields, is_dataclass  # noqa: PLC0415
-
-    from patchkit.errors import near  # noqa: PLC0415
+    from dataclasses import fields, is_dataclass  # noqa: PLC0415 - only on the way to an error
 
     match = re.search(_UNEXPECTED, str(error))
     kind = getattr(declaration, match[1], None) if match else None
@@ -178,8 +164,6 @@ def _meant(error: BaseException) -> str:
 
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
-    from patchkit.errors import shown  # noqa: PLC0415 - only on the way to an error
-
     folder, found = f"/{pack.replace('.', '/')}/", ""
     trace = error.__traceback__
     while trace is not None:
@@ -191,13 +175,7 @@ def _line_of(pack: str, error: BaseException) -> str:
 
 
 def row_of(pack: str, patch: Patch) -> Row:
-    """
-    Make a row of a pack's patch.
-
-    Raises:
-        DeclarationError: it is malformed.
-
-    """
+    """Make a row of a pack's patch; raise DeclarationError if it is malformed."""
     check_patch(pack, patch)
     return Row(pack, patch, _roles(pack, patch))
 
@@ -210,16 +188,6 @@ def _roles(pack: str, patch: Patch) -> frozenset[Role]:
     except KeyError:
         expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
         raise DeclarationError(pack, patch.name, "roles", "none", expected) from None
-
-
-# -- order ---------------------------------------------------------------------------------------
-
-
-def _in_order(rows: Mapping[str, Row]) -> dict[str, Row]:
-    ordered: dict[str, Row] = {}
-    for row in rows.values():
-        _place(row, rows, ordered, ())
-    return ordered
 
 
 def _place(

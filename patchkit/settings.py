@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, near
 from patchkit.record import Record
 
 if TYPE_CHECKING:
@@ -34,24 +34,7 @@ _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Settings(Record):
-    """
-    The settings of this process.
-
-    Args:
-        enabled: False when `PATCHKIT=0`.
-        packs: modules of `PATCHKIT_PATCHES`.
-        disabled: names of `PATCHKIT_DISABLE`.
-        only: names of `PATCHKIT_ONLY`, or None for all.
-        on_failure: `stop` or `warn`.
-        on_drift: `warn`, `stop` or `skip`.
-        lock: file of `PATCHKIT_LOCK`, or None for the packs' own.
-        verify: seconds between two checks of what is applied; 0 for none.
-        versions: distribution -> version text, of `PATCHKIT_VERSIONS`.
-        vllm_version: `VLLM_VERSION`, or None.
-        journal: directory of `PATCHKIT_JOURNAL`, or None.
-        log: level of what patchkit writes to stderr.
-
-    """
+    """The settings of this process; each is named like its variable (docs/reference.md)."""
 
     enabled: bool = True
     packs: tuple[str, ...] = ()
@@ -68,13 +51,7 @@ class Settings(Record):
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """
-        Read the environment (`os.environ` unless another mapping is given).
-
-        Raises:
-            SettingsError: a variable has an invalid value.
-
-        """
+        """Read `os.environ` or another mapping; raise SettingsError for an invalid value."""
         env = os.environ if environ is None else environ
         return cls(
             enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
@@ -92,18 +69,10 @@ class Settings(Record):
         )
 
     def check_names(self, known: Collection[str]) -> None:
-        """
-        Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE`.
-
-        Raises:
-            SettingsError: for the first such name, with a suggestion.
-
-        """
+        """Refuse unknown names in `PATCHKIT_ONLY` and `PATCHKIT_DISABLE` with SettingsError."""
         for variable, names in (("ONLY", self.only or ()), ("DISABLE", self.disabled)):
             for name in names:
                 if name not in known:
-                    from patchkit.errors import near  # noqa: PLC0415 - no start pays for it
-
                     hint = near(name, known) or f": {', '.join(sorted(known)) or 'there is none'}"
                     expected = f"found {name!r}, expected a patch's name{hint}"
                     raise SettingsError(f"PATCHKIT_{variable}: {expected}")

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import LockError
+from patchkit.review.lock_format import Lock, read_lock, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Row
 
 NAME = "patchkit.lock"
@@ -32,9 +32,8 @@ class Locks:
     The locks of this process, each read once.
 
     Args:
-        named: the lock for all rows, as somebody has named it; None for the packs' own.
-        here: a directory whose lock adds to what packs bring that an installer has put where
-            they are; None for none.
+        named: the lock for all rows; None for the packs' own.
+        here: a directory whose lock adds to what packs bring that an installer has put there.
 
     """
 
@@ -48,25 +47,13 @@ class Locks:
         """
         Return what was reviewed for a row; None where no lock speaks of it.
 
-        Raises:
-            LockError: a lock is none, at which line, or is named and not there.
-
+        Raises LockError where a lock is none (at which line), or is named and not there.
         """
         locks = [self._lock(file) for file in self._files(row)]
-        if len(locks) < 2:
-            return locks[0] if locks else None
-        from patchkit.review.lock_format import united  # noqa: PLC0415 - few have more than one
-
-        return united(row.name, locks)
+        return united(row.name, locks) if len(locks) > 1 else next(iter(locks), None)
 
     def file(self, row: Row) -> Path | None:
-        """
-        Find the lock that speaks of a row, the first of several; None where there is none.
-
-        Raises:
-            LockError: one is named and not there, or the one here is none.
-
-        """
+        """Find the lock that speaks of a row, the first of several; raise as `of` does."""
         return next(iter(self._files(row)), None)
 
     def _files(self, row: Row) -> list[Path]:
@@ -82,15 +69,7 @@ class Locks:
         return list(filter(None, (here, own)))
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
-        """
-        Make one lock of those that speak of some rows; a row that no lock speaks of is not in it.
-
-        Raises:
-            LockError: one is none.
-
-        """
-        from patchkit.review.lock_format import Lock  # noqa: PLC0415 - for commands, not for processes
-
+        """Make one lock of those that speak of some rows; raise as `of` does."""
         locks = {row.name: lock for row in rows if (lock := self.of(row)) is not None}
         return Lock({name: lock.entries.get(name, {}) for name, lock in locks.items()})
 
@@ -109,8 +88,6 @@ class Locks:
 
     def _lock(self, file: Path) -> Lock:
         if file not in self._read:
-            from patchkit.review.lock_format import read_lock  # noqa: PLC0415 - most processes have none
-
             self._read[file] = read_lock(file)
         return self._read[file]
 

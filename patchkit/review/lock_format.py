@@ -46,23 +46,14 @@ _SPAN = re.compile(
 
 
 class Span(NamedTuple):
-    """
-    Releases in which a target has the same source.
-
-    Args:
-        fingerprint: of the source.
-        project: the distribution.
-        first: version of the first release.
-        last: of the last, the same where it is one.
-        wordings: in which it was seen, sorted; none where they take a parser to find.
-
-    """
+    """Releases of a project, from the first to the last, in which a target has the same source."""
 
     fingerprint: str
     project: str
     first: str
     last: str
     wordings: tuple[str, ...] = ()
+    """Those in which it was seen, sorted; none where they take a parser to find."""
 
     def lines(self) -> Iterator[str]:
         """Write it as it stands below its target."""
@@ -116,13 +107,7 @@ class Lock:
 
 
 def read_lock(file: Path) -> Lock:
-    """
-    Read a lock; an empty one where there is no file.
-
-    Raises:
-        LockError: it is none, at which line.
-
-    """
+    """Read a lock, an empty one where there is no file; LockError says at which line it is none."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -133,24 +118,12 @@ def read_lock(file: Path) -> Lock:
 
 
 def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
-    """
-    Read a lock's text.
-
-    Raises:
-        LockError: it is none, at which line.
-
-    """
+    """Read a lock's text; raise as `read_lock` does."""
     return Lock(_Parser(file).read(text))
 
 
 def write_lock(file: Path, lock: Lock) -> None:
-    """
-    Write a lock: the whole of it or nothing.
-
-    Raises:
-        LockError: it cannot be written.
-
-    """
+    """Write a lock, the whole of it or nothing; raise LockError if that is not possible."""
     import tempfile  # noqa: PLC0415 - processes that only read a lock do without
 
     try:
@@ -183,10 +156,8 @@ class _Parser:
             (number, line) for number, line in lines if line and not line.startswith("#")
         ] or [(1, "")]
         if first != _FORMAT:
-            expected = f"{_FORMAT!r}, the first line of a lock"
-            raise self._refused(
-                first, f"{expected}; to begin anew, delete it and run `patchkit lock`"
-            )
+            anew = "to begin anew, delete it and run `patchkit lock`"
+            raise self._refused(first, f"{_FORMAT!r}, the first line of a lock; {anew}")
         for self._number, line in rest:
             self._take(line)
         return self._entries
@@ -258,18 +229,14 @@ def both_wordings(span: Span, other: Span) -> tuple[str, ...]:
 
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     for span in spans:
-        if span[:2] == new[:2] and _overlap(span, new):
+        (start, end), (new_start, new_end) = _ends(span), _ends(new)
+        if span[:2] == new[:2] and start <= new_end and new_start <= end:
             first = min(span.first, new.first, key=release_order)
             last = max(span.last, new.last, key=release_order)
             new = new._replace(first=first, last=last, wordings=both_wordings(new, span))
         else:
             yield span
     yield new
-
-
-def _overlap(span: Span, other: Span) -> bool:
-    (first, last), (other_first, other_last) = _ends(span), _ends(other)
-    return first <= other_last and other_first <= last
 
 
 def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:

@@ -21,10 +21,7 @@ def canonical(value: object) -> str:
     """
     Write a value as text; equal texts mean equal values.
 
-    Raises:
-        CanonicalError: the value is or contains what differs in every process: a lambda, a
-            function made in a function, an open file, a lock.
-
+    Raises CanonicalError for what differs in every process: a lambda, an open file, a lock.
     """
     try:
         return _text(value)

@@ -77,13 +77,9 @@ class Change(Record, kw_only=True):
 
 class Replace(Change):
     """
-    The target becomes the body's object.
+    The target becomes the body's object `by`: a function, class, property, constant.
 
-    Args:
-        target: `module:qualname`.
-        by: name of the object in the body: a function, class, property, constant.
-        unrelated: allow a class that does not derive from the original.
-
+    A class must derive from the original, unless it is `unrelated`.
     """
 
     target: str
@@ -102,13 +98,8 @@ class Edit(Change):
     """
     The target's own source with `old` replaced by `new`, recompiled into the same function object.
 
-    Args:
-        target: `module:qualname` of a function, a method of any kind, or a property (its getter;
-            `Class.name.fset` for its setter).
-        old: text of the function. Layout and comments do not count, meaning does.
-        new: what stands there instead.
-        count: how often `old` has to occur.
-
+    The target is a function, a method of any kind, or a property (its getter; `Class.name.fset` for
+    its setter). Layout and comments of `old` do not count; it has to occur `count` times.
     """
 
     target: str
@@ -130,9 +121,9 @@ class AddField(Change):
     """
     A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
 
+    It is keyword-only, so that callers by position are not disturbed.
+
     Args:
-        target: `module:qualname` of the class.
-        name: the field. It is keyword-only, so that callers by position are not disturbed.
         type: a type, or the text of an annotation, read with the names of the class's module and
             of the body.
         default: a literal; every instance gets its own copy of a list, dict or set.

@@ -18,15 +18,9 @@ if TYPE_CHECKING:
 _FILE = "pyproject.toml"
 _LISTS = {
     "packs": (r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a list of modules, such as ['my_pack']"),
-    "releases": (
-        r"(?![\d.]+$).*\S.*",
-        "a list of requirements, such as ['vllm>=0.20,<0.34']",
-    ),
+    "releases": (r"(?![\d.]+$).*\S.*", "a list of requirements, such as ['vllm>=0.20,<0.34']"),
     "ignore": (r"PK\d{3}", "a list of codes, such as ['PK304']"),
-    "accept": (
-        r"PK\d{3} \S+",
-        "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
-    ),
+    "accept": (r"PK\d{3} \S+", "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']"),
 }
 
 
@@ -35,14 +29,7 @@ class Project:
     """
     Settings of a project for every command; command-line options override them.
 
-    Args:
-        file: the `pyproject.toml`; None where there is none.
-        packs: modules, as `--patches` names them.
-        releases: those that `check` looks at.
-        lock: the lock file.
-        ignore: codes of findings to ignore.
-        accept: accepted findings, each a code and a target (or a patch).
-
+    `file` is None where there is none; each of `accept` is a code and a target (or a patch).
     """
 
     file: Path | None = None
@@ -56,9 +43,6 @@ class Project:
     def read(cls, folder: Path | None = None) -> Project:
         """
         Read the nearest `pyproject.toml` with such a section, in a folder or its parents.
-
-        Args:
-            folder: where to start; by default the current one.
 
         Raises:
             SettingsError: the file is no TOML, or a setting is invalid.
@@ -105,19 +89,15 @@ def _table(file: Path) -> object:
         return None
     if b"patchkit" not in source:
         return None
-    tools = _parsed(file, source).get("tool")
-    return tools.get("patchkit") if isinstance(tools, dict) else None
-
-
-def _parsed(file: Path, source: bytes) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415 - only where there is a section to read
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        return dict(tomllib.loads(source.decode()))
+        tools = tomllib.loads(source.decode()).get("tool")
     except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
         raise SettingsError(f"{file}: found no TOML, {error}") from error
+    return tools.get("patchkit") if isinstance(tools, dict) else None
 
 
 def _checked(file: Path, table: object) -> dict[str, Any]:
@@ -143,7 +123,10 @@ def _values(file: Path, table: dict[str, object]) -> Iterator[tuple[str, object]
             if not isinstance(text, str) or not re.fullmatch(form, text):
                 _refuse(file, key, text, expected)
             if key == "releases":
-                _check_release(file, text)
+                try:
+                    check_requirement(text)
+                except RequirementError as error:
+                    raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
         yield key, tuple(value)
 
 
@@ -152,13 +135,6 @@ def _lock(file: Path, value: object) -> str:
         _refuse(file, "lock", value, "a file")
     place = file.parent / value
     return value if place == _here() / value else str(place)
-
-
-def _check_release(file: Path, text: str) -> None:
-    try:
-        check_requirement(text)
-    except RequirementError as error:
-        raise SettingsError(f"{file}, [tool.patchkit] releases: {error}") from error
 
 
 def _refuse(file: Path, key: str, found: object, expected: str) -> NoReturn:

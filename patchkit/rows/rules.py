@@ -24,8 +24,6 @@ _SEVERAL = (tuple, list, set, frozenset)
 
 
 class _Refusals:
-    """Refuses what is wrong with a row of a pack, or with the pack itself."""
-
     def __init__(self, pack: str, patch: str | None = None) -> None:
         self.pack = pack
         self.patch = patch
@@ -79,10 +77,8 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     """
     Return the patches of an imported pack.
 
-    Raises:
-        DeclarationError: no `PATCHES`, something in it that is no Patch, a body without a row, or
-            a row without a body.
-
+    Raises DeclarationError: no `PATCHES`, something in it that is no Patch, a body without a row, a
+    row without a body, or `data` that is not there.
     """
     row = _Refusals(pack)
     patches: Any = getattr(module, "PATCHES", None)
@@ -98,11 +94,12 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
 def _match_bodies(pack: str, folders: list[str], patches: Collection[Patch]) -> None:
     declared = {patch.body: patch.name for patch in patches if patch.body is not None}
     for body, name in declared.items():
-        row = _Refusals(pack, name)
-        row.unless_text(_BODY, "body", body, "the name of a module 'patch_<module>'")
+        expected = "the name of a module 'patch_<module>'"
+        _Refusals(pack, name).unless_text(_BODY, "body", body, expected)
     if declared and not folders:
         _Refusals(pack).refuse("package", "a plain module", "a package, which can hold bodies")
-    there = _body_files(folders)
+    names = [name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]  # noqa: PTH112, PTH208
+    there = {name[:-3] for name in names if name.startswith("patch_") and name.endswith(".py")}
     for body, name in declared.items():
         if body not in there and PathFinder.find_spec(f"{pack}.{body}", folders) is None:
             expected = f"a file {body}.py in the pack"
@@ -111,24 +108,16 @@ def _match_bodies(pack: str, folders: list[str], patches: Collection[Patch]) -> 
         _Refusals(pack).refuse("PATCHES", f"no row for {loose[0]}.py", "a row for every body")
 
 
-def _body_files(folders: Collection[str]) -> set[str]:
-    names = (name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder))  # noqa: PTH112, PTH208
-    return {name[:-3] for name in names if name.startswith("patch_") and name.endswith(".py")}
-
-
 def _check_data(row: _Refusals, module: ModuleType, patch: Patch) -> None:
     row.unless_texts("data", patch.data)
     for name in patch.data:
         if not name or name.startswith("/") or ".." in name.split("/"):
-            expected = "a file's path, relative to the pack's folder and inside it"
-            row.refuse("data", repr(name), expected)
-        if not _is_file_of(module, name):
+            row.refuse(
+                "data", repr(name), "a file's path, relative to the pack's folder and inside it"
+            )
+        files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
+        if not any(os.path.isfile(file) or _is_in_zip(module, file) for file in files):  # noqa: PTH113
             row.refuse("data", f"{name!r}, which is not there", "a file of the pack")
-
-
-def _is_file_of(module: ModuleType, name: str) -> bool:
-    files = [f"{folder}/{name}" for folder in getattr(module, "__path__", ())]
-    return any(os.path.isfile(file) or _is_in_zip(module, file) for file in files)  # noqa: PTH113
 
 
 def _is_in_zip(module: ModuleType, file: str) -> bool:
@@ -142,13 +131,7 @@ def _is_in_zip(module: ModuleType, file: str) -> bool:
 
 
 def check_patch(pack: str, patch: Patch) -> None:
-    """
-    Check every field of one row.
-
-    Raises:
-        DeclarationError: naming the first field at fault.
-
-    """
+    """Check every field of one row; DeclarationError names the first at fault."""
     row = _Refusals(pack, patch.name)
     expected = "kebab-case, such as 'ray-worker-torch-npu'"
     _Refusals(pack, str(patch.name)).unless_text(_KEBAB, "name", patch.name, expected)
@@ -200,7 +183,10 @@ def _check_change(row: _Refusals, patch: Patch, field: str, change: Change) -> N
     if change.when is not None:
         row.unless_in_body(patch, f"{field} when", change.when)
     if isinstance(change, Edit):
-        _check_edit(row, field, change)
+        row.unless_text(r"(?s:.+)", f"{field} old", change.old, "a text")
+        row.unless(isinstance(change.new, str), f"{field} new", change.new, "a text")
+        is_count = type(change.count) is int and change.count >= 1
+        row.unless(is_count, f"{field} count", change.count, "a number from 1 on")
     if isinstance(change, AddField):
         row.unless_text(r"(?s:.+)", f"{field} name", change.name, "a text")
         row.unless_same_everywhere(f"{field} type", change.type)
@@ -217,13 +203,6 @@ def _check_target(row: _Refusals, field: str, change: Change) -> None:
         row.refuse(field, repr(text), "'module:qualname'" if change.inside_module else "'module'")
     if target.module == "__main__":
         row.refuse(field, repr(text), "the name of the module that is run, as in 'python -m NAME'")
-
-
-def _check_edit(row: _Refusals, field: str, edit: Edit) -> None:
-    row.unless_text(r"(?s:.+)", f"{field} old", edit.old, "a text")
-    row.unless(isinstance(edit.new, str), f"{field} new", edit.new, "a text")
-    is_count = type(edit.count) is int and edit.count >= 1
-    row.unless(is_count, f"{field} count", edit.count, "a number from 1 on")
 
 
 def _check_rebind(row: _Refusals, field: str, rebind: Any) -> None:

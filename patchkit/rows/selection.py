@@ -36,8 +36,7 @@ class Selection(Record):
     """
     Decides by the environment and the installed versions which rows apply.
 
-    Nothing upstream is imported. Each method may raise VersionError, where a version does not say
-    which release it is.
+    Each method may raise VersionError, where a version does not say which release it is.
     """
 
     settings: Settings
@@ -59,8 +58,10 @@ class Selection(Record):
 
     def unreviewed(self, row: Row) -> str:
         """Say which targets of a row differ from the reviewed source; '' where none does."""
+        if self.reviewer is None:
+            return ""
         changes = [change for change in row.patch.changes if self.applies(change, row)]
-        return self.reviewer.words(row, changes) if self.reviewer else ""
+        return self.reviewer.words(row, changes)
 
     def applies(self, change: Change, row: Row) -> bool:
         """Whether the requirements of one change hold."""
@@ -86,12 +87,10 @@ class Selection(Record):
         if wanted is None:
             return None
         name, equals, value = wanted.partition("=")
-        value_here = self.environ.get(name)
-        if value_here is None:
+        here = self.environ.get(name)
+        if here is None:
             return f"{name} is not set"
-        return (
-            f"{name} is {value_here!r}, not {value!r}" if equals and value_here != value else None
-        )
+        return f"{name} is {here!r}, not {value!r}" if equals and here != value else None
 
     def _unmet(self, requires: Iterable[str], row: Row) -> str | None:
         reasons = (self._reason(text, row) for text in requires)

@@ -37,13 +37,7 @@ class Target(Record):
     @classmethod
     @lru_cache(maxsize=4096)  # a change asks for its place again and again
     def parse(cls, text: str) -> Target:
-        """
-        Read `module:qualname` or `module`.
-
-        Raises:
-            ValueError: text is neither.
-
-        """
+        """Read `module:qualname` or `module`; raise ValueError for anything else."""
         module, colon, qualname = text.partition(":")
         if not all(part.isidentifier() for part in module.split(".")):
             raise ValueError(text)
@@ -69,13 +63,7 @@ class Target(Record):
 
 @lru_cache(maxsize=4096)
 def steps_of(qualname: str) -> tuple[Step, ...]:
-    """
-    Take a qualname apart: names, and items of containers.
-
-    Raises:
-        ValueError: it is none; it begins with a name.
-
-    """
+    """Take a qualname apart: names, and items of containers; raise ValueError if it is none."""
     if "[" not in qualname:
         names = tuple(map(intern, qualname.split(".")))  # one string each, however often it is set
         if not all(name.isidentifier() for name in names):

@@ -102,45 +102,32 @@ class Applied:
         return f"applied({', '.join(map(repr, self._names))})"
 
     def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        flags = _flags(function)
-        if flags & CO_COROUTINE:
-            return self._around_coroutine(function)
-        if flags & CO_ASYNC_GENERATOR:
-            return self._around_async_generator(function)
-        if flags & CO_GENERATOR:
-            return self._around_generator(function)
+        again = functools.partial(Applied, self._names, self._packs)
 
-        def plain(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return _refuse_unfinished(function(*args, **kwargs), function)
-
-        return plain
-
-    def _around_coroutine(self, function: Callable[..., Any]) -> Callable[..., Any]:
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
+            with again():
                 return await function(*args, **kwargs)
 
-        return coroutine
-
-    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            with self._again():
+            with again():
                 return (yield from function(*args, **kwargs))
 
-        return generator
-
-    def _around_async_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            with self._again():
+        async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            with again():
                 async with aclosing(function(*args, **kwargs)) as values:
                     async for value in values:
                         yield value
 
-        return generator
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with again():
+                return _refuse_unfinished(function(*args, **kwargs), function)
 
-    def _again(self) -> Applied:
-        return Applied(self._names, self._packs)
+        flags = _flags(function)
+        if flags & CO_COROUTINE:
+            return coroutine
+        if flags & CO_ASYNC_GENERATOR:
+            return async_generator
+        return generator if flags & CO_GENERATOR else plain
 
 
 def _flags(function: Any) -> int:

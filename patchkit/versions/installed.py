@@ -55,9 +55,7 @@ class Versions:
         """
         Find a distribution's version; None where it is not installed.
 
-        Raises:
-            VersionError: a variable names no version, or one that names no release.
-
+        Raises VersionError where a variable names no version, or one that names no release.
         """
         name = canonical(name)
         if name not in self._found:
