@@ -15,7 +15,7 @@ help:            ## What there is
 test: lint test-unit check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Seconds, no vLLM
-	$(UNIT)/python -m pytest tests/unit
+	$(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py
@@ -29,8 +29,8 @@ quality: env-unit ## Lines by room, sizes, circles, names: the table of docs/arc
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" --releases "ray>=2.9"
 
-e2e: env-vllm    ## Real engines on a real Ray, one at a time
-	$(VLLM)/python -m pytest tests/e2e --durations=0 -m "not every_cell" $(E2E)
+e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
+	$(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --durations=0 -m "not every_cell" $(E2E)
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
 	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py

@@ -35,7 +35,7 @@ UNWANTED = ("torchvision", "torchaudio", "torchcodec")
 TORCH = "2.13.0"
 TOOLS = ("uv>=0.7", "unearth>=0.17")
 RAY = "ray[client]==2.60.0"
-TESTING = ("pytest>=8.3", "hypothesis>=6.120", "wrapt>=1.17")
+TESTING = ("pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "wrapt>=1.17")
 # What static answers are held against: packages that people patch, or that patches import, and
 # that patchkit was never tuned to. No patchkit beside them.
 STRANGERS = (

@@ -20,6 +20,7 @@ def two(wrapped, instance, args, kwargs): return ('two', wrapped(*args, **kwargs
 """
 UPSTREAM = "def function(): return 'old'\ndef other(): return 'old'\n"
 ENTRY = "[pytest11]\npatchkit = patchkit.pytest_plugin\n"
+WITHOUT = ("-p", "no:patchkit")
 
 
 class Runs:
@@ -31,6 +32,10 @@ class Runs:
     def __call__(self, tests: str, *words: str, **environ: str) -> str:
         """What pytest says; `status` is its exit code."""
         (self.world.folder / "test_it.py").write_text("import pytest\n" + dedent(tests))
+        if words[-2:] != WITHOUT:
+            # By its entry point as ever; the plugins of others only cost time.
+            words = ("-p", "patchkit", *words)
+            environ.setdefault("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         done: subprocess.CompletedProcess[str] = self.world.run(
             *("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error"),
             *("-rA", "--strict-markers", *words),
@@ -306,7 +311,7 @@ def test_a_test_may_ask(loading: Runs) -> None:
         def test_process():
             assert up.asking.seen() == (("by", "old"), True)
         """,
-        *("-p", "no:patchkit"),
+        *WITHOUT,
     )
     assert (loading.status, said.count("PASSED")) == (0, 1), said
 
@@ -434,7 +439,7 @@ def test_markers_are_known_and_it_can_be_turned_off(run: Runs) -> None:
     said = run("", "--markers")
     assert "@pytest.mark.vllm(bounds)" in said
     assert "@pytest.mark.patched(name, ..., packs=())" in said
-    said = run(MARKED, "-p", "no:patchkit")
+    said = run(MARKED, *WITHOUT)
     assert "'vllm' not found in `markers`" in said
     assert "patchkit:" not in said
 
