@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # How fast a machine is, is for benchmarks to say.
-settings.register_profile("patchkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patchkit", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("patchkit")
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -16,6 +16,7 @@ from process.test_verifier import AWAIT
 from undoing import undo
 
 from patchkit import Role
+from patchkit.cli import main
 from patchkit.errors import ApplyError, OverwrittenError
 from patchkit.process.patch_state import APPLIED, EXIT_CODE, FAILED
 
@@ -273,7 +274,7 @@ OF_B = "AddField('up.ways:Conf', 'b', 'int', default=2)"
 
 
 @pytest.fixture
-def ways(world: World) -> Any:
+def ways(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
     """What a child tells in its status, after it has done as it is told to upstream."""
     world.module("up.ways", WAYS)
     world.module("up.user", "from up.ways import f\n")
@@ -296,8 +297,8 @@ while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() <
         shutil.rmtree(world.journal, ignore_errors=True)
         done = world.run("-c", code, PATCHKIT_VERIFY="0.05")
         assert "Traceback" not in done.stderr, done.stderr
-        shown = ("-m", "patchkit", "status", str(world.journal), "--format", "json")
-        (process,) = json.loads(world.run(*shown).stdout)["processes"]
+        main(["status", str(world.journal), "--format", "json"])
+        (process,) = json.loads(capsys.readouterr().out)["processes"]
         (patch,) = [one for one in process["patches"] if one["name"] == "p"]
         return patch["status"], patch["reason"], patch["strangers"]
 

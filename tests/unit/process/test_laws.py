@@ -170,7 +170,7 @@ class Applying(RuleBasedStateMachine):
 
 TestApplying = Applying.TestCase
 TestApplying.settings = settings(
-    max_examples=40,
+    max_examples=25,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -206,7 +206,7 @@ class TestRequirement:
     @example("ray~=1")
     @example("ray>=1.*")
     @example("ray>=\u0661")
-    @settings(max_examples=400)
+    @settings(max_examples=200)
     def test_checked_as_packaging_does(self, text: str) -> None:
         """The short cut accepts nothing that packaging refuses, and refuses nothing it accepts."""
         try:
