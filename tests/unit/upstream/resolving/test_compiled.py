@@ -9,8 +9,8 @@ from layouts import dist_info, write
 
 from patchkit.rows.target import Target
 from patchkit.upstream.facts import facts_of
+from patchkit.upstream.reading.releases import open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
-from patchkit.upstream.reading.wheel import open_wheel
 from patchkit.upstream.resolving.resolve import Resolver
 from upstream import archives
 from upstream.memory import Memory
@@ -54,7 +54,7 @@ def _tree(place: Path) -> ReleaseSource:
 def _wheel(place: Path) -> ReleaseSource:
     file = place / "up-1.0-py3-none-any.whl"
     file.write_bytes(archives.wheel({name: text.encode() for name, text in FILES.items()}))
-    return open_wheel(file)
+    return open_archive(file)
 
 
 @pytest.fixture(params=[_installed, _tree, _wheel])
