@@ -10,7 +10,7 @@ from patchkit.check.coverage import packages_of
 from patchkit.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.rows.target import Target
-from patchkit.upstream.resolving.resolve import HOOKS
+from patchkit.upstream.resolving.fields import HOOKS
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:

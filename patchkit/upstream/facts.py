@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
-from patchkit.upstream.resolving.resolve import elsewhere
 from patchkit.upstream.resolving.signature import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
@@ -116,7 +115,7 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         wording=_wording(resolver, target, found),
         wrapped=tuple(_places(found)),
         bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
-        storage=elsewhere(resolver, found),
+        storage=resolver.storage(found),
     )
 
 

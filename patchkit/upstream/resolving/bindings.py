@@ -1,4 +1,8 @@
-"""What a name may be bound to, and on which conditions."""
+"""
+What a name may be bound to, on which conditions, and which statements have to do with that.
+
+The other statements of a scope need not be followed.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,17 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.syntax import expressions
+from patchkit.upstream.resolving.syntax import SCOPES, expressions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
+
+
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+ANY = "*"
+"""Stands for every name: a star import, and what may end the import."""
 
 
 class Form(str, Enum):
@@ -39,9 +48,6 @@ class Condition(NamedTuple):
 
     words: str
     test: ast.expr | None = None
-
-    def __str__(self) -> str:
-        return self.words
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,34 +119,20 @@ def shaped(cases: Cases, part: ast.stmt) -> Cases:
     )
 
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
-_ANY = "*"
-"""Stands for every name: a star import, and what may end the import."""
-
-
 class Binders:
-    """
-    The statements of one scope, by the names that they may bind, shape or delete.
-
-    Args:
-        tree: the module of the scope.
-        body: its statements.
-
-    """
+    """The statements of one scope, by the names that they may bind, shape or delete."""
 
     def __init__(self, tree: ModuleTree, body: Sequence[ast.stmt]) -> None:
         self._body = body
         self._places: dict[str, list[int]] = {}
         for at, statement in enumerate(body):
-            for name in set(_names(statement, tree)):
+            for name in set(names_in(statement, tree)):
                 self._places.setdefault(name, []).append(at)
 
     @classmethod
     def of_scope(cls, tree: ModuleTree, scope: ast.Module | ast.ClassDef) -> Binders:
         """Tell those of a module or class; they are kept with its file."""
-        binders: Binders = tree.by_file(("binders", id(scope)), lambda: cls(tree, scope.body))
-        return binders
+        return tree.by_file(("binders", id(scope)), lambda: cls(tree, scope.body))
 
     def only(self, name: str) -> ast.stmt | None:
         """Return the statement that alone has to do with a name; None where others have too."""
@@ -149,24 +141,37 @@ class Binders:
 
     def of(self, name: str) -> list[ast.stmt]:
         """List those that have to do with a name, in order."""
-        places = {*self._places.get(name, ()), *self._places.get(_ANY, ())}
+        places = {*self._places.get(name, ()), *self._places.get(ANY, ())}
         return [self._body[at] for at in sorted(places)]
 
 
-def _names(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
-    if isinstance(statement, _DEFINITIONS):
+def names_in(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
+    """Name what a statement may bind, shape or delete."""
+    if isinstance(statement, SCOPES):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
         yield from _imported(statement, tree)
     elif isinstance(statement, ast.Raise):
-        yield _ANY
+        yield ANY
     else:
         yield from _written(statement)
-        if tree.by_file("walrus", lambda: b":=" in tree.source):
+        if has_walrus(tree):
             yield from walrus_names(statement)
         for field in _BLOCKS:
             for inner in getattr(statement, field, ()):
-                yield from _names(inner, tree)
+                yield from names_in(inner, tree)
+
+
+def has_walrus(tree: ModuleTree) -> bool:
+    """Whether `:=` stands anywhere in a module."""
+    return tree.by_file("walrus", lambda: b":=" in tree.source)
+
+
+def walrus_names(statement: ast.AST) -> Iterator[str]:
+    """Name what `:=` binds in the expressions of a statement, definitions aside."""
+    for node in expressions(statement) if not isinstance(statement, SCOPES) else ():
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
 
 
 def _imported(statement: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Iterator[str]:
@@ -186,30 +191,14 @@ def _written(statement: ast.AST) -> Iterator[str]:
     """Name what the targets, patterns and calls of a statement itself have to do with."""
     if isinstance(statement, ast.ExceptHandler):
         yield statement.name or ""
-    elif isinstance(statement, ast.Expr):
-        yield from _within(statement.value.func if isinstance(statement.value, ast.Call) else None)
-    else:
-        for field in ("target", "name", "pattern"):
-            yield from _within(getattr(statement, field, None))
-        for node in getattr(statement, "targets", ()):
-            yield from _within(node)
-        for item in getattr(statement, "items", ()):
-            yield from _within(item.optional_vars)
-
-
-def _within(target: ast.AST | None) -> Iterator[str]:
-    for node in ast.walk(target) if target else ():
+        return
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    targets = [getattr(statement, field, None) for field in ("target", "name", "pattern")]
+    targets += getattr(statement, "targets", ())
+    targets += [item.optional_vars for item in getattr(statement, "items", ())]
+    targets += [call.func] if isinstance(call, ast.Call) else []
+    for node in (node for target in targets if target for node in ast.walk(target)):
         if isinstance(node, ast.Name):
             yield node.id
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
-            yield node.name or ""
-        elif isinstance(node, ast.MatchMapping):
-            yield node.rest or ""
-
-
-def walrus_names(statement: ast.AST) -> Iterator[str]:
-    """Name what `:=` binds in the expressions of a statement, definitions aside."""
-    if not isinstance(statement, _DEFINITIONS):
-        for node in expressions(statement):
-            if isinstance(node, ast.NamedExpr):
-                yield node.target.id
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+            yield getattr(node, "rest", None) or getattr(node, "name", None) or ""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import classes, fields
+from patchkit.upstream.resolving import fields
+from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
 from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
 from patchkit.upstream.resolving.signature import (
     KEYWORD_ONLY,
@@ -28,43 +29,39 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.fields import Field
     from patchkit.upstream.resolving.lookup import Lookup
 
-_GENERATED = {
-    "init": frozenset({"__init__"}),
-    "repr": frozenset({"__repr__"}),
-    "eq": frozenset({"__eq__"}),
-    "order": frozenset({"__lt__", "__le__", "__gt__", "__ge__"}),
-    "frozen": frozenset({"__setattr__", "__delattr__"}),
+_OPTIONS = {
+    "__init__": "init",
+    "__repr__": "repr",
+    "__eq__": "eq",
+    **dict.fromkeys(("__lt__", "__le__", "__gt__", "__ge__"), "order"),
+    **dict.fromkeys(("__setattr__", "__delattr__"), "frozen"),
 }
-"""What a dataclass writes, by the option that asks for it."""
+"""What a dataclass writes, with the option that asks for it."""
 _OFF = frozenset({"order", "frozen"})
 """Options that are off unless somebody turns them on."""
+_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
 _OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
 _OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})
-_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
+_BARE = frozenset({"builtins.object", "abc.ABC", "typing.Generic"})
+"""Classes outside that give a class no more than `object` does."""
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     """Tell how a class is called; None where that cannot be told."""
-    if not value.classes or not value.sure or classes.metaclass(lookup, value) is not None:
+    if not value.classes or not value.sure or metaclass(lookup, value) is not None:
         return None
     if flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
         return None
-    maker, starter = lookup.member(value, "__new__"), lookup.member(value, "__init__")
-    if len(maker) != 1 or len(starter) != 1:
+    makers, starters = lookup.member(value, "__new__"), lookup.member(value, "__init__")
+    if len(makers) != 1 or len(starters) != 1:
         return None
-    new, init = maker[0], starter[0]
+    new, init = makers[0], starters[0]
     if new.kind is not Kind.OUTSIDE and not _takes_anything(new):
-        outside = init.kind is Kind.OUTSIDE and init.dotted == "builtins.object.__init__"
-        return new.signature.bound() if outside and new.signature and new.sure else None
-    if init.kind is Kind.OUTSIDE:
-        return Signature() if classes.is_bare(lookup, value) and new.kind is Kind.OUTSIDE else None
-    return init.signature.bound() if init.signature and init.sure else None
-
-
-def _takes_anything(new: Value) -> bool:
-    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
-    parameters = new.signature.bound().parameters if new.signature and new.sure else ()
-    return [one.kind for one in parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
+        return _bound(new) if init.dotted == "builtins.object.__init__" else None
+    if init.kind is not Kind.OUTSIDE:
+        return _bound(init)
+    is_bare = all(one.classes or one.dotted in _BARE for one in mro(lookup, value))
+    return Signature() if is_bare and new.kind is Kind.OUTSIDE else None
 
 
 def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
@@ -76,17 +73,24 @@ def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     if not is_written:
         return None
     called = _signature(lookup, entry) if name == "__init__" else None
-    return Value(
-        "present",
+    return entry.having(
+        name,
         Kind.GENERATED,
-        entry.module,
-        f"{entry.qualname}.{name}",
-        entry.tree,
-        entry.nodes,
+        *entry.nodes,
         reason=f"written by the {kind}",
         signature=called,
         sure=name != "__init__" or called is not None,
     )
+
+
+def _bound(method: Value) -> Signature | None:
+    return method.signature.bound() if method.signature and method.sure else None
+
+
+def _takes_anything(new: Value) -> bool:
+    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
+    called = _bound(new) or Signature()
+    return [one.kind for one in called.parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
 
 
 def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
@@ -97,27 +101,25 @@ def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
         return None if name in _OF_ENUMS else False
     if kind == "namedtuple":
         return name in _OF_TUPLES and fields.is_direct(lookup, entry)
-    work = classes.made(lookup, entry)
+    work = made(lookup, entry)
     if work.flavour not in DATACLASSES:
         return False
-    option = next((one for one, names in _GENERATED.items() if name in names), None)
+    option = _OPTIONS.get(name)
     if option is None:
         return name in _MARKERS
     given = work.options.get(option)
-    if work.flavour == "unknown" or (given is None and classes.SPREAD in work.options):
+    if work.flavour == "unknown" or (given is None and SPREAD in work.options):
         return None
-    is_default = option not in _OFF
-    return is_default if given is None else truth(given)
+    return option not in _OFF if given is None else truth(given)
 
 
 def _signature(lookup: Lookup, value: Value) -> Signature | None:
     by_name: dict[str, Field] = {}
-    for entry in reversed(classes.mro(lookup, value)):
+    for entry in reversed(mro(lookup, value)):
         own = _own(lookup, entry)
         if own is None:
             return None
-        for field in own:
-            by_name[field.name] = field
+        by_name |= {field.name: field for field in own}
     taken = [one for one in by_name.values() if one.in_init]
     places = [Parameter(one.name, POSITIONAL, one.default) for one in taken if not one.keyword]
     named = [Parameter(one.name, KEYWORD_ONLY, one.default) for one in taken if one.keyword]
@@ -128,14 +130,12 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
     """List the fields that a class adds to a constructor; None where that cannot be told."""
     if not entry.classes:
         return [] if fields.is_known(entry) else None
-    work = classes.made(lookup, entry)
+    work = made(lookup, entry)
     if work.flavour not in DATACLASSES:  # a plain class between dataclasses adds no field
         return [] if flavour(lookup, entry) in ("", *DATACLASSES) else None
     is_keyword = truth(work.options.get("kw_only"))
     nodes = _annotated(entry.classes[-1].body)
-    if work.flavour == "unknown" or is_keyword is None or nodes is None:
-        return None
-    if classes.SPREAD in work.options:
+    if work.flavour == "unknown" or is_keyword is None or nodes is None or SPREAD in work.options:
         return None
     found: list[Field] = []
     for node in nodes:
@@ -154,17 +154,15 @@ def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
     """Whether the default of a field is: what a base has of its name is one too."""
     if field.node.value is not None:
         return field.attribute is not None
-    bases = (one for one in classes.mro(lookup, entry)[1:] if one.classes)
+    bases = (one for one in mro(lookup, entry)[1:] if one.classes)
     return all(lookup.member(base, field.name)[0].state == "absent" for base in bases)
 
 
 def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
     """List the annotations in the body of a class; None where some depend on a condition."""
-    own = [
-        one for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-    ]
+    own = [one for one in body if isinstance(one, ast.AnnAssign)]
     others = (one for one in body if not isinstance(one, (ast.AnnAssign, *SCOPES)))
     is_conditional = any(
         isinstance(node, ast.AnnAssign) for one in others for node in ast.walk(one)
     )
-    return None if is_conditional else own
+    return None if is_conditional else [one for one in own if isinstance(one.target, ast.Name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.upstream.resolving.bindings import Binders
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
-    ast.Is: lambda a, b: a is b,
-    ast.IsNot: lambda a, b: a is not b,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
 }
 _DEPTH = 5
 """How many names may stand for names."""
@@ -45,11 +46,9 @@ class Platform(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """The names that conditions may be about."""
         full = (*self.python, 99, "final", 0)
+        checking = ("", "typing.", "typing_extensions.", "t.")
         return {
-            "TYPE_CHECKING": False,
-            "typing.TYPE_CHECKING": False,
-            "typing_extensions.TYPE_CHECKING": False,
-            "t.TYPE_CHECKING": False,
+            **{f"{module}TYPE_CHECKING": False for module in checking},
             "__debug__": True,
             "sys.version_info": full,
             "sys.version_info.major": full[0],
@@ -96,7 +95,7 @@ class Conditions:
             return None if inner is None else not inner
         try:
             return bool(self._value(test, tree, depth))
-        except (_UndecidedError, TypeError, IndexError):
+        except (_UndecidedError, TypeError, IndexError, ValueError):
             return None
 
     def _value(self, node: ast.expr, tree: ModuleTree, depth: int) -> Any:
@@ -117,13 +116,9 @@ class Conditions:
         return self._name(dotted(node), tree, depth)
 
     def _compare(self, node: ast.Compare, tree: ModuleTree, depth: int) -> bool:
-        left = self._value(node.left, tree, depth)
-        for operator, comparator in zip(node.ops, node.comparators, strict=True):
-            right = self._value(comparator, tree, depth)
-            if not _COMPARE[type(operator)](left, right):
-                return False
-            left = right
-        return True
+        terms = [self._value(term, tree, depth) for term in (node.left, *node.comparators)]
+        pairs = zip(node.ops, terms, terms[1:], strict=False)
+        return all(_COMPARE[type(op)](left, right) for op, left, right in pairs)
 
     def _call(self, node: ast.Call, tree: ModuleTree, depth: int) -> Any:
         """Work out `platform.system()` and `sys.platform.startswith("linux")`."""
@@ -131,9 +126,8 @@ class Conditions:
             return self._name(dotted(node.func), tree, depth)
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "startswith":
             raise _UndecidedError
-        return str(self._value(node.func.value, tree, depth)).startswith(
-            self._value(node.args[0], tree, depth)
-        )
+        whole = self._value(node.func.value, tree, depth)
+        return str(whole).startswith(self._value(node.args[0], tree, depth))
 
     def _name(self, name: str, tree: ModuleTree, depth: int) -> Any:
         if name == "__name__":
@@ -143,7 +137,7 @@ class Conditions:
         head, _, rest = name.partition(".")
         statement = Binders.of_scope(tree, tree.tree).only(head) if name and depth else None
         if head in tree.rebound_in_functions():
-            statement = None
+            raise _UndecidedError
         if isinstance(statement, ast.Import):
             modules = {alias.asname: alias.name for alias in statement.names}
             return self._fact(f"{modules.get(head)}.{rest}")
@@ -173,14 +167,11 @@ def _assigned(statement: ast.stmt | None, name: str) -> ast.expr | None:
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return None
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    names = [target.id for target in targets if isinstance(target, ast.Name)]
-    return statement.value if name in names else None
+    is_named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return statement.value if is_named else None
 
 
 def _index(node: ast.expr) -> Any:
-    try:
-        if isinstance(node, ast.Slice):
-            return slice(*(end and ast.literal_eval(end) for end in (node.lower, node.upper)))
-        return ast.literal_eval(node)
-    except ValueError as error:
-        raise _UndecidedError from error
+    if isinstance(node, ast.Slice):
+        return slice(*(end and ast.literal_eval(end) for end in (node.lower, node.upper)))
+    return ast.literal_eval(node)

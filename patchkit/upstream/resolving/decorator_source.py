@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.syntax import dotted
-from patchkit.upstream.resolving.touches import DEFS, DEPTH, function_of
+from patchkit.upstream.resolving.syntax import DEFS, dotted
+from patchkit.upstream.resolving.touches import DEPTH, function_of
 from patchkit.upstream.resolving.values import Kind, Scope
 
 if TYPE_CHECKING:

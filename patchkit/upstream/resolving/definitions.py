@@ -6,8 +6,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import decorators, inheritance, signature
+from patchkit.upstream.resolving import decorators, signature
 from patchkit.upstream.resolving.bindings import Form
+from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.outside import standard_class
 from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, absent, undecidable
 
@@ -29,12 +30,26 @@ def bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
         return (_as_imported(lookup.module(binding.module)),)
     if binding.form is Form.FROM:
         return _imported(lookup, binding, scope)
-    if binding.form in (Form.FUNCTION, Form.CLASS):
-        return (_defined(lookup, binding, scope),)
     if binding.form is Form.OPEN:
-        what = f"`from {binding.module} import *`"
+        star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
+        what = star if binding.module else line
         return (undecidable(f"{what} may bring it, which cannot be told"),)
-    return _assigned(lookup, binding, scope)
+    value = Value(
+        "present",
+        Kind.ASSIGNMENT,
+        scope.tree.name,
+        scope.name(binding.name),
+        scope.tree,
+        (binding.node, *binding.parts),
+        expression=binding.value,
+        scope=scope,
+    )
+    inside = replace(scope, until=binding.node)
+    if isinstance(binding.node, ast.ClassDef):
+        return (_class(lookup, replace(value, classes=(*scope.classes, binding.node)), inside),)
+    if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return (_function(lookup, value, binding.node, inside),)
+    return _assigned(lookup, binding, replace(value, scope=inside), inside)
 
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
@@ -61,67 +76,45 @@ def _as_imported(value: Value) -> Value:
 # --- definitions
 
 
-def _defined(lookup: Lookup, binding: Binding, scope: Scope) -> Value:
-    node = binding.node
-    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    value = Value(
-        "present",
-        None,
-        scope.tree.name,
-        scope.name(binding.name),
-        scope.tree,
-        (node, *binding.parts),
-        scope=scope,
-    )
-    inside = replace(scope, until=node)
-    if isinstance(node, ast.ClassDef):
-        value = replace(value, classes=(*scope.classes, node))
-        return inheritance.class_value(lookup, value, inside)
-    return _function(lookup, value, node, inside)
+def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
+    for decorator in value.classes[-1].decorator_list:
+        if decorators.effect_of(lookup, decorator, scope).what == UNKNOWN:
+            return _decorated(value, ast.unparse(decorator))
+    return replace(value, kind=Kind.CLASS)
 
 
 def _function(
     lookup: Lookup, value: Value, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
 ) -> Value:
+    kind, unknown = decorators.function_kind(lookup, node, scope, method=bool(scope.classes))
+    if kind is None:
+        return _decorated(value, unknown)
     called = signature.of_arguments(node.args)
     if scope.classes:
         called = called.mangled(scope.classes[-1].name)
-    kind, unknown = decorators.function_kind(lookup, node, scope, method=bool(scope.classes))
-    if kind is None:
-        reason = f"nothing is known about the decorator @{unknown}"
-        return replace(value, kind=Kind.DECORATED).unsure(reason)
-    if scope.classes and kind is Kind.METHOD:
-        kind = _IMPLICIT_KINDS.get(node.name, kind)
+        kind = _IMPLICIT_KINDS.get(node.name, kind) if kind is Kind.METHOD else kind
     return replace(value, kind=kind, signature=called)
+
+
+def _decorated(value: Value, decorator: str) -> Value:
+    reason = f"nothing is known about the decorator @{decorator}"
+    return replace(value, kind=Kind.DECORATED).unsure(reason)
 
 
 # --- assignments
 
 
-def _assigned(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
+def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
     """Tell what an assignment makes of its name: an alias, or a value of its own."""
-    inside = replace(scope, until=binding.node)
-    value = Value(
-        "present",
-        Kind.ASSIGNMENT,
-        scope.tree.name,
-        scope.name(binding.name),
-        scope.tree,
-        (binding.node, *binding.parts),
-        expression=binding.value,
-        scope=inside,
-    )
     is_shaped = any(isinstance(part, ast.FunctionDef) for part in binding.parts)
     if binding.value is None or is_shaped:
         return (replace(value, sure=False),)
-    assigned = lookup.evaluate(binding.value, inside)
-    if isinstance(binding.value, ast.Attribute) and any(
-        result.kind in METHODS for result in assigned
-    ):
-        owners = lookup.evaluate(binding.value.value, inside)
+    assigned = lookup.evaluate(binding.value, scope)
+    if isinstance(binding.value, ast.Attribute) and any(one.kind in METHODS for one in assigned):
+        owners = lookup.evaluate(binding.value.value, scope)
         is_instance = any(owner.instance_of is not None for owner in owners)
-        assigned = tuple(_read_from(result, is_instance=is_instance) for result in assigned)
-    return tuple(_as_assigned(value, result) for result in assigned)
+        assigned = tuple(_read_from(one, is_instance=is_instance) for one in assigned)
+    return tuple(_as_assigned(value, one) for one in assigned)
 
 
 def _as_assigned(value: Value, assigned: Value) -> Value:

@@ -1,4 +1,4 @@
-"""From an expression to what it comes to, and from a thing to its attributes."""
+"""From an expression to what it comes to, a call included, and from a thing to its attributes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ from typing import TYPE_CHECKING
 from patchkit.upstream.resolving import inheritance, signature
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS
-from patchkit.upstream.resolving.outside import is_class
+from patchkit.upstream.resolving.outside import as_typing, is_class
 from patchkit.upstream.resolving.values import Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.values import Scope, Values
 
-
 _PLAIN = (
     *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),
     *(ast.Compare, ast.UnaryOp, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
 )
+_CLASSES = {f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")} | {
+    *("collections.namedtuple", "typing.NamedTuple", "typing.TypedDict"),
+    *("dataclasses.make_dataclass", "pydantic.create_model"),
+}
+"""What makes a class where it is called."""
+_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
+_OBJECTS = frozenset(
+    {
+        *("functools.partial", "re.compile", "regex.compile", "logging.getLogger"),
+        *("os.getenv", "os.environ.get", "fastapi.APIRouter"),
+        *("typing.TypeVar", "typing.NewType", "typing.ParamSpec"),
+    }
+)
+"""What makes an object where it is called; classes do so too."""
 
 
 def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
@@ -37,14 +50,22 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
         called = signature.of_arguments(node.args)
         return (Value("present", Kind.FUNCTION, signature=called, expression=node),)
     if isinstance(node, ast.Call):
-        return _of_call(lookup, node, scope)
+        return tuple(
+            _made(lookup, maker, node, scope).under(maker.conditions)
+            for maker in evaluate(lookup, node.func, scope)
+        )
     if isinstance(node, ast.IfExp):
-        return _if_expression(lookup, node, scope)
+        truth = lookup.decide(node.test, scope.tree)
+        ways = [] if truth is False else [node.body]
+        ways += [] if truth is True else [node.orelse]
+        return tuple(value for way in ways for value in evaluate(lookup, way, scope))
     if isinstance(node, ast.NamedExpr):
         return evaluate(lookup, node.value, scope)
-    if isinstance(node, ast.Subscript):
-        return _subscript(lookup, node, scope)
     is_plain = isinstance(node, _PLAIN)
+    if isinstance(node, ast.Subscript):  # `Generic[T]` and `list[int]` are their base
+        base = evaluate(lookup, node.value, scope)
+        if all(value.classes or value.kind is Kind.OUTSIDE for value in base):
+            return base
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.CONSTANT if is_plain else Kind.ASSIGNMENT
     return (Value("present", kind, expression=node, is_none=is_none, sure=is_plain),)
@@ -69,7 +90,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (undecidable(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
-    what = f"the {value.kind} {value.qualname}" if value.qualname else f"the {value.kind}"
+    what = f"the {value.kind} {value.qualname}".rstrip()
     return (undecidable(f"the attributes of {what} are not told"),)
 
 
@@ -87,48 +108,19 @@ def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     return lookup.visible(scope.tree, name, scope.until)
 
 
-def _if_expression(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
-    truth = lookup.decide(node.test, scope.tree)
-    if truth is not None:
-        return evaluate(lookup, node.body if truth else node.orelse, scope)
-    return (*evaluate(lookup, node.body, scope), *evaluate(lookup, node.orelse, scope))
-
-
-def _subscript(lookup: Lookup, node: ast.Subscript, scope: Scope) -> Values:
-    """Leave out what is in brackets: of `Generic[T]` and `list[int]` the rest is the base."""
-    base = evaluate(lookup, node.value, scope)
-    if all(value.classes or value.kind is Kind.OUTSIDE for value in base):
-        return base
-    return (Value("present", Kind.ASSIGNMENT, expression=node, sure=False),)
-
-
-_CLASSES = {f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")} | {
-    *("collections.namedtuple", "typing.NamedTuple", "typing.TypedDict"),
-    *("dataclasses.make_dataclass", "pydantic.create_model"),
-}
-_NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
-_PLAIN_CALLS = frozenset(
-    {
-        *("functools.partial", "re.compile", "regex.compile", "logging.getLogger"),
-        *("os.getenv", "os.environ.get", "fastapi.APIRouter"),
-        *("typing.TypeVar", "typing.NewType", "typing.ParamSpec"),
-    }
-)
-
-
-def _of_call(lookup: Lookup, node: ast.Call, scope: Scope) -> Values:
-    """Tell what a call makes."""
-    return tuple(
-        _made(lookup, value, node, scope).under(value.conditions)
-        for value in lookup.evaluate(node.func, scope)
-    )
+# --- calls
 
 
 def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
+    """Tell what a call makes: an instance, a descriptor, a class."""
     made = Value("present", Kind.ASSIGNMENT, expression=call, sure=False)
-    name = maker.dotted.replace("typing_extensions.", "typing.")
-    if name in DESCRIPTORS and (call.args or call.keywords):
-        return _descriptor(lookup, made, DESCRIPTORS[name], call, scope)
+    name = as_typing(maker.dotted)
+    kind = DESCRIPTORS.get(name)
+    # What `lru_cache(8)` makes is a decorator.
+    if kind not in (None, Kind.CACHED_FUNCTION) and (call.args or call.keywords):
+        inner = lookup.evaluate(call.args[0], scope) if call.args else ()
+        called = inner[0].signature if len(inner) == 1 else None
+        return replace(made, kind=kind, signature=called, sure=True)
     if name in _CLASSES or (name == "builtins.type" and len(call.args) == 3):
         return replace(made, kind=Kind.CLASS, dotted=name, sure=True)
     if _makes_instances(lookup, maker, name):
@@ -136,18 +128,10 @@ def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
     return made
 
 
-def _descriptor(lookup: Lookup, made: Value, kind: Kind, call: ast.Call, scope: Scope) -> Value:
-    if kind is Kind.CACHED_FUNCTION:
-        return made  # of `lru_cache(8)` it is a decorator
-    inner = lookup.evaluate(call.args[0], scope) if call.args else ()
-    called = inner[0].signature if len(inner) == 1 else None
-    return replace(made, kind=kind, signature=called, sure=True)
-
-
 def _makes_instances(lookup: Lookup, maker: Value, name: str) -> bool:
     """Whether calling something surely makes an instance of it."""
     if maker.kind is Kind.OUTSIDE:
-        return name in _PLAIN_CALLS or (is_class(name) and name != "builtins.type")
+        return name in _OBJECTS or (is_class(name) and name != "builtins.type")
     if not maker.classes or not maker.sure or metaclass(lookup, maker) is not None:
         return False
     bases = [one for one in mro(lookup, maker) if not one.classes]

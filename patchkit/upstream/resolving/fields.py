@@ -11,8 +11,10 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving import classes, literals
-from patchkit.upstream.resolving.outside import is_class
+from patchkit.upstream.resolving import literals
+from patchkit.upstream.resolving.classes import SPREAD, made, mro, own_binding, written
+from patchkit.upstream.resolving.outside import as_typing, is_class
+from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import AS_METHOD, Kind, Scope, Value, undecidable
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ _FIELDS = frozenset(
     {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
 )
 _TRUE = ast.Constant(value=True)
+HOOKS = ("__new__", "__init__", "__post_init__")
+VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
+"""What a class may seem to hold and does not."""
 
 
 class Field(NamedTuple):
@@ -59,25 +64,18 @@ class Field(NamedTuple):
 
 def flavour(lookup: Lookup, value: Value) -> str:
     """Say how a class reads its annotations; '' where they mean nothing."""
-    own = classes.made(lookup, value).flavour
-    if own:
+    if own := made(lookup, value).flavour:
         return own
-    for entry in classes.mro(lookup, value):
-        found = _BASES.get(entry.dotted.replace("typing_extensions.", "typing."))
-        if found:
-            return found
-    return ""
+    bases = (_BASES.get(as_typing(entry.dotted), "") for entry in mro(lookup, value))
+    return next(filter(None, bases), "")
 
 
 def annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
     """Find the last annotation of a name in the body of a class."""
-    found = [
-        one
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-        if one.target.id == name
-    ]
-    return found[-1] if found else None
+    for one in reversed(node.body):
+        if isinstance(one, ast.AnnAssign) and dotted(one.target) == name:
+            return one
+    return None
 
 
 def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | None:
@@ -97,28 +95,17 @@ def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | 
     kind = flavour(lookup, entry)
     if kind == "ctypes" and not bound:
         return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
-    if node is None or is_class_var(node):
+    if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
         return None
-    if kind in ("", "enum", "ctypes") or (kind == "namedtuple" and not is_direct(lookup, entry)):
+    if kind == "namedtuple" and not is_direct(lookup, entry):
         return None
-    field = read(lookup, entry, node, kind)
-    if kind == "attrs":
-        field = field._replace(attribute=None)
-    value = Value(
-        "present",
-        Kind.FIELD,
-        entry.module,
-        f"{entry.qualname}.{name}",
-        entry.tree,
-        (node,),
-        expression=node.value,
-        attribute=bool(field.attribute),
-    )
-    if field.attribute is None:
-        return replace(value, attribute=True).unsure("its default may stand on the class or not")
-    if field.attribute:
-        return value
-    return replace(value, reason="a field, which leaves no attribute on the class")
+    stands = None if kind == "attrs" else read(lookup, entry, node, kind).attribute
+    field = entry.having(name, Kind.FIELD, node, expression=node.value)
+    if stands is None:
+        return field.unsure("its default may stand on the class or not")
+    if stands:
+        return field
+    return replace(field, attribute=False, reason="a field, which leaves no attribute on the class")
 
 
 def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
@@ -132,23 +119,19 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
         return replace(value, kind=Kind.FIELD).unsure("attrs may take it off the class")
     if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
-    if kind == "enum" and not name.startswith("_"):
-        assert entry.tree is not None
-        if classes.own_binding(lookup, entry.tree, entry.classes, "_ignore_")[0].binding:
-            return undecidable(f"{entry.qualname}._ignore_ may name {name}")
-        return Value(
-            "present",
-            Kind.CONSTANT,
-            entry.module,
-            f"{entry.qualname}.{name}",
-            entry.tree,
-            value.nodes,
-            expression=value.expression,
-            instance_of=entry,
-            scope=value.scope,
-            conditions=value.conditions,
-        )
-    return value
+    if kind != "enum" or name.startswith("_"):
+        return value
+    if own_binding(lookup, entry.home, entry.classes, "_ignore_")[0].binding:
+        return undecidable(f"{entry.qualname}._ignore_ may name {name}")
+    return entry.having(
+        name,
+        Kind.CONSTANT,
+        *value.nodes,
+        expression=value.expression,
+        instance_of=entry,
+        scope=value.scope,
+        conditions=value.conditions,
+    )
 
 
 def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
@@ -156,7 +139,7 @@ def may_be_field(lookup: Lookup, entry: Value, name: str) -> bool:
     node = annotation(entry.classes[-1], name)
     if node is None or is_class_var(node) or flavour(lookup, entry):
         return False
-    bases = (one for one in classes.mro(lookup, entry) if not one.classes)
+    bases = (one for one in mro(lookup, entry) if not one.classes)
     return any(one.kind is not Kind.CLASS and not is_known(one) for one in bases)
 
 
@@ -167,40 +150,33 @@ def read(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field:
     stands = kind in ("struct", "namedtuple") or _has_slots(lookup, entry)
     if node.value is None:
         return Field(name, node, default=False, attribute=stands)
-    field = _called_field(lookup, entry, node, kind) or Field(name, node)
+    field = Field(name, node)
+    if isinstance(node.value, ast.Call):
+        field = _called_field(lookup, entry, field, node.value, kind)
     if kind == "basemodel":  # pydantic answers for private names, and warns of deprecated ones
-        return field._replace(attribute=name.startswith("_") or _is_deprecated(node.value))
+        is_deprecated = "deprecated" in {one.arg for one in getattr(node.value, "keywords", ())}
+        return field._replace(attribute=name.startswith("_") or is_deprecated)
     if kind == "typeddict":
         return field._replace(attribute=False)
     return field if stands is False or field.attribute else field._replace(attribute=stands)
 
 
-def _is_deprecated(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and any(one.arg == "deprecated" for one in value.keywords)
-
-
 def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
-    options = classes.made(lookup, entry).options
-    if "slots" not in options and classes.SPREAD in options:
-        return None
-    return truth(options.get("slots"))
+    options = made(lookup, entry).options
+    return None if SPREAD in options and "slots" not in options else truth(options.get("slots"))
 
 
-def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) -> Field | None:
-    """Read `field(…)` and `Field(…)`; None for any other default."""
-    assert isinstance(node.target, ast.Name)
-    assert entry.tree is not None
-    if not isinstance(node.value, ast.Call):
-        return None
-    scope = Scope(entry.tree, entry.classes, node)
-    makers = lookup.evaluate(node.value.func, scope)
+def _called_field(lookup: Lookup, entry: Value, field: Field, call: ast.Call, kind: str) -> Field:
+    """Read `field(…)` and `Field(…)`."""
+    scope = Scope(entry.home, entry.classes, field.node)
+    makers = lookup.evaluate(call.func, scope)
     maker = makers[0].dotted if len(makers) == 1 else ""
     if maker not in _FIELDS:
-        is_told = all(one.sure for one in lookup.evaluate(node.value, scope))
+        is_told = all(one.sure for one in lookup.evaluate(call, scope))
         # What a function returns may be a `field(…)`.
-        return None if is_told else Field(node.target.id, node, attribute=None)
-    given = {one.arg: one.value for one in node.value.keywords}
-    first = node.value.args[0] if node.value.args else given.get("default")
+        return field if is_told else field._replace(attribute=None)
+    given = {one.arg: one.value for one in call.keywords}
+    first = call.args[0] if call.args else given.get("default")
     is_pydantic = maker.startswith("pydantic.")
     if is_pydantic and isinstance(first, ast.Constant) and first.value is Ellipsis:
         first = None
@@ -210,9 +186,7 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
         stands = is_pydantic and kind in DATACLASSES
     elif first is None and is_pydantic:
         stands = None
-    return Field(
-        node.target.id,
-        node,
+    return field._replace(
         default=first is not None or has_factory,
         in_init=truth(given.get("init", _TRUE)) is not False,
         keyword=truth(given["kw_only"]) if "kw_only" in given else None,
@@ -222,29 +196,46 @@ def _called_field(lookup: Lookup, entry: Value, node: ast.AnnAssign, kind: str) 
 
 def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
-    assert entry.tree is not None
-    cases = classes.own_binding(lookup, entry.tree, entry.classes, "__slots__")
+    cases = own_binding(lookup, entry.home, entry.classes, "__slots__")
     bindings = [one.binding for one in cases if one.binding]
-    written = classes.written(entry, name)
-    inside = {literals.membership(lookup, one, entry.tree, written) for one in bindings}
-    where = f"{entry.qualname}.{name}"
+    plain = written(entry, name)
+    inside = {literals.membership(lookup, one, entry.home, plain) for one in bindings}
     if inside <= {False}:
         return None
     if inside != {True} or len(bindings) < len(cases):
         return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
-    node = bindings[0].node
-    return Value("present", Kind.FIELD, entry.module, where, entry.tree, (node,), "a slot")
+    return entry.having(name, Kind.FIELD, bindings[0].node, reason="a slot")
+
+
+def kept(lookup: Lookup, entry: Value, name: str, value: Value) -> str:
+    """Say where that is kept which a class seems to hold; '' where it lies on the class."""
+    kind = flavour(lookup, entry)
+    if name in HOOKS:
+        return "a hook that msgspec looks for only once" if kind == "struct" else ""
+    if kind == "attrs" and value.kind is Kind.FIELD:
+        return "a field of an attrs class"
+    if value.kind not in VALUES or not value.sure:
+        return ""
+    if kind == "enum" and value.instance_of is not None:
+        return "a member of an enum"
+    if value.kind is not Kind.FIELD:
+        return ""
+    if not value.attribute:
+        return "a field that leaves nothing on the class"
+    has_slots = truth(made(lookup, entry).options.get("slots"))
+    is_slot = kind in ("struct", "namedtuple") or value.reason == "a slot" or has_slots
+    return "a field that instances keep in a slot" if is_slot else ""
 
 
 def is_direct(lookup: Lookup, entry: Value) -> bool:
     """Whether a named tuple derives from `NamedTuple` itself, which writes its methods."""
-    order = classes.mro(lookup, entry)
+    order = mro(lookup, entry)
     return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
 
 
 def is_known(entry: Value) -> bool:
     """Whether it is known how a class outside the release takes annotations."""
-    name = entry.dotted.replace("typing_extensions.", "typing.")
+    name = as_typing(entry.dotted)
     return name in _BASES or is_class(name) or name in ("typing.Generic", "typing.Protocol")
 
 

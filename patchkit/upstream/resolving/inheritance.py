@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import decorators, fields
+from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import (
     gives_more,
     made,
@@ -23,9 +23,9 @@ from patchkit.upstream.resolving.classes import (
     written,
 )
 from patchkit.upstream.resolving.constructors import generated
-from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.outside import has_member
-from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.signature import is_private
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
 from patchkit.upstream.resolving.touches import edits_of
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
@@ -47,23 +47,11 @@ _BY_TYPE = {one for one in vars(type) if callable(vars(type)[one])} - set(vars(o
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset({"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"})
 """What machinery such as dataclasses writes for classes that do not define it."""
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def class_value(lookup: Lookup, value: Value, scope: Scope) -> Value:
-    """Say of a class definition whether it stays what it is."""
-    node = value.classes[-1]
-    for decorator in node.decorator_list:
-        effect = decorators.effect_of(lookup, decorator, scope)
-        if effect.what == UNKNOWN:
-            reason = f"nothing is known about the decorator @{ast.unparse(decorator)}"
-            return replace(value, kind=Kind.DECORATED).unsure(reason)
-    return replace(value, kind=Kind.CLASS)
 
 
 def member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of a class is."""
-    if name.startswith("__") and not name.endswith("__"):
+    if is_private(name):
         return (absent(f"a class stores {name!r} under another name, _{value.qualname}{name}"),)
     return _search(lookup, value, name, mro(lookup, value), "")
 
@@ -92,7 +80,7 @@ def _search(
     shadow = ""  # what may set the name on a class that was passed
     for at, entry in enumerate(entries):
         if not entry.classes:
-            has = _outside(entry, name)
+            has = has_member(entry.dotted, name) if entry.kind is Kind.OUTSIDE else None
             if has is None:
                 doubt = doubt or _words(entry)
             elif has:
@@ -109,39 +97,31 @@ def _search(
     return _not_found(lookup, value, name, doubt)
 
 
-def _writer(entries: Sequence[Value]) -> str:
-    """Name a base outside that may write methods for each class that derives from it."""
-    for entry in entries:
-        if entry.kind is Kind.OUTSIDE and has_member(entry.dotted, "__init__") is None:
-            return _words(entry)
-    return ""
-
-
 def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values]) -> Values | None:
-    """What one class of the order holds, with what follows where it may hold nothing."""
-    assert entry.tree is not None
-    work = made(lookup, entry)
-    scope = Scope(entry.tree, entry.classes)
-    cases = own_binding(lookup, entry.tree, entry.classes, written(entry, name))
+    """Tell what one class holds, with what follows where it may hold nothing; or None."""
+    plain = written(entry, name)
+    cases = own_binding(lookup, entry.home, entry.classes, plain)
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
+    scope = Scope(entry.home, entry.classes)
     values = [
         one.under(case.conditions)
         for case in bound
         if case.binding
         for one in lookup.bound(case.binding, scope)
     ]
-    if written(entry, name) != name:
+    if plain != name:
         values = [replace(one, qualname=f"{entry.qualname}.{name}") for one in values]
     if field is not None:
         return _as_field(field, rest)
+    work = made(lookup, entry)
     if by := work.touched.get(name) or edits_of(lookup, entry).names.get(name):
         reason = f"{by} sets {name}"
         return tuple(one.unsure(reason) for one in values) or (undecidable(reason),)
     if not bound:
         method = generated(lookup, entry, name)
         return (method,) if method else None
-    if any(case.binding is None for case in cases):
+    if len(bound) < len(cases):
         values += rest()
     if work.replaced:
         return tuple(one.unsure(work.replaced) for one in values)
@@ -153,84 +133,34 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
 
 
 def _remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
-    is_def = bool(value.nodes) and isinstance(value.nodes[0], _DEFS)
+    is_def = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
     meta = "" if name.startswith("__") else remade_by(lookup, entry, name, is_def=is_def)
     return undecidable(f"the metaclass {meta} may replace it or take it away") if meta else value
 
 
 def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
-    if field.attribute:
-        return (field,)
-    inherited = [one for one in rest() if one.state == "present" and one.attribute]
-    if inherited:  # what a base leaves on the class stands there for the field too
-        return (replace(field, attribute=True, reason=f"as {inherited[0].qualname} left it"),)
+    if not field.attribute:
+        # What a base leaves on the class stands there for the field too.
+        for base in rest():
+            if base.state == "present" and base.attribute:
+                return (replace(field, attribute=True, reason=f"as {base.qualname} left it"),)
     return (field,)
 
 
-def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
-    meta = metaclass(lookup, value)
-    if meta is not None:
-        if not meta.classes:
-            return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
-        found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
-        if any(one.state == "present" for one in found):
-            return found
-        if gives_more(lookup, meta):
-            return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
-    if doubt:
-        return (undecidable(f"{doubt} may have it"),)
-    if added := _added_later(lookup, value, name):
-        return added
-    if opened := _opened(lookup, value):
-        return (undecidable(opened),)
-    if name in _BY_TYPE:
-        return (_inherited(_TYPE, name),)
-    if name in _OF_CLASSES:
-        return (undecidable(f"{name} is one that Python itself may set"),)
-    return (_absent(lookup, value, name),)
-
-
-def _added_later(lookup: Lookup, value: Value, name: str) -> Values:
-    """Look into the bases that decorators add; () where they surely have no such name."""
-    classes = (entry for entry in mro(lookup, value) if entry.classes)
-    for base in (base for entry in classes for base in made(lookup, entry).bases):
-        found = lookup.member(base, name)
-        if any(one.state != "absent" for one in found):
-            return found
-    return ()
-
-
-def _absent(lookup: Lookup, value: Value, name: str) -> Value:
-    place = f"{value.module}:{value.qualname}"
-    for entry in mro(lookup, value):
-        found = _instance_attribute(entry, name) if entry.classes else None
-        if found is not None:
-            method, node = found
-            reason = f"{entry.qualname}.{method.name} assigns it"
-            if method.args.args[0].arg == "cls":
-                return undecidable(reason)
-            return replace(
-                absent(f"an instance attribute of {place}, not one of the class: {reason}"),
-                kind=Kind.INSTANCE_ATTRIBUTE,
-                module=entry.module,
-                qualname=f"{entry.qualname}.{name}",
-                tree=entry.tree,
-                nodes=(node,),
-            )
-        if entry.classes and fields.annotation(entry.classes[-1], name) is not None:
-            return absent(f"{place} only annotates {name}, which leaves no attribute")
-    return absent(f"the class {place} has no {name!r}")
-
-
-def _outside(entry: Value, name: str) -> bool | None:
-    return has_member(entry.dotted, name) if entry.kind is Kind.OUTSIDE else None
+def _writer(entries: Sequence[Value]) -> str:
+    """Name a base outside that may write methods for each class that derives from it."""
+    writers = (
+        _words(entry)
+        for entry in entries
+        if entry.kind is Kind.OUTSIDE and has_member(entry.dotted, "__init__") is None
+    )
+    return next(writers, "")
 
 
 def _inherited(entry: Value, name: str) -> Value:
     module, _, owner = entry.dotted.rpartition(".")
-    return Value(
-        "present", Kind.OUTSIDE, module, f"{owner}.{name}", dotted=f"{entry.dotted}.{name}"
-    )
+    dot = f"{entry.dotted}.{name}"
+    return Value("present", Kind.OUTSIDE, module, f"{owner}.{name}", dotted=dot)
 
 
 def _doubted(value: Value, doubt: str, shadow: str) -> Value:
@@ -244,7 +174,59 @@ def _words(entry: Value) -> str:
     return entry.reason or entry.qualname
 
 
-# --- what is done to a class
+# --- where no class of the order has it
+
+
+def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
+    if given := _of_metaclass(lookup, value, name):
+        return given
+    if doubt:
+        return (undecidable(f"{doubt} may have it"),)
+    classes = [entry for entry in mro(lookup, value) if entry.classes]
+    for base in (base for entry in classes for base in made(lookup, entry).bases):
+        found = lookup.member(base, name)  # a decorator adds this base
+        if any(one.state != "absent" for one in found):
+            return found
+    for entry in classes:
+        if opened := _opened_by(lookup, entry) or _built_by_code(entry):
+            return (undecidable(opened),)
+    if name in _BY_TYPE:
+        return (_inherited(_TYPE, name),)
+    if name in _OF_CLASSES:
+        return (undecidable(f"{name} is one that Python itself may set"),)
+    return (_absent(value, classes, name),)
+
+
+def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
+    """Ask the metaclass; () where it has no such name and may not give it either."""
+    meta = metaclass(lookup, value)
+    if meta is None:
+        return ()
+    if not meta.classes:
+        return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
+    found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
+    if any(one.state == "present" for one in found):
+        return found
+    if gives_more(lookup, meta):
+        return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
+    return ()
+
+
+def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
+    place = f"{value.module}:{value.qualname}"
+    for entry in classes:
+        found = _instance_attribute(entry, name)
+        if found is not None:
+            method, node = found
+            reason = f"{entry.qualname}.{method.name} assigns it"
+            if method.args.args[0].arg == "cls":
+                return undecidable(reason)
+            reason = f"an instance attribute of {place}, not one of the class: {reason}"
+            attribute = entry.having(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
+            return replace(attribute, state="absent")
+        if fields.annotation(entry.classes[-1], name) is not None:
+            return absent(f"{place} only annotates {name}, which leaves no attribute")
+    return absent(f"the class {place} has no {name!r}")
 
 
 def _opened_by(lookup: Lookup, entry: Value) -> str:
@@ -252,34 +234,24 @@ def _opened_by(lookup: Lookup, entry: Value) -> str:
     return work.opened or work.replaced or edits_of(lookup, entry).opened
 
 
-def _opened(lookup: Lookup, value: Value) -> str:
-    for entry in mro(lookup, value):
-        if entry.classes:
-            if opened := _opened_by(lookup, entry):
-                return opened
-            if _dynamic_body(entry):
-                return f"{entry.qualname} builds attributes by code"
-    return ""
-
-
-def _dynamic_body(entry: Value) -> bool:
-    """Whether the body of a class binds computed names."""
-    return any(
+def _built_by_code(entry: Value) -> str:
+    """Say that the body of a class binds computed names; '' where it does not."""
+    is_dynamic = any(
         isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
         for statement in entry.classes[-1].body
-        if not isinstance(statement, (*_DEFS, ast.ClassDef))
+        if not isinstance(statement, SCOPES)
         for node in ast.walk(statement)
     )
+    return f"{entry.qualname} builds attributes by code" if is_dynamic else ""
 
 
 def _instance_attribute(
     entry: Value, name: str
 ) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.AST] | None:
-    assert entry.tree is not None
-    if not re.search(rb"\.%s\b" % re.escape(name.encode()), entry.tree.source):
+    if not re.search(rb"\.%s\b" % re.escape(name.encode()), entry.home.source):
         return None
     for method in entry.classes[-1].body:
-        if isinstance(method, _DEFS) and method.args.args:
+        if isinstance(method, DEFS) and method.args.args:
             wanted = f"{method.args.args[0].arg}.{name}"
             for node in ast.walk(method):
                 stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)

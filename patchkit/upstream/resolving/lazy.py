@@ -15,7 +15,7 @@ from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Condition
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import Literals, NotLiteralError
-from patchkit.upstream.resolving.syntax import dotted, expressions, statements
+from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
@@ -39,19 +39,20 @@ _SIGNS = (b"globals(", b"vars(", b"locals(", b"sys.modules", b"exec(", b"setattr
 
 def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     """Ask a module's `__getattr__`; () where it has none."""
-    bindings = [case.binding for case in lookup.cases(tree, "__getattr__") if case.binding]
-    if not bindings:
+    nodes = [case.binding.node for case in lookup.cases(tree, "__getattr__") if case.binding]
+    if not nodes:
         return ()
-    node = bindings[0].node
-    if placed := _placed(lookup, tree, node, name):
+    if placed := _placed(lookup, tree, nodes[0], name):
         return placed
-    gives = _Getattr(lookup, tree, name).gives(node) if len(bindings) == 1 else None
+    gives = _Getattr(lookup, tree, name).gives(nodes[0]) if len(nodes) == 1 else None
     if gives is None:
         return (undecidable(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
     if not gives:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     reason = f"{tree.name} gives {name} lazily"
-    given = Value("present", Kind.ASSIGNMENT, tree.name, name, tree, (node,), reason, sure=False)
+    given = Value(
+        "present", Kind.ASSIGNMENT, tree.name, name, tree, (nodes[0],), reason, sure=False
+    )
     return _for_checkers(lookup, tree, name) or (given,)
 
 
@@ -70,8 +71,7 @@ def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
 
 def open_namespace(tree: ModuleTree) -> str:
     """Say how a module's code may bind names that cannot be read; '' where it does not."""
-    text: str = tree.by_file("open", lambda: _open(tree))
-    return text
+    return tree.by_file("open", lambda: _open(tree))
 
 
 # --- lazy names
@@ -88,18 +88,18 @@ class _Getattr:
 
     def gives(self, node: ast.stmt) -> bool | None:
         """Whether it gives the name; None where that cannot be told."""
-        if isinstance(node, ast.FunctionDef) and node.args.args:
-            self._parameter = node.args.args[0].arg
-            return self._follow(node.body, is_known=False)
-        call = node.value if isinstance(node, ast.Assign) else None
-        return True if isinstance(call, ast.Call) and self._is_handed(call) else None
+        if not isinstance(node, ast.FunctionDef) or not node.args.args:
+            return None
+        self._parameter = node.args.args[0].arg
+        return self._follow(node.body, is_known=False)
 
     def _follow(self, body: Sequence[ast.stmt], *, is_known: bool) -> bool | None:
         for statement in body:
             if isinstance(statement, ast.Return):
                 return is_known or None
             if isinstance(statement, ast.Raise):
-                return False if _raises_attribute_error(statement) else None
+                error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+                return False if dotted(error) == "AttributeError" else None
             if not _ends(statement):
                 continue
             if not isinstance(statement, ast.If) or (tested := self._test(statement.test)) is None:
@@ -116,47 +116,26 @@ class _Getattr:
         if not isinstance(node, ast.Compare) or dotted(node.left) != self._parameter:
             return None
         operator, other = node.ops[0], node.comparators[0]
-        is_in = isinstance(operator, (ast.In, ast.NotIn))
-        is_listed = self._contains(other) if is_in else self._is_name(other)
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            is_listed = self._contains(other)
+        else:
+            text = literals.text(self._lookup, other, self._tree)
+            is_listed = None if text is None else text == self._name
         if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
             return None
         return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
 
-    def _is_name(self, node: ast.expr) -> bool | None:
-        text = literals.text(self._lookup, node, self._tree)
-        return None if text is None else text == self._name
-
     def _contains(self, node: ast.expr) -> bool | None:
         if isinstance(node, ast.Call) and dotted(node.func) == "globals":
             return False
-        cases = self._lookup.cases(self._tree, node.id) if isinstance(node, ast.Name) else ()
-        if len(cases) == 1 and cases[0].binding is not None:
-            return literals.membership(self._lookup, cases[0].binding, self._tree, self._name)
         try:
-            return self._name in Literals(self._lookup, self._tree).value(node)
-        except (NotLiteralError, TypeError):
+            return literals.holds(Literals(self._lookup, self._tree).value(node), self._name)
+        except NotLiteralError:
             return None
-
-    def _is_handed(self, call: ast.Call) -> bool:
-        """Whether a call is given a table that lists it: `attach(…, {"module": ["name"]})`."""
-        for given in (*call.args, *(keyword.value for keyword in call.keywords)):
-            try:
-                table = Literals(self._lookup, self._tree).value(given)
-            except NotLiteralError:
-                continue
-            lists = table.values() if isinstance(table, dict) else ()
-            if any(isinstance(names, (list, tuple)) and self._name in names for names in lists):
-                return True
-        return False
 
 
 def _ends(statement: ast.stmt) -> bool:
     return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
-
-
-def _raises_attribute_error(statement: ast.Raise) -> bool:
-    error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return error is not None and dotted(error) == "AttributeError"
 
 
 def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
@@ -189,7 +168,8 @@ def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, s
 def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool = False) -> Values:
     """Find a name that only type checkers import, or where only they do not replace the module."""
     for statement in statements(tree.body):
-        if not isinstance(statement, ast.If) or not _is_for_checkers(statement):
+        is_if = isinstance(statement, ast.If) and dotted(statement.test).endswith("TYPE_CHECKING")
+        if not isinstance(statement, ast.If) or not is_if:
             continue
         if replaced and not any(map(_replaces, statements(statement.orelse))):
             continue
@@ -201,13 +181,9 @@ def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool
     return ()
 
 
-def _is_for_checkers(statement: ast.If) -> bool:
-    return dotted(statement.test).endswith("TYPE_CHECKING")
-
-
 def _replaces(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return isinstance(target, ast.Subscript) and _is_own_module(target)
+    return target is not None and _is_own_module(target)
 
 
 # --- open namespaces
@@ -219,26 +195,27 @@ def _open(tree: ModuleTree) -> str:
     at_import = {id(node) for one in statements(tree.body) for node in (one, *expressions(one))}
     own = tree.name.rpartition(".")[2]
     for node in ast.walk(tree.tree):
-        if text := _opens(node, own, runs=id(node) in at_import):
-            line = getattr(node, "lineno", 0)
-            return f"{tree.name} binds names by code at line {line}: {text}"
+        if _opens(node, own, runs=id(node) in at_import):
+            text = ast.unparse(node)[:60]
+            if isinstance(node, ast.Subscript):
+                text = f"{ast.unparse(node.value)}[…] = …"
+            return f"{tree.name} binds names by code at line {getattr(node, 'lineno', 0)}: {text}"
     return ""
 
 
-def _opens(node: ast.AST, own: str, *, runs: bool) -> str:
-    """Say how an expression may bind names of its module; what a function does counts as well."""
+def _opens(node: ast.AST, own: str, *, runs: bool) -> bool:
+    """Whether an expression may bind names of its module; what a function does counts as well."""
     if isinstance(node, ast.Call):
-        return ast.unparse(node)[:60] if _call_opens(node, own, runs=runs) else ""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        return f"{ast.unparse(node.value)}[…] = …" if _is_namespace(node.value) else ""
-    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value and runs:
-        return ast.unparse(node) if _is_handed_on(node.value) else ""
-    return ""
+        return _call_opens(node, own, runs=runs)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store) and _is_namespace(node.value)
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value:
+        return runs and _is_handed_on(node.value)
+    return False
 
 
 def _call_opens(node: ast.Call, own: str, *, runs: bool) -> bool:
-    name = dotted(node.func)
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    name, given = dotted(node.func), given_to(node)
     if name == "setattr" and given and (_is_own_module(given[0]) or dotted(given[0]) == own):
         return True
     if name == "exec" and (runs or any(map(_is_namespace, given))):

@@ -1,4 +1,4 @@
-"""Values that upstream's source spells out: `__all__`, tables of lazy names, container items."""
+"""Values that upstream's source spells out: `__all__`, tables of lazy names, `TABLE['key']`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Values
 
+_Entry = tuple[object, ast.expr] | str
+_OPEN = object()
+"""Stands in a list or table for what is not spelled out."""
+_DEPTH = 40
+_CHANGED = (
+    rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
+)
+
 
 class NotLiteralError(Exception):
     """An expression that is not spelled out; never leaves the callers."""
-
-
-_MANY = (ast.List, ast.Tuple, ast.Set)
-_DEPTH = 40
 
 
 def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
@@ -38,19 +42,18 @@ def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
 
 
 def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) -> bool | None:
-    """Tell whether a list or table holds an item; None where that cannot be told."""
-    added = [binding.value, *map(added_by, binding.parts)]
-    is_open = False
-    for piece in (piece for node in added for piece in (_flat(node) if node else [None])):
-        try:
-            container = Literals(lookup, tree).value(piece) if piece else None
-        except NotLiteralError:
-            container = None
-        if not isinstance(container, (dict, list, tuple)):
-            is_open = True
-        elif item in container:
-            return True
-    return None if is_open else False
+    """Tell whether a name stands for a list or table with an item; None where that is open."""
+    try:
+        return holds(Literals(lookup, tree).bound(binding), item)
+    except NotLiteralError:
+        return None
+
+
+def holds(spelled: Any, item: Any) -> bool | None:
+    """Tell whether a literal is a list or table with an item; None where that cannot be told."""
+    if not isinstance(spelled, (dict, list, tuple)):
+        return None
+    return True if item in spelled else None if _OPEN in spelled else False
 
 
 class Literals:
@@ -74,17 +77,18 @@ class Literals:
         Read an expression.
 
         Raises:
-            NotLiteralError: part of it is not spelled out.
+            NotLiteralError: it is not spelled out; what is not in a list or table leaves that open.
 
         """
         if isinstance(node, ast.Constant):
             return node.value
-        if isinstance(node, _MANY):
-            return self._many(node)
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            items = [item for element in node.elts for item in self._items(element)]
+            return tuple(items) if isinstance(node, ast.Tuple) else items
         if isinstance(node, ast.Dict):
             return self._dict(node)
-        if isinstance(node, ast.BinOp):
-            return self._sum(node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
+            return _joined(self._part(node.left), self._part(node.right))
         if isinstance(node, ast.Name):
             return self.of_name(node.id)
         if isinstance(node, ast.Attribute):
@@ -102,19 +106,25 @@ class Literals:
         if name in ("__name__", "__package__"):
             return self._tree.name if name == "__name__" else self._tree.package
         cases = self._lookup.cases(self._tree, name)
-        binding = cases[0].binding if len(cases) == 1 else None
-        if binding is None:
+        if len(cases) != 1 or cases[0].binding is None:
             raise NotLiteralError
+        return self.bound(cases[0].binding)
+
+    def bound(self, binding: Binding) -> Any:
+        """
+        Read what a binding binds.
+
+        Raises:
+            NotLiteralError: it is no literal.
+
+        """
         if binding.form is Form.FROM:
             return self._in(self._lookup.modules.get(binding.module)).of_name(binding.imported)
         if binding.value is None:
             raise NotLiteralError
         literal = self._in(self._tree).value(binding.value)
         for part in binding.parts:
-            added = added_by(part)
-            if added is None or not isinstance(literal, (list, dict)):
-                raise NotLiteralError
-            literal = _joined(literal, self.value(added))
+            literal = _joined(literal, self._part(added_by(part)))
         return literal
 
     def _in(self, tree: ModuleTree | None) -> Literals:
@@ -122,20 +132,23 @@ class Literals:
             raise NotLiteralError
         return Literals(self._lookup, tree, self._depth - 1)
 
-    def _many(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
-        items: list[Any] = []
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                items.extend(self.value(element.value))
-            else:
-                items.append(self.value(element))
-        return tuple(items) if isinstance(node, ast.Tuple) else items
+    def _part(self, node: ast.expr | None) -> Any:
+        try:
+            return self.value(node) if node else [_OPEN]
+        except NotLiteralError:
+            return [_OPEN]
+
+    def _items(self, node: ast.expr) -> Any:
+        if not isinstance(node, ast.Starred):
+            return [self.value(node)]
+        spread = self._part(node.value)
+        return spread if isinstance(spread, (list, tuple, dict)) else [_OPEN]
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         table: dict[Any, Any] = {}
         for key, held in zip(node.keys, node.values, strict=True):
             if key is None:
-                table = _joined(table, self.value(held))
+                table = _joined(table, self._part(held))
                 continue
             name = self.value(key)
             try:
@@ -143,11 +156,6 @@ class Literals:
             except NotLiteralError:
                 table[name] = held  # known to be there
         return table
-
-    def _sum(self, node: ast.BinOp) -> Any:
-        if not isinstance(node.op, (ast.Add, ast.BitOr)):
-            raise NotLiteralError
-        return _joined(self.value(node.left), self.value(node.right))
 
     def _attribute(self, node: ast.Attribute) -> Any:
         if dotted(node) == "__spec__.parent":
@@ -158,8 +166,28 @@ class Literals:
         raise NotLiteralError
 
 
+def added_by(part: ast.stmt) -> ast.expr | None:
+    """Return what a statement adds to a list or table; None where that is not plain."""
+    if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.BitOr)):
+        return part.value
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        return ast.Dict([part.targets[0].slice], [part.value])
+    call = part.value if isinstance(part, ast.Expr) else None
+    if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
+        method = dotted(call.func).rpartition(".")[2]
+        if method in ("extend", "update"):
+            return call.args[0]
+        if method == "append":
+            return ast.List(call.args, ast.Load())
+    return None
+
+
 def _joined(first: Any, second: Any) -> Any:
-    """Add a list to a list, a table to a table."""
+    """Add a list to a list, a table to a table, a text to a text."""
+    if first == second == [_OPEN]:
+        raise NotLiteralError
+    if isinstance(first, dict) and second == [_OPEN]:
+        return {**first, _OPEN: None}
     if isinstance(first, dict) and isinstance(second, dict):
         return {**first, **second}
     if isinstance(first, str) and isinstance(second, str):
@@ -169,132 +197,76 @@ def _joined(first: Any, second: Any) -> Any:
     raise NotLiteralError
 
 
-def _flat(node: ast.expr) -> list[ast.expr]:
-    """Take sums and spreads apart, so that one unknown part leaves the others known."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-        return [*_flat(node.left), *_flat(node.right)]
-    if isinstance(node, _MANY):
-        spread = [part.value for part in node.elts if isinstance(part, ast.Starred)]
-        plain = [part for part in node.elts if not isinstance(part, ast.Starred)]
-        return [ast.List(plain, ast.Load()), *(part for one in spread for part in _flat(one))]
-    if isinstance(node, ast.Dict):
-        spread = [held for key, held in zip(node.keys, node.values, strict=True) if key is None]
-        keys = [key for key in node.keys if key is not None]
-        return [ast.List(keys, ast.Load()), *(part for one in spread for part in _flat(one))]
-    return [node]
+# --- items
 
 
-def added_by(part: ast.stmt) -> ast.expr | None:
-    """Return what a statement adds to a list or table; None where that is not plain."""
-    if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Add, ast.BitOr)):
-        return part.value
-    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
-        return ast.Dict([part.targets[0].slice], [part.value])
-    if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
-        call = part.value
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if name in ("extend", "update") and len(call.args) == 1 and not call.keywords:
-            return call.args[0]
-        if name == "append" and len(call.args) == 1:
-            return ast.List([call.args[0]], ast.Load())
-    return None
-
-
-_Entry = tuple[object, ast.expr] | str
-_CHANGED = (
-    rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
-)
-
-
-def held(lookup: Lookup, value: Value, item: Item) -> tuple[Value, Values]:
+def item_of(lookup: Lookup, value: Value, item: Item) -> tuple[Value, Values]:
     """Tell what an item of a container is: as a place of its own, and what stands there."""
     if value.state != "present":
         return value, (value,)
-    spelled = isinstance(value.expression, (ast.Dict, ast.List, ast.Tuple, ast.BinOp))
-    if value.tree is None or not spelled:
-        return _alone(undecidable(f"{value.qualname} is no container that is spelled out"))
     opened, node = "", None
-    for entry in _entries(lookup, value):
+    if value.tree is None or not isinstance(
+        value.expression, (ast.Dict, ast.List, ast.Tuple, ast.BinOp)
+    ):
+        missing = undecidable(f"{value.qualname} is no container that is spelled out")
+        return missing, (missing,)
+    for entry in _entries(lookup, value, value.expression):
         if isinstance(entry, str):
             opened = entry
         elif entry[0] == item.key:
             node, opened = entry[1], ""
     if node is None:
-        return _alone(_missing(value, item, opened))
-    return _found(lookup, value, item, node, opened)
-
-
-def _alone(value: Value) -> tuple[Value, Values]:
-    return value, (value,)
-
-
-def _found(
-    lookup: Lookup, value: Value, item: Item, node: ast.expr, opened: str
-) -> tuple[Value, Values]:
-    assert value.tree is not None
+        missing = _missing(value, value.expression, item, opened)
+        return missing, (missing,)
     values = lookup.evaluate(node, Scope(value.tree))
-    place = Value(
-        "present",
-        Kind.ITEM,
-        value.module,
-        f"{value.qualname}{item}",
-        value.tree,
-        (node,),
-        expression=node,
-        signature=values[0].signature if len(values) == 1 else None,
-    )
+    called = values[0].signature if len(values) == 1 else None
+    where = (value.module, f"{value.qualname}{item}", value.tree, (node,))
+    place = Value("present", Kind.ITEM, *where, expression=node, signature=called)
     return (place.unsure(f"unless {opened} has it too") if opened else place), values
 
 
-def _missing(value: Value, item: Item, opened: str) -> Value:
+def _missing(value: Value, container: ast.expr, item: Item, opened: str) -> Value:
     if opened:
         return undecidable(f"{opened} may have {item}")
-    assert value.tree is not None
+    source = value.home.source
     name = re.escape(value.qualname.rpartition(".")[2].encode())
-    if value.expression is not None and not any(ast.iter_child_nodes(value.expression)):
+    if not any(ast.iter_child_nodes(container)):
         return undecidable(f"{value.qualname} is empty, and filled by code")
-    if re.search(rb"=\s*(?:\w+\.)*%s\s*$" % name, value.tree.source, re.MULTILINE):
+    if re.search(rb"=\s*(?:\w+\.)*%s\s*$" % name, source, re.MULTILINE):
         return undecidable(f"{value.qualname} has another name, by which {item} may be set")
-    if len(re.findall(_CHANGED % name, value.tree.source)) > len(value.nodes) - 1:
+    if len(re.findall(_CHANGED % name, source)) > len(value.nodes) - 1:
         return undecidable(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")
 
 
-def _entries(lookup: Lookup, value: Value) -> Iterator[_Entry]:
-    assert value.tree is not None
-    assert value.expression is not None
-    entries = list(_of(lookup, value.expression, value.tree, 0))
+def _entries(lookup: Lookup, value: Value, container: ast.expr) -> list[_Entry]:
+    literals = Literals(lookup, value.home)
+    entries = list(_of(literals, container, 0))
     for part in value.nodes[1:]:
         assert isinstance(part, ast.stmt)
         more = added_by(part)
-        if more is None:
-            entries.append(f"line {part.lineno}")
-        else:
-            entries += _of(lookup, more, value.tree, len(entries))
-    yield from entries
+        entries += _of(literals, more, len(entries)) if more else [f"line {part.lineno}"]
+    return entries
 
 
-def _of(lookup: Lookup, node: ast.expr, tree: ModuleTree, start: int) -> Iterator[_Entry]:
+def _of(literals: Literals, node: ast.expr, start: int) -> Iterator[_Entry]:
     """List keys with what they hold; in words what is not spelled out. Lists count from `start`."""
     if isinstance(node, ast.Dict):
         for key, entry in zip(node.keys, node.values, strict=True):
-            yield from (
-                _of(lookup, entry, tree, 0) if key is None else [_of_key(lookup, key, entry, tree)]
-            )
+            if key is None:
+                yield from _of(literals, entry, 0)
+                continue
+            try:
+                yield literals.value(key), entry
+            except NotLiteralError:
+                yield f"the key {ast.unparse(key)}"
     elif isinstance(node, (ast.List, ast.Tuple)) and not _spreads(node):
         yield from enumerate(node.elts, start)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        yield from _of(lookup, node.left, tree, start)
-        yield from _of(lookup, node.right, tree, start)
+        yield from _of(literals, node.left, start)
+        yield from _of(literals, node.right, start)
     else:
         yield ast.unparse(node)
-
-
-def _of_key(lookup: Lookup, key: ast.expr, entry: ast.expr, tree: ModuleTree) -> _Entry:
-    try:
-        return Literals(lookup, tree).value(key), entry
-    except NotLiteralError:
-        return f"the key {ast.unparse(key)}"
 
 
 def _spreads(node: ast.List | ast.Tuple) -> bool:

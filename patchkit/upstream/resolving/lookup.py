@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Lookup(Protocol):
-    """Looks names up in one release."""
+    """Looks names up in one release; `ReleaseLookup` does."""
 
     @property
     def modules(self) -> Modules:

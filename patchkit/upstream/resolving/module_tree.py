@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.reading.files import Parsed, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from patchkit.upstream.reading.files import Files
 
-
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+T = TypeVar("T")
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 
@@ -31,6 +30,8 @@ class ModuleTree:
         tree: parsed source, empty where it cannot be read.
         source: as it lies in the file.
         fault: why it cannot be read, in words; '' where it can.
+        notes: what was worked out about the tree, by who worked it out.
+        file_notes: what its file alone tells; it stays as long as the file stays parsed.
 
     """
 
@@ -41,9 +42,7 @@ class ModuleTree:
     source: bytes = b""
     fault: str = ""
     notes: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """What was worked out about the tree, by who worked it out."""
     file_notes: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -65,40 +64,30 @@ class ModuleTree:
         base = ".".join(parts[: len(parts) - level + 1])
         return f"{base}.{module}" if module else base
 
-    def rebound_in_functions(self) -> dict[str, frozenset[str]]:
+    def rebound_in_functions(self) -> dict[str, set[str]]:
         """Names that functions declare global and bind, each with those functions' names."""
-        found: dict[str, frozenset[str]] = self.by_file("globals", self._find_globals)
-        return found
+        return self.by_file("globals", self._find_globals)
 
-    def noted(self, key: Any, work: Callable[[], Any]) -> Any:
+    def noted(self, key: Any, work: Callable[[], T]) -> T:
         """Work something out about the tree once."""
-        if key not in self.notes:
-            self.notes[key] = work()
-        return self.notes[key]
+        return _once(self.notes, key, work)
 
-    def by_file(self, key: Any, work: Callable[[], Any]) -> Any:
+    def by_file(self, key: Any, work: Callable[[], T]) -> T:
         """Work something out once that no other file has to do with."""
-        if key not in self.file_notes:
-            self.file_notes[key] = work()
-        return self.file_notes[key]
+        return _once(self.file_notes, key, work)
 
-    def _find_globals(self) -> dict[str, frozenset[str]]:
-        if not _GLOBAL.search(self.source):
-            return {}
-        found: dict[str, frozenset[str]] = {}
-        for name, function in _declared(self.body, ()):
-            found[name] = found.get(name, frozenset()) | {function}
+    def _find_globals(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for function in ast.walk(self.tree) if _GLOBAL.search(self.source) else ():
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                declared = (node for node in ast.walk(function) if isinstance(node, ast.Global))
+                for name in (name for node in declared for name in node.names):
+                    found.setdefault(name, set()).add(function.name)
         return found
 
 
 class Modules:
-    """
-    The modules of one release.
-
-    Args:
-        files: the release's.
-
-    """
+    """The modules of one release."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -111,58 +100,50 @@ class Modules:
 
     def forget(self) -> None:
         """Let go of modules at once, and do not leave it to the collector of circles."""
-        for tree in self._trees.values():
-            if tree:
-                tree.notes.clear()
+        for tree in filter(None, self._trees.values()):
+            tree.notes.clear()
         self._trees.clear()
 
     def get(self, name: str) -> ModuleTree | None:
         """Parse a module; None where the release has none."""
-        if name not in self._trees:
-            self._trees[name] = self._read(name)
-        return self._trees[name]
+        return _once(self._trees, name, lambda: self._read(name))
 
     def covers(self, name: str) -> bool:
         """Whether a module, if there were one, would be in this release."""
-        return self._is(Question("top", name.split(".", 1)[0]))
+        return self._is("top", name.split(".", 1)[0])
 
     def compiled(self, name: str) -> bool:
         """Whether Python would find an extension module."""
         base = name.replace(".", "/")
-        return self._is_compiled(base) or self._is_compiled(f"{base}/__init__")
+        return self._is("compiled", base) or self._is("compiled", f"{base}/__init__")
 
     def has_stub(self, name: str) -> bool:
         """Whether a stub tells of a module, which need not be there."""
-        return self._is(Question("file", f"{name.replace('.', '/')}.pyi"))
+        return self._is("file", f"{name.replace('.', '/')}.pyi")
 
     def _place(self, name: str) -> tuple[str, bool] | None:
         base = name.replace(".", "/")
         for path, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
-            if self._is(Question("file", path)):
+            if self._is("file", path):
                 # Python imports an extension module before a source file of that name.
-                return None if self._is_compiled(path[:-3]) else (path, is_package)
-        if self._is_compiled(base):
-            return None
-        return ("", True) if self._is(Question("folder", base)) else None
+                return None if self._is("compiled", path[:-3]) else (path, is_package)
+        is_namespace = not self._is("compiled", base) and self._is("folder", base)
+        return ("", True) if is_namespace else None
 
-    def _is_compiled(self, base: str) -> bool:
-        return self._is(Question("compiled", base))
-
-    def _is(self, question: Question) -> bool:
-        if question not in self.asked:
-            self.asked[question] = self.files.answer(question)
-        return bool(self.asked[question])
+    def _is(self, kind: str, path: str) -> bool:
+        question = Question(kind, path)
+        return bool(_once(self.asked, question, lambda: self.files.answer(question)))
 
     def _read(self, name: str) -> ModuleTree | None:
         place = self._place(name)
         if place is None:
             return None
         path, is_package = place
-        found = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "", {})
-        if found is None:
+        parsed = self.files.parsed(path) if path else Parsed(b"", ast.Module([], []), "", {})
+        if parsed is None:
             return None
-        own = (found.tree, found.text, found.fault)
-        return ModuleTree(name, path, is_package, *own, file_notes=found.notes)
+        text, tree, fault, notes = parsed
+        return ModuleTree(name, path, is_package, tree, text, fault, file_notes=notes)
 
 
 def module_name(path: str) -> str:
@@ -178,13 +159,8 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
     return (min(first), max(last)) if first else None
 
 
-def _declared(body: Sequence[ast.AST], around: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """List what is declared global, each with the functions around."""
-    for node in body:
-        if isinstance(node, ast.Global):
-            yield from ((name, function) for name in node.names for function in around)
-        inside = around
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            inside = (*around, node.name)
-        for block in _BLOCKS:
-            yield from _declared(getattr(node, block, ()), inside)
+def _once(memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
+    if key not in memo:
+        memo[key] = work()
+    found: T = memo[key]
+    return found

@@ -50,24 +50,33 @@ _BASE_MODEL = (
 )
 _OBJECT = frozenset(dir(object))
 _TABLES = {
-    "torch.nn.Module": frozenset(_MODULE.split()) | _OBJECT,
-    "torch.nn.modules.module.Module": frozenset(_MODULE.split()) | _OBJECT,
-    "pydantic.BaseModel": frozenset(_BASE_MODEL.split()) | _OBJECT,
-    "pydantic.main.BaseModel": frozenset(_BASE_MODEL.split()) | _OBJECT,
-    "msgspec.Struct": frozenset(["__copy__", "__replace__", "__rich_repr__"]) | _OBJECT,
-    "typing.NamedTuple": frozenset(dir(tuple))
-    | {"_fields", "_field_defaults", "_make", "_replace", "_asdict"},
-    "typing.TypedDict": frozenset(dir(dict))
-    | {"__required_keys__", "__optional_keys__", "__total__"},
+    "torch.nn.Module": {*_MODULE.split()},
+    "torch.nn.modules.module.Module": {*_MODULE.split()},
+    "pydantic.BaseModel": {*_BASE_MODEL.split()},
+    "pydantic.main.BaseModel": {*_BASE_MODEL.split()},
+    "msgspec.Struct": {"__copy__", "__replace__", "__rich_repr__"},
+    "typing.NamedTuple": {
+        *dir(tuple),
+        "_fields",
+        "_field_defaults",
+        "_make",
+        "_replace",
+        "_asdict",
+    },
+    "typing.TypedDict": {*dir(dict), "__required_keys__", "__optional_keys__", "__total__"},
 }
+
+
+def as_typing(dotted: str) -> str:
+    """Name what `typing_extensions` has as `typing` does."""
+    return dotted.replace("typing_extensions.", "typing.")
 
 
 def has_member(dotted: str, name: str) -> bool | None:
     """Tell whether a class outside the release has an attribute; None where that is not known."""
-    dotted = dotted.replace("typing_extensions.", "typing.")
-    table = _TABLES.get(dotted)
+    table = _TABLES.get(as_typing(dotted))
     if table is not None:
-        return name in table
+        return name in table or name in _OBJECT
     cls = standard_class(dotted)
     if cls is None:
         return None
@@ -81,7 +90,7 @@ def has_member(dotted: str, name: str) -> bool | None:
 @lru_cache(maxsize=512)
 def standard_class(dotted: str) -> type | None:
     """Return a class of the standard library; None where it is none that may be asked."""
-    module, _, name = dotted.replace("typing_extensions.", "typing.").rpartition(".")
+    module, _, name = as_typing(dotted).rpartition(".")
     if module not in _STANDARD:
         return None
     cls: Any = getattr(importlib.import_module(module), name, None)

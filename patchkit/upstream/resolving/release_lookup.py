@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import definitions, expressions, lazy, literals
-from patchkit.upstream.resolving.bindings import UNBOUND, Binding, Case, Cases, Form
+from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases, Form
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.outside import is_builtin
@@ -63,17 +63,9 @@ class ReleaseLookup:
             memo[key] = value
         return value
 
-    def evaluate(self, node: ast.expr, scope: Scope) -> Values:
-        """Tell what an expression comes to; one value for each way that it may."""
-        return expressions.evaluate(self, node, scope)
-
-    def member(self, value: Value, name: str) -> Values:
-        """Tell what an attribute of something is."""
-        return expressions.member(self, value, name)
-
-    def bound(self, binding: Binding, scope: Scope) -> Values:
-        """Tell what a binding makes of its name."""
-        return definitions.bound(self, binding, scope)
+    bound = definitions.bound
+    evaluate = expressions.evaluate
+    member = expressions.member
 
     # --- what star imports bring
 
@@ -128,16 +120,17 @@ class ReleaseLookup:
 
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
         """Tell what a name stands for in the code of a module, builtins included."""
-        key = (tree.name, name, until)
         circle = undecidable(f"{name} is defined by itself")
-        return self._once(key, circle, lambda: self._visible(tree, name, until))
+        return self._once(
+            (tree.name, name, until), circle, lambda: self._visible(tree, name, until)
+        )
 
     def attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
         key = (module, name)
-        circle = undecidable(f"{module}:{name} is imported in a circle")
         if key in self._attributes:
             return self._attributes[key]
+        circle = undecidable(f"{module}:{name} is imported in a circle")
         return self.settled(
             self._attributes,
             key,
@@ -193,7 +186,7 @@ class ReleaseLookup:
 
     def _of_missing(self, module: str, name: str) -> Value:
         value = self.module(module)
-        if value.kind is not Kind.OUTSIDE and value.state == "absent":
+        if value.state == "absent":
             return value
         reason = value.reason if value.kind is Kind.OUTSIDE else f"{module} has no Python source"
         return undecidable(reason, Kind.OUTSIDE, f"{module}.{name}")
@@ -205,27 +198,22 @@ class ReleaseLookup:
 
     def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
         """Doubt what a function of the module binds anew, if that runs at import."""
-        by = tree.rebound_in_functions().get(name, frozenset()) & called_at_import(tree)
+        by = tree.rebound_in_functions().get(name, set()) & called_at_import(tree)
         if not by:
             return values
         reason = f"{min(by)}() binds {name} anew at import"
-        return tuple(
-            value.unsure(reason) if value.state == "present" else value for value in values
-        )
+        return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
 
     def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
         """A submodule of the name takes its place when something imports it after the package."""
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
-        if all(value.kind is Kind.MODULE for value in values):
+        _, is_imported = tree.notes.get(("cases", name), (UNBOUND, True))
+        if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()
-        noted = tree.notes.get(("cases", name))
-        if noted is None or noted[1]:
-            return ()
-        return (
-            self.module(child).unsure(f"{child} is a module too, and stands there once imported"),
-        )
+        reason = f"{child} is a module too, and stands there once imported"
+        return (self.module(child).unsure(reason),)
 
     def _unbound(self, tree: ModuleTree, name: str) -> Values:
         """Tell what Python finds where no statement of the module binds a name."""
@@ -246,9 +234,5 @@ class ReleaseLookup:
 
 def _possible(values: Sequence[Value]) -> Values:
     """Leave out the ways that Python could not go: an import of a name that is not there."""
-    kept = [
-        value
-        for value in values
-        if not (value.state == "absent" and "is imported:" in value.reason)
-    ]
-    return tuple(kept or values)
+    kept = (one for one in values if one.state != "absent" or "is imported:" not in one.reason)
+    return tuple(kept) or tuple(values)

@@ -6,24 +6,25 @@ What the source does not tell is said to be undecidable, with the reason; nothin
 
 from __future__ import annotations
 
-import ast
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.reading.files import Files
-from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.classes import made, mro
+from patchkit.upstream.resolving import fields
+from patchkit.upstream.resolving.classes import mro
 from patchkit.upstream.resolving.constructors import call_signature
 from patchkit.upstream.resolving.deciding import Platform
-from patchkit.upstream.resolving.fields import flavour
+from patchkit.upstream.resolving.literals import item_of
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.upstream.resolving.values import Kind, State, Value
-from patchkit.upstream.resolving.wrapped import made_in, wrapped_by
+from patchkit.upstream.resolving.wrapped import operator_in, wrapped_by
 
 if TYPE_CHECKING:
+    import ast
+
     from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import ReleaseSource
@@ -44,7 +45,7 @@ class Resolution:
 
     """
 
-    def __init__(self, target: Target, variants: tuple[Value, ...], lookup: Lookup) -> None:
+    def __init__(self, target: Target, variants: Values, lookup: Lookup) -> None:
         self.target = target
         self.variants = variants
         self._lookup = lookup
@@ -136,7 +137,12 @@ class Resolution:
         """How it can be called, a class included; None where that is not told."""
         if not self.is_sure:
             return None
-        called = {self._called(variant) for variant in self._deciding}
+        called = {
+            call_signature(self._lookup, variant)
+            if variant.kind is Kind.CLASS and variant.classes
+            else variant.signature
+            for variant in self._deciding
+        }
         return called.pop() if len(called) == 1 else None
 
     @cached_property
@@ -147,11 +153,6 @@ class Resolution:
     @property
     def _first(self) -> Value:
         return self.variants[0]
-
-    def _called(self, value: Value) -> Signature | None:
-        if value.kind is Kind.CLASS and value.classes:
-            return call_signature(self._lookup, value)
-        return value.signature
 
 
 class Resolver:
@@ -212,14 +213,36 @@ class Resolver:
                 for found in self._step(value, step, is_last=at == len(steps))
             )
         if len(steps) > 3 and not isinstance(steps[-1], Item):
-            asked = (made_in(self.lookup, target.module, value) for value in values)
+            asked = (operator_in(self.lookup, target.module, value) for value in values)
             values = tuple(found for several in asked for found in several)
-        return Resolution(target, _ordered(_distinct(values)), self.lookup)
+        # What is there first, and stand-ins last.
+        order = sorted(_distinct(values), key=lambda one: (one.stands_in, one.state != "present"))
+        return Resolution(target, tuple(order), self.lookup)
+
+    def storage(self, found: Resolution) -> str:
+        """Say where that is kept which a target names on a class; '' where it lies on the class."""
+        place = found.target
+        steps = place.steps if place.qualname else ()
+        if len(steps) < 2 or isinstance(steps[-1], Item):
+            return ""
+        name = steps[-1]
+        if name not in fields.HOOKS and found.kind not in fields.VALUES:
+            return ""
+        inherited = (one for one in found.variants if one.tree and one.qualname)
+        owners = {place.holder, *(Target(one.module, one.qualname).holder for one in inherited)}
+        variants = (one for owner in owners for one in self.resolve(owner).variants)
+        classes = [one for one in variants if one.classes]
+        words = (
+            fields.kept(self.lookup, cls, name, value)
+            for cls in classes
+            for value in found.variants
+        )
+        return next(filter(None, words), "")
 
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
         if not isinstance(step, Item):
             return self.lookup.member(value, step)
-        item, values = literals.held(self.lookup, value, step)
+        item, values = item_of(self.lookup, value, step)
         return (item,) if is_last else values
 
 
@@ -232,70 +255,8 @@ def _distinct(values: Values) -> Values:
     return tuple(kept.values())
 
 
-def _ordered(values: Values) -> Values:
-    """Put what is there first, and stand-ins last."""
-    return tuple(sorted(values, key=_weight))
-
-
-def _weight(value: Value) -> int:
-    if value.stands_in:
-        return 2
-    return 0 if value.state == "present" else 1
-
-
 def _way(value: Value) -> str:
     what = str(value.kind) if value.state == "present" else value.state
-    conditions = " and ".join(map(str, value.conditions)) or "nothing else holds"
+    conditions = " and ".join(one.words for one in value.conditions) or "nothing else holds"
     text = f"{what} if {conditions}"
     return f"{text} ({value.reason})" if value.reason and value.state != "present" else text
-
-
-HOOKS = ("__new__", "__init__", "__post_init__")
-_VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
-
-
-def elsewhere(resolver: Resolver, found: Resolution) -> str:
-    """Say where that is kept which a target names on a class; '' where it lies on the class."""
-    place = found.target
-    steps = place.steps if place.qualname else ()
-    if len(steps) < 2 or isinstance(steps[-1], Item):
-        return ""
-    outer, _, name = place.qualname.rpartition(".")
-    if name not in HOOKS and found.kind not in _VALUES:
-        return ""
-    owners = {
-        Target(place.module, outer),  # and that which it is inherited from
-        *(
-            Target(one.module, one.qualname.rpartition(".")[0])
-            for one in found.variants
-            if one.tree
-        ),
-    }
-    classes = (one for owner in owners for one in resolver.resolve(owner).variants if one.classes)
-    words = (
-        _kept(resolver.lookup, cls, name, value) for cls in classes for value in found.variants
-    )
-    return next(filter(None, words), "")
-
-
-def _kept(lookup: Lookup, cls: Value, name: str, value: Value) -> str:
-    kind = flavour(lookup, cls)
-    if name in HOOKS:
-        return "a hook that msgspec looks for only once" if kind == "struct" else ""
-    if kind == "attrs" and value.kind is Kind.FIELD:
-        return "a field of an attrs class"
-    if value.kind not in _VALUES or not value.sure:
-        return ""
-    if kind == "enum" and value.instance_of is not None:
-        return "a member of an enum"
-    if value.kind is Kind.FIELD and not value.attribute:
-        return "a field that leaves nothing on the class"
-    return "a field that instances keep in a slot" if _is_slot(lookup, kind, cls, value) else ""
-
-
-def _is_slot(lookup: Lookup, kind: str, cls: Value, value: Value) -> bool:
-    if value.kind is not Kind.FIELD:
-        return False
-    slots = made(lookup, cls).options.get("slots")
-    is_given = isinstance(slots, ast.Constant) and slots.value is True
-    return kind in ("struct", "namedtuple") or value.reason == "a slot" or is_given

@@ -31,16 +31,14 @@ class Parameter:
     kind: str
     default: bool = False
 
+    def __str__(self) -> str:
+        stars = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}.get(self.kind, "")
+        return f"{stars}{self.name}{'=…' if self.default else ''}"
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """
-    The parameters of a callable, `self` and `cls` included.
-
-    Args:
-        parameters: in order.
-
-    """
+    """The parameters of a callable in order, `self` and `cls` included."""
 
     parameters: tuple[Parameter, ...] = ()
 
@@ -55,10 +53,8 @@ class Signature:
         owner = name.lstrip("_")
         return Signature(
             tuple(
-                replace(parameter, name=f"_{owner}{parameter.name}")
-                if parameter.name.startswith("__") and not parameter.name.endswith("__") and owner
-                else parameter
-                for parameter in self.parameters
+                replace(one, name=f"_{owner}{one.name}") if owner and is_private(one.name) else one
+                for one in self.parameters
             )
         )
 
@@ -70,34 +66,31 @@ class Signature:
                 parts.append("/")
             if parameter.kind == KEYWORD_ONLY and before not in (KEYWORD_ONLY, VAR_POSITIONAL):
                 parts.append("*")
-            parts.append(_text(parameter))
+            parts.append(str(parameter))
         if self.parameters and self.parameters[-1].kind == POSITIONAL_ONLY:
             parts.append("/")
         return f"({', '.join(parts)})"
 
 
+def is_private(name: str) -> bool:
+    """Whether Python stores a name from the body of a class as `_Class__name`."""
+    return name.startswith("__") and not name.endswith("__")
+
+
 def of_arguments(arguments: ast.arguments) -> Signature:
     """Read the parameters of a `def` or a `lambda`."""
     places = [
-        *((argument.arg, POSITIONAL_ONLY) for argument in arguments.posonlyargs),
-        *((argument.arg, POSITIONAL) for argument in arguments.args),
+        *((one.arg, POSITIONAL_ONLY) for one in arguments.posonlyargs),
+        *((one.arg, POSITIONAL) for one in arguments.args),
     ]
     required = len(places) - len(arguments.defaults)
     parameters = [Parameter(name, kind, at >= required) for at, (name, kind) in enumerate(places)]
     if arguments.vararg:
         parameters.append(Parameter(arguments.vararg.arg, VAR_POSITIONAL))
     parameters += [
-        Parameter(argument.arg, KEYWORD_ONLY, default is not None)
-        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        Parameter(one.arg, KEYWORD_ONLY, default is not None)
+        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     if arguments.kwarg:
         parameters.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
     return Signature(tuple(parameters))
-
-
-def _text(parameter: Parameter) -> str:
-    if parameter.kind == VAR_POSITIONAL:
-        return f"*{parameter.name}"
-    if parameter.kind == VAR_KEYWORD:
-        return f"**{parameter.name}"
-    return f"{parameter.name}=…" if parameter.default else parameter.name

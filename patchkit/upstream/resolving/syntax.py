@@ -10,8 +10,28 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
+DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*DEFS, ast.ClassDef)
 
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+def dotted(node: ast.AST | None) -> str:
+    """Write `a.b.c` for a chain of names; '' for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
+
+
+def words(node: ast.expr, limit: int = 60) -> str:
+    """Write an expression on one line, cut where it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def given_to(call: ast.Call) -> list[ast.expr]:
+    """List what a call is given, by place or by name."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -33,10 +53,9 @@ def expressions(statement: ast.AST) -> Iterator[ast.AST]:
             yield from ast.walk(child)
 
 
-def called_at_import(tree: ModuleTree) -> frozenset[str]:
+def called_at_import(tree: ModuleTree) -> set[str]:
     """Name the functions of a module that run when it is imported, with those that they call."""
-    found: frozenset[str] = tree.by_file("called", lambda: frozenset(_called(tree)))
-    return found
+    return tree.by_file("called", lambda: _called(tree))
 
 
 def _called(tree: ModuleTree) -> set[str]:
@@ -56,20 +75,3 @@ def _called(tree: ModuleTree) -> set[str]:
 def _calls(nodes: Iterable[ast.AST]) -> set[str]:
     called = (node.func for node in nodes if isinstance(node, ast.Call))
     return {func.id for func in called if isinstance(func, ast.Name)}
-
-
-def dotted(node: ast.AST) -> str:
-    """Write `a.b.c` for a chain of names; '' for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join((node.id, *reversed(parts)))
-
-
-def words(node: ast.expr, limit: int = 60) -> str:
-    """Write an expression on one line, cut where it is long."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

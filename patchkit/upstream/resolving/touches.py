@@ -1,4 +1,8 @@
-"""What a function of the release sets on what it is given: on a class, say, that it decorates."""
+"""
+What code of the release sets on what it is given: a function on a class, say, that it decorates.
+
+Code at import, below a class, may do so to the class as well.
+"""
 
 from __future__ import annotations
 
@@ -7,132 +11,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.syntax import dotted, expressions, statements
-from patchkit.upstream.resolving.values import Kind, Scope, Value
+from patchkit.upstream.resolving.syntax import DEFS, dotted, expressions, given_to, statements
+from patchkit.upstream.resolving.values import Kind, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
-
+    from patchkit.upstream.resolving.values import Value, Values
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
+Touched = tuple[frozenset[str], bool]
+"""Attributes that are set, and whether there may be more."""
 
-DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEPTH = 3
 """How many calls are followed."""
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
-
-
-class _Code(NamedTuple):
-    """
-    What a function does, as far as that concerns the attributes of what it is given.
-
-    Args:
-        stored: attributes that it sets or deletes, of whatever.
-        setters: calls of `setattr` and its kin.
-        called: whatever else it calls, each as the dotted name before the last dot, and the rest.
-        given: its first parameter, and those of the functions in it that it returns.
-
-    """
-
-    stored: frozenset[str]
-    setters: tuple[ast.Call, ...]
-    called: frozenset[tuple[str, str]]
-    given: frozenset[str]
-
-
-def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> tuple[frozenset[str], bool]:
-    """List the attributes that a function of the release sets; are there more?"""
-    assert function.tree is not None
-    key = ("touched", id(function.nodes[0]), depth)
-    touched: tuple[frozenset[str], bool] = function.tree.noted(
-        key, lambda: _touched(lookup, function, depth)
-    )
-    return touched
-
-
-def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[Value]:
-    """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`."""
-    assert function.tree is not None
-    for node in ast.walk(function.nodes[0]):
-        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
-            for base in getattr(getattr(node.value, "right", None), "elts", ()):
-                yield from lookup.evaluate(base, Scope(function.tree))
-    for owner, name in _code(function).called if depth < DEPTH else ():
-        called = function_of(lookup, function.tree, name)
-        if called is not None and not owner:
-            yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
-
-
-def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
-    """Find the `def` that a name of a module is bound to last."""
-    bindings = [case.binding for case in lookup.cases(tree, name) if case.binding]
-    node = bindings[-1].node if bindings else None
-    return node if isinstance(node, DEFS) else None
-
-
-def _touched(lookup: Lookup, function: Value, depth: int) -> tuple[frozenset[str], bool]:
-    code = _code(function)
-    touched = [(code.stored, False)]
-    touched += [_set_by(lookup, call, function.tree) for call in code.setters]
-    for owner, name in code.called:
-        called = _called(lookup, function, owner, name)
-        if called is None:
-            touched.append((frozenset(), owner in code.given and not name.startswith("__")))
-        elif called is not function.nodes[0] and depth < DEPTH:
-            touched.append(touched_by(lookup, replace(function, nodes=(called,)), depth + 1))
-    return frozenset().union(*(names for names, _ in touched)), any(more for _, more in touched)
-
-
-def _set_by(lookup: Lookup, call: ast.Call, tree: ModuleTree | None) -> tuple[frozenset[str], bool]:
-    at = -2 if "." in dotted(call.func) else 1
-    is_read = len(call.args) > 1 and tree is not None
-    text = literals.text(lookup, call.args[at], tree) if is_read and tree else None
-    return (frozenset(), True) if text is None else (frozenset([text]), False)
-
-
-def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
-    assert function.tree is not None
-    if not owner:
-        return function_of(lookup, function.tree, name)
-    body = function.classes[-1].body if function.classes else ()
-    return next((one for one in body if isinstance(one, DEFS) and one.name == name), None)
-
-
-def _code(function: Value) -> _Code:
-    assert function.tree is not None
-    node = function.nodes[0]
-    code: _Code = function.tree.by_file(("code", id(node)), lambda: _read(node))
-    return code
-
-
-def _read(function: ast.AST) -> _Code:
-    nodes = list(ast.walk(function))
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    parts = [(call, *dotted(call.func).rpartition(".")) for call in calls]
-    returned = {dotted(node.value) for node in nodes if isinstance(node, ast.Return) and node.value}
-    functions = [node for node in nodes if isinstance(node, DEFS)]
-    return _Code(
-        frozenset(
-            node.attr
-            for node in nodes
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
-        ),
-        tuple(call for call, _, _, name in parts if name in _SETTERS),
-        frozenset((owner, name) for _, owner, _, name in parts if name not in _SETTERS),
-        frozenset(
-            node.args.args[0].arg
-            for node in functions
-            if node.args.args and (node is function or node.name in returned)
-        ),
-    )
-
-
 _HARMLESS = frozenset({"builtins", "typing", "typing_extensions", "logging"})
 """Modules whose functions set nothing on a class that they are given."""
-_CLASS_SETTERS = frozenset({"setattr", "delattr"})
 
 
 class Edits(NamedTuple):
@@ -152,28 +49,126 @@ class Edits(NamedTuple):
 _ASKED = Edits({}, "")
 
 
+class _Code(NamedTuple):
+    """
+    What a function does, as far as that concerns the attributes of what it is given.
+
+    Args:
+        stored: attributes that it sets or deletes, of whatever.
+        setters: calls of `setattr` and its kin.
+        called: whatever else it calls, each as the dotted name before the last dot, and the rest.
+        given: its first parameter, and those of the functions in it that it returns.
+
+    """
+
+    stored: frozenset[str]
+    setters: tuple[ast.Call, ...]
+    called: frozenset[tuple[str, str]]
+    given: frozenset[str]
+
+    @classmethod
+    def of(cls, function: ast.AST) -> _Code:
+        """Read a function."""
+        nodes = list(ast.walk(function))
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        parts = [(call, *dotted(call.func).rpartition(".")) for call in calls]
+        returned = {dotted(node.value) for node in nodes if isinstance(node, ast.Return)}
+        return cls(
+            frozenset(
+                node.attr
+                for node in nodes
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
+            ),
+            tuple(call for call, _, _, name in parts if name in _SETTERS),
+            frozenset((owner, name) for _, owner, _, name in parts if name not in _SETTERS),
+            frozenset(
+                node.args.args[0].arg
+                for node in nodes
+                if isinstance(node, DEFS) and node.args.args
+                if node is function or node.name in returned
+            ),
+        )
+
+
+def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> Touched:
+    """List the attributes that a function of the release sets; are there more?"""
+    key = ("touched", id(function.nodes[0]), depth)
+    return function.home.noted(key, lambda: _touched(lookup, function, depth))
+
+
+def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[Value]:
+    """List the classes in `cls.__bases__ = cls.__bases__ + (…,)`."""
+    for node in ast.walk(function.nodes[0]):
+        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(".__bases__"):
+            for base in getattr(getattr(node.value, "right", None), "elts", ()):
+                yield from lookup.evaluate(base, Scope(function.home))
+    for owner, name in _code(function).called if depth < DEPTH else ():
+        called = function_of(lookup, function.home, name)
+        if called is not None and not owner:
+            yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
+
+
+def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
+    """Find the `def` that a name of a module is bound to last."""
+    bindings = [case.binding for case in lookup.cases(tree, name) if case.binding]
+    node = bindings[-1].node if bindings else None
+    return node if isinstance(node, DEFS) else None
+
+
+def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
+    code = _code(function)
+    touched = [(code.stored, False)]
+    touched += [_set_by(lookup, call, function.home) for call in code.setters]
+    for owner, name in code.called:
+        called = _called(lookup, function, owner, name)
+        if called is None:
+            touched.append((frozenset(), owner in code.given and not name.startswith("__")))
+        elif called is not function.nodes[0] and depth < DEPTH:
+            touched.append(touched_by(lookup, replace(function, nodes=(called,)), depth + 1))
+    return frozenset().union(*(names for names, _ in touched)), any(more for _, more in touched)
+
+
+def _set_by(lookup: Lookup, call: ast.Call, tree: ModuleTree) -> Touched:
+    at = -2 if "." in dotted(call.func) else 1
+    name = literals.text(lookup, call.args[at], tree) if len(call.args) > 1 else None
+    return (frozenset(), True) if name is None else (frozenset([name]), False)
+
+
+def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
+    if not owner:
+        return function_of(lookup, function.home, name)
+    body = function.classes[-1].body if function.classes else ()
+    return next((one for one in body if isinstance(one, DEFS) and one.name == name), None)
+
+
+def _code(function: Value) -> _Code:
+    node = function.nodes[0]
+    return function.home.by_file(("code", id(node)), lambda: _Code.of(node))
+
+
+# --- code below a class
+
+
 def edits_of(lookup: Lookup, entry: Value) -> Edits:
     """List what may be done to a class by code of its module below it."""
-    assert entry.tree is not None
-    key, notes = ("edits", id(entry.classes[-1])), entry.tree.notes
+    key, notes = ("edits", id(entry.classes[-1])), entry.home.notes
     if key not in notes:
         notes[key] = _ASKED  # for those who ask while it is worked out
         notes[key] = _edits(lookup, entry)
-    found: Edits = notes[key]
-    lookup.circles += found is _ASKED
-    return found
+    edits: Edits = notes[key]
+    lookup.circles += edits is _ASKED
+    return edits
 
 
 def _edits(lookup: Lookup, entry: Value) -> Edits:
-    assert entry.tree is not None
     names: dict[str, str] = {}
     opened = ""
-    if entry.tree.source.count(entry.classes[-1].name.encode()) < 2:
+    if entry.home.source.count(entry.classes[-1].name.encode()) < 2:
         return Edits(names, opened)
     end = entry.classes[0].end_lineno or 0
-    below = (one for one in statements(entry.tree.body) if (one.end_lineno or 0) > end)
+    below = (one for one in statements(entry.home.body) if (one.end_lineno or 0) > end)
     for statement, node in ((one, node) for one in below for node in expressions(one)):
-        for name in _set_on_class(lookup, entry, statement, node):
+        for name in _set_on(lookup, entry, statement, node):
             text = f"line {statement.lineno}"
             if name is None:
                 opened = opened or f"{text} may set it on {entry.qualname}"
@@ -182,7 +177,7 @@ def _edits(lookup: Lookup, entry: Value) -> Edits:
     return Edits(names, opened)
 
 
-def _set_on_class(
+def _set_on(
     lookup: Lookup, entry: Value, statement: ast.stmt, node: ast.AST
 ) -> Iterator[str | None]:
     """Name what an expression sets on a class; None for what cannot be told."""
@@ -193,21 +188,18 @@ def _set_on_class(
         if dotted(node.value) == owner:
             yield node.attr
     elif isinstance(node, ast.Call):
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        called, is_given = dotted(node.func), any(dotted(one) == owner for one in given)
-        if is_given and called in _CLASS_SETTERS and len(given) > 1:
+        given, called = given_to(node), dotted(node.func)
+        is_given = any(dotted(one) == owner for one in given)
+        if is_given and called in _SETTERS and len(given) > 1:
             key = given[1].value if isinstance(given[1], ast.Constant) else None
             yield key if isinstance(key, str) else None
         elif is_given or called.rpartition(".")[0] == owner:
-            yield from _set_in(lookup, entry, statement, node.func)
+            yield from _set_in(lookup, lookup.evaluate(node.func, Scope(entry.home, (), statement)))
 
 
-def _set_in(
-    lookup: Lookup, entry: Value, statement: ast.stmt, function: ast.expr
-) -> Iterator[str | None]:
-    """Name what a function sets on a class that it is given, or that it is a method of."""
-    assert entry.tree is not None
-    for value in lookup.evaluate(function, Scope(entry.tree, (), statement)):
+def _set_in(lookup: Lookup, functions: Values) -> Iterator[str | None]:
+    """Name what functions set on a class that they are given, or that they are methods of."""
+    for value in functions:
         node = value.nodes[0] if value.nodes else None
         is_open = not value.classes
         if value.dotted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import ast
@@ -47,10 +47,30 @@ class Kind(str, Enum):
         return self.value
 
 
-FUNCTIONS = frozenset({Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION})
 METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD})
 AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
 """What a function is once it stands on a class."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """
+    Where an expression stands.
+
+    Args:
+        tree: its module.
+        classes: the class bodies around it, outermost first.
+        until: the statement that it is part of, for what runs at import.
+
+    """
+
+    tree: ModuleTree
+    classes: tuple[ast.ClassDef, ...] = ()
+    until: ast.stmt | None = None
+
+    def name(self, name: str) -> str:
+        """Qualify a name that is bound here."""
+        return ".".join((*(one.name for one in self.classes), name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +118,17 @@ class Value:
     scope: Scope | None = None
 
     @property
+    def home(self) -> ModuleTree:
+        """The source of what is of the release."""
+        assert self.tree is not None
+        return self.tree
+
+    @property
+    def above(self) -> Scope:
+        """Where the bases and decorators of a class are evaluated."""
+        return Scope(self.home, self.classes[:-1], self.classes[-1])
+
+    @property
     def stands_in(self) -> bool:
         """Whether it is None, or something looked for in it, where an optional import fails."""
         return self.is_none and any(
@@ -112,6 +143,15 @@ class Value:
         """Say that kind and signature may be others."""
         return replace(self, sure=False, reason=reason, signature=None)
 
+    def having(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> Value:
+        """Describe something that a class has."""
+        qualname = f"{self.qualname}.{name}"
+        return Value("present", kind, self.module, qualname, self.tree, nodes, **details)
+
+
+Values = tuple[Value, ...]
+"""One for each way in which a name may be bound."""
+
 
 def absent(reason: str) -> Value:
     """Something that is not there."""
@@ -121,33 +161,3 @@ def absent(reason: str) -> Value:
 def undecidable(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
     """Something that the source does not tell."""
     return Value("undecidable", kind, reason=reason, dotted=dotted, sure=False)
-
-
-Values = tuple[Value, ...]
-"""One for each way in which a name may be bound."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """
-    Where an expression stands.
-
-    Args:
-        tree: its module.
-        classes: the class bodies around it, outermost first.
-        until: the statement that it is part of, for what runs at import.
-
-    """
-
-    tree: ModuleTree
-    classes: tuple[ast.ClassDef, ...] = ()
-    until: ast.stmt | None = None
-
-    @property
-    def qualname(self) -> str:
-        """Of the innermost class; '' in a module."""
-        return ".".join(one.name for one in self.classes)
-
-    def name(self, name: str) -> str:
-        """Qualify a name that is bound here."""
-        return f"{self.qualname}.{name}" if self.classes else name

@@ -1,8 +1,9 @@
 """
 Code of the release that a target runs and that stands elsewhere, at import bound to it by a call.
 
-`x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, and
-`C.run = f`, below a class, makes f a method. What a body calls by name is a helper, and no part.
+`x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, `C.run =
+f`, below a class, makes f a method, and `torch.ops.vllm.x` runs what is registered for it. What a
+body calls by name is a helper, and no part.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.signature import of_arguments
-from patchkit.upstream.resolving.syntax import dotted, statements
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Scope, undecidable
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Value, Values
 
-
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_OPERATORS = "torch.ops."
 _DEPTH = 4
 
 
@@ -41,35 +41,28 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[Wrapped]:
     return [one for key, one in found.items() if key not in own]
 
 
-def operator_call(node: ast.AST) -> ast.Call | None:
-    """Return the call of a statement that makes an operator of a function; None for any other."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
-        return call
-    return None
-
-
 def _nodes(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped]:
     if value.scope is None or value.tree is None:
         return
     if isinstance(value.expression, ast.Call):
         yield from _given(lookup, value.expression, value.scope, depth)
     definition = value.nodes[0] if value.nodes else None
-    if isinstance(definition, (*_DEFS, ast.ClassDef)):
-        for statement in _additions(value.scope, definition):
-            if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
-                continue
-            yield Wrapped(statement, value.tree)
-            if isinstance(statement, ast.Assign):
-                inside = Scope(value.tree, (), statement)
-                yield from _given(lookup, statement.value, inside, depth)
+    if not isinstance(definition, SCOPES):
+        return
+    for statement in _additions(value.scope).get(definition.name, ()):
+        if isinstance(statement, ast.Assign) is not isinstance(definition, ast.ClassDef):
+            continue
+        yield Wrapped(statement, value.tree)
+        if isinstance(statement, ast.Assign):
+            inside = Scope(value.tree, (), statement)
+            yield from _given(lookup, statement.value, inside, depth)
 
 
 def _given(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterator[Wrapped]:
     """Follow what a call is given, and what it calls where that makes functions."""
     if isinstance(node, ast.Call):
         yield from _factory(lookup, node.func, scope, depth)
-        for each in (*node.args, *(one.value for one in node.keywords)):
+        for each in given_to(node):
             yield from _given(lookup, each, scope, depth)
     elif isinstance(node, (ast.Name, ast.Attribute)) and depth:
         for value in lookup.evaluate(node, scope):
@@ -86,25 +79,22 @@ def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterat
 
 
 def _definition(value: Value) -> Iterator[Wrapped]:
-    if value.tree is not None and value.nodes and isinstance(value.nodes[0], _DEFS):
+    if value.tree is not None and value.nodes and isinstance(value.nodes[0], DEFS):
         yield from (Wrapped(node, value.tree) for node in value.nodes)
 
 
 def _makes_functions(function: ast.AST) -> bool:
     inner = (node for node in ast.walk(function) if node is not function)
-    return any(isinstance(node, (*_DEFS, ast.Lambda)) for node in inner)
+    return any(isinstance(node, (*DEFS, ast.Lambda)) for node in inner)
 
 
 # --- statements below a definition that add to it
 
 
-def _additions(
-    scope: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-) -> Sequence[ast.stmt]:
+def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
     if scope.classes:
-        return _by_name(scope.classes[-1].body).get(node.name, ())
-    found = scope.tree.by_file("additions", lambda: _by_name(scope.tree.body))
-    return found.get(node.name, ())  # type: ignore[no-any-return]
+        return _by_name(scope.classes[-1].body)
+    return scope.tree.by_file("additions", lambda: _by_name(scope.tree.body))
 
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
@@ -116,7 +106,7 @@ def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
 
 
 def _added_to(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, _DEFS):
+    if isinstance(statement, DEFS):
         for one in statement.decorator_list:
             owner, _, method = dotted(one.func if isinstance(one, ast.Call) else one).partition(".")
             if method.startswith("register"):
@@ -126,14 +116,21 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                 yield target.value.id
     elif call := operator_call(statement):
-        given = (*call.args, *(one.value for one in call.keywords))
-        yield from (one.id for one in given if isinstance(one, ast.Name))
+        yield from (one.id for one in given_to(call) if isinstance(one, ast.Name))
 
 
-_OPERATORS = "torch.ops."
+# --- torch's operators that a module makes of its own functions
 
 
-def made_in(lookup: Lookup, module: str, value: Value) -> Values:
+def operator_call(node: ast.AST) -> ast.Call | None:
+    """Return the call of a statement that makes an operator of a function; None for any other."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
+        return call
+    return None
+
+
+def operator_in(lookup: Lookup, module: str, value: Value) -> Values:
     """Tell what a name below `torch.ops` is, asked for from a module; any other stays as it is."""
     tree = lookup.modules.get(module)
     names = value.dotted.removeprefix(_OPERATORS).split(".")
@@ -142,8 +139,7 @@ def made_in(lookup: Lookup, module: str, value: Value) -> Values:
     for statement in statements(tree.body):
         function = _function_of(statement, module.partition(".")[0], "::".join(names))
         if function:
-            found = lookup.evaluate(function, Scope(tree))
-            return tuple(_operator(one) for one in found)
+            return tuple(map(_operator, lookup.evaluate(function, Scope(tree))))
     reason = f"{module} does not make the operator {value.dotted}; name the module that does"
     return (undecidable(reason, Kind.OUTSIDE, value.dotted),)
 
@@ -161,8 +157,8 @@ def _function_of(statement: ast.stmt, package: str, name: str) -> ast.expr | Non
     """Name the function that a statement makes an operator of, where it makes that one."""
     if isinstance(statement, ast.FunctionDef):
         calls = [one for one in statement.decorator_list if isinstance(one, ast.Call)]
-        made = [one for one in calls if dotted(one.func).endswith("custom_op")]
-        if any(_text(one.args[0]) == name for one in made if one.args):
+        made = [one.args[0] for one in calls if one.args and dotted(one.func).endswith("custom_op")]
+        if any(_text(one) == name for one in made):
             return ast.Name(statement.name, ast.Load())
     elif call := operator_call(statement):
         given = dict(zip(("op_name", "op_func"), call.args, strict=False))

@@ -75,8 +75,8 @@ def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
         # loops and cases
         ("for x in (1, 2): pass", ["1", "-"]),
         ("for x in xs: pass", ["1", "-"]),
-        ("while a:\n x = 1", ["2", "-"]),
-        ("match a:\n case 1:\n  x = 1\n case _:\n  x = 2", ["3", "5"]),
+        ("while a:\n x = 1", ["-", "1"]),
+        ("match a:\n case 1:\n  x = 1\n case _:\n  x = 2", ["-", "1"]),
     ],
 )
 def test_follows_statements(text: str, lines: list[str]) -> None:
@@ -109,6 +109,6 @@ def test_conditions_say_where_ways_differ() -> None:
     tree = modules.get("up")
     assert tree is not None
     lookup = ReleaseLookup(modules, LINUX_311)
-    words = [[str(one) for one in case.conditions] for case in lookup.cases(tree, "x")]
+    words = [[one.words for one in case.conditions] for case in lookup.cases(tree, "x")]
     assert words == [["a > 1"], ["not (a > 1)"]]
     assert [case.conditions for case in lookup.cases(tree, "y")] == [()]

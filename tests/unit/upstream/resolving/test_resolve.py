@@ -254,12 +254,6 @@ if TYPE_CHECKING:
 else:
     sys.modules[__name__] = LazyModule(__name__, globals()['__file__'], structure())
 """,
-    """
-from typing import TYPE_CHECKING
-__getattr__, __dir__ = lazy.attach(__name__, {'a': ['Moved']})
-if TYPE_CHECKING:
-    from .a import Moved, There
-""",
 )
 
 
