@@ -1,4 +1,9 @@
-"""What the files of one release define, listed as they are asked for; shared by all searches."""
+"""
+The files of one release, listed as they are asked for and shared by all searches.
+
+`Around` says in which of them a missing definition may be now: the likeliest first, the fewest
+that will do.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +15,20 @@ from typing import TYPE_CHECKING
 from patchkit.upstream.moves.definitions import Definition, Likeness, block, node_of, scan
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from patchkit.upstream.reading.files import Files
 
-
+REACH = 1 << 20
+"""Bytes of files, unpacked, that are fetched in search of one target beyond those that are new."""
 _WORD = re.compile(rb"[A-Za-z_]\w{5,}")
-_FIELDS = ("body", "orelse", "finalbody", "handlers")
 
 
 class SourceFile:
-    """
-    One file.
-
-    Args:
-        path: where it lies.
-        text: what it says.
-
-    """
+    """What one file defines."""
 
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
@@ -53,7 +52,11 @@ class SourceFile:
 
     def likeness(self, definition: Definition) -> Likeness | None:
         """Parse one of its definitions; None where there is none after all."""
-        node = node_of(self.text, definition) or self._whole.get(definition.qualname)
+        node = node_of(self.text, definition)
+        if node is None:  # its lines alone do not tell
+            line = self.text.count(b"\n", 0, definition.start) + 1
+            defined = (one for one in ast.walk(self._tree) if isinstance(one, SCOPES))
+            node = next((one for one in defined if one.lineno == line), None)
         return Likeness([node]) if node else None
 
     @cached_property
@@ -65,31 +68,9 @@ class SourceFile:
     def _tree(self) -> ast.Module:
         return parse(self.text)[0]
 
-    @cached_property
-    def _whole(self) -> dict[str, ast.stmt]:
-        return dict(_defined(self._tree.body, ""))
-
-
-def _defined(body: Iterable[ast.AST], around: str) -> Iterator[tuple[str, ast.stmt]]:
-    for one in body:
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            qualname = f"{around}.{one.name}" if around else one.name
-            yield qualname, one
-            if isinstance(one, ast.ClassDef):
-                yield from _defined(one.body, qualname)
-            continue
-        for field in _FIELDS:
-            yield from _defined(getattr(one, field, ()), around)
-
 
 class Catalog:
-    """
-    The files of one release.
-
-    Args:
-        files: where they lie.
-
-    """
+    """The files of one release."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -127,19 +108,6 @@ class Catalog:
         return next(iter(self.pages([path] if path in self.paths else [])), None)
 
 
-def rarest(text: bytes, pages: Iterable[SourceFile], count: int) -> list[bytes]:
-    """Pick the words of a text that the fewest files hold, of those that any does."""
-    longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
-    several = list(pages)
-    held = {word: sum(word in page.text for page in several) for word in longest}
-    known = [word for word in longest if held[word]]
-    return sorted(known, key=lambda word: (held[word], word))[:count]
-
-
-REACH = 1 << 20
-"""Bytes of files, unpacked, that are fetched in search of one target beyond those that are new."""
-
-
 class Around:
     """
     Where to look in a release, by what lies in which of its files and of another's.
@@ -158,7 +126,8 @@ class Around:
         self._new = new
         self._old = old
         self._reach = reach
-        self._fresh = new.paths - (old.paths if old else frozenset())
+        self.fresh = new.paths - (old.paths if old else frozenset())
+        """The files that the other release lacks."""
 
     def stages(self, module: str, size: int) -> Iterator[list[str]]:
         """
@@ -169,37 +138,28 @@ class Around:
             size: of its source, in bytes.
 
         """
-        near = sorted(self._near(module))
-        yield near
-        if self._old is None:
-            if self._reach is None:
-                yield sorted(self._new.paths)
-            return
-        yield sorted({*near, *self._fresh})
-        yield sorted({*near, *self._fresh, *self._within_reach(module, size)})
-
-    def fresh(self) -> frozenset[str]:
-        """List the files that the other release lacks."""
-        return self._fresh
+        # Files of the module's name, and what a module that became a package holds.
+        below = f"{module.replace('.', '/')}/"
+        named = self._new.named(module.rpartition(".")[2])
+        inside = (path for path in self._new.paths if path.startswith(below))
+        near = {path for path in (*named, *inside) if self.has_changed(path)}
+        yield sorted(near)
+        if self._old is not None:
+            yield sorted(near | self.fresh)
+            yield sorted({*near, *self.fresh, *self._within_reach(module, size, self._old)})
+        elif self._reach is None:
+            yield sorted(self._new.paths)
 
     def has_changed(self, path: str) -> bool:
         """Whether a file is not the same in both releases."""
-        if self._old is None:
-            return True
         mark = self._new.files.mark(path)
-        return mark is None or mark != self._old.files.mark(path)
+        return self._old is None or mark is None or mark != self._old.files.mark(path)
 
-    def _near(self, module: str) -> Iterator[str]:
-        """List files of the module's name, and what a module that became a package holds."""
-        last, inside = module.rpartition(".")[2], module.replace(".", "/")
-        below = (path for path in self._new.paths if path.startswith(f"{inside}/"))
-        for path in {*self._new.named(last), *below}:
-            if self.has_changed(path):
-                yield path
-
-    def _within_reach(self, module: str, size: int) -> Iterator[str]:
+    def _within_reach(self, module: str, size: int, old: Catalog) -> Iterator[str]:
+        """List the files that grew, the nearest first."""
         left = self._reach
-        for path in sorted(self._grown(size), key=lambda one: (-_nearness(one, module), one)):
+        grown = (path for path in self._new.paths - self.fresh if self._has_grown(path, size, old))
+        for path in sorted(grown, key=lambda one: (-nearness(module_name(one), module), one)):
             mark = self._new.files.mark(path)
             if left is not None and mark is not None:
                 left -= mark.size
@@ -207,23 +167,23 @@ class Around:
                     return
             yield path
 
-    def _grown(self, size: int) -> Iterable[str]:
-        assert self._old is not None
-        for path in self._new.paths - self._fresh:
-            mark, before = self._new.files.mark(path), self._old.files.mark(path)
-            if (
-                mark is None
-                or before is None
-                or (mark != before and mark.size >= before.size + size // 2)
-            ):
-                yield path
-
-
-def _nearness(path: str, module: str) -> float:
-    return nearness(module_name(path), module)
+    def _has_grown(self, path: str, size: int, old: Catalog) -> bool:
+        mark, before = self._new.files.mark(path), old.files.mark(path)
+        if mark is None or before is None:
+            return True
+        return mark != before and mark.size >= before.size + size // 2
 
 
 def nearness(one: str, other: str) -> float:
     """Tell from 0 to 1 how many parts two dotted names have in common."""
     ours, theirs = one.split("."), other.split(".")
     return len(set(ours) & set(theirs)) / max(len(ours), len(theirs))
+
+
+def rarest(text: bytes, pages: Iterable[SourceFile], count: int) -> list[bytes]:
+    """Pick the words of a text that the fewest files hold, of those that any does."""
+    longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
+    several = list(pages)
+    held = {word: sum(word in page.text for page in several) for word in longest}
+    known = [word for word in longest if held[word]]
+    return sorted(known, key=lambda word: (held[word], word))[:count]

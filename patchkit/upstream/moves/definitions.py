@@ -1,4 +1,10 @@
-"""What a file defines, seen by its lines alone: a hundred times faster than parsing it."""
+"""
+What a file defines, seen by its lines alone, and how alike two definitions are.
+
+Lines are a hundred times faster than parsing. To be compared, both definitions are written as the
+words that a fingerprint is made of, without name and decorators, and cut into runs of four words:
+the likeness is the share of the runs that both have, of all that any has.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.upstream.fingerprint import canonical
 from patchkit.upstream.reading.files import parse
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
 
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _LINE = re.compile(
@@ -21,6 +27,7 @@ _LINE = re.compile(
     rb"|^(%s)[ \t]*(?::[^=\n]+)?=(?!=)" % (_NAME, _NAME),
     re.MULTILINE,
 )
+_RUN = 4
 
 
 class Definition(NamedTuple):
@@ -46,14 +53,6 @@ class Definition(NamedTuple):
         return self.qualname.rpartition(".")[2]
 
 
-class _Open(NamedTuple):
-    """What the lines that follow stand in, as long as they are indented further."""
-
-    width: int
-    kind: str
-    qualname: str
-
-
 def scan(text: bytes) -> list[Definition]:
     """
     List what a file defines; what functions define within themselves is left out.
@@ -62,20 +61,20 @@ def scan(text: bytes) -> list[Definition]:
     parses it.
     """
     found: list[Definition] = []
-    around: list[_Open] = []
+    around: list[tuple[int, str, str]] = []  # width, kind and qualname of what is open
     for line in _LINE.finditer(text):
         indent, kind, name, assigned = line.groups()
         width = len(indent.expandtabs()) if indent else 0
-        while around and around[-1].width >= width:
+        while around and around[-1][0] >= width:
             around.pop()
-        if not (kind or assigned) or any(one.kind == "def" for one in around):
+        if not (kind or assigned) or any(outer == "def" for _, outer, _ in around):
             continue
-        one = (kind or b"name").decode()
+        what = (kind or b"name").decode()
         own = (name or assigned).decode(errors="replace")
-        qualname = f"{around[-1].qualname}.{own}" if around else own
-        found.append(Definition(one, qualname, line.start(), width))
+        qualname = f"{around[-1][2]}.{own}" if around else own
+        found.append(Definition(what, qualname, line.start(), width))
         if kind:
-            around.append(_Open(width, one, qualname))
+            around.append((width, what, qualname))
     return found
 
 
@@ -102,23 +101,16 @@ def _end(width: int) -> re.Pattern[bytes]:
     return re.compile(rb"\n[ \t]{0,%d}(?=[^\s#)\]}])" % width)
 
 
-_RUN = 4
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
 class Likeness:
-    """
-    A definition to which others are compared.
-
-    Args:
-        nodes: its statements, as a rule one.
-
-    """
+    """A definition to which others are compared: its statements, as a rule one."""
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         several = list(nodes)
-        words = [word for node in several for word in _words(node)]
-        self.size = len(words) - sum(_head(node) for node in several)
+        words = [word for node in several for word in _words(node, decorator_list=[])]
+        heads = [
+            _words(node, decorator_list=[], body=[]) for node in several if isinstance(node, DEFS)
+        ]
+        self.size = len(words) - sum(len(head) for head in heads)
         """In words, of a function those of its body: `pass` has none, `return self.x` 12."""
         self._runs = frozenset(
             hash(tuple(words[at : at + _RUN])) for at in range(max(1, len(words) - _RUN + 1))
@@ -130,18 +122,8 @@ class Likeness:
         return round(shared / (len(self._runs) + len(other._runs) - shared), 3)
 
 
-def _words(node: ast.AST) -> Iterable[str]:
-    return canonical(_with(node, decorator_list=[]), named=False)
-
-
-def _head(node: ast.AST) -> int:
-    if not isinstance(node, _FUNCTIONS):
-        return 0
-    return sum(1 for _ in _words(_with(node, body=[])))
-
-
-def _with(node: ast.AST, **changes: object) -> ast.AST:
-    if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-        return node
-    fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
-    return type(node)(**{**fields, **changes})
+def _words(node: ast.AST, **changes: object) -> list[str]:
+    if isinstance(node, SCOPES):
+        fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
+        node = type(node)(**{**fields, **changes})
+    return list(canonical(node, named=False))

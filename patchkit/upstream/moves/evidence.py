@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Around, Catalog, nearness, rarest
 from patchkit.upstream.moves.definitions import Likeness
+from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,21 +36,11 @@ TRIVIAL = 20
 TELLING = 35
 """Words from which a source is evidence without its name."""
 
-_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _RARE = 6
 
 
 class Lost(NamedTuple):
-    """
-    A definition that is looked for.
-
-    Args:
-        target: where it was defined.
-        kind: `class` or `def`.
-        text: its source.
-        likeness: compares others with it.
-
-    """
+    """A definition that is looked for; its kind is `class` or `def`."""
 
     target: Target
     kind: str
@@ -60,7 +51,7 @@ class Lost(NamedTuple):
     def of(cls, old: Resolution) -> Lost | None:
         """Make one of a class or function; None for anything else."""
         node = old.nodes[0] if old.nodes else None
-        if not isinstance(node, _DEFINED) or old.defined is None:
+        if not isinstance(node, SCOPES) or old.defined is None:
             return None
         kind = "class" if isinstance(node, ast.ClassDef) else "def"
         return cls(old.defined, kind, old.source.encode(), Likeness([node]))
@@ -69,11 +60,6 @@ class Lost(NamedTuple):
     def name(self) -> str:
         """The last part of its qualname."""
         return self.target.qualname.rpartition(".")[2]
-
-    @property
-    def around(self) -> str:
-        """What its siblings' qualnames begin with."""
-        return self.target.qualname[: -len(self.name)]
 
     @property
     def is_trivial(self) -> bool:
@@ -120,27 +106,21 @@ class Evidence:
         self._there = Catalog(old.modules.files) if old else None
         self._around = Around(self._here, self._there, reach)
 
-    # --- files
-
     def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
         """Read files to look into, a further stage where those before were not enough."""
         return map(self._here.pages, self._around.stages(module, size))
 
     def fresh(self) -> list[SourceFile]:
         """Read the files that the other release lacks."""
-        return self._here.pages(self._around.fresh())
+        return self._here.pages(self._around.fresh)
 
     def page(self, module: str) -> SourceFile | None:
         """Return the file of a module."""
-        tree = self._new.modules.get(module)
-        return self._here.page(tree.path) if tree and tree.path else None
+        return _page(self._here, self._new, module)
 
     def old_page(self, module: str) -> SourceFile | None:
         """Return the file that a module had in the other release."""
-        if self._old is None or self._there is None:
-            return None
-        tree = self._old.modules.get(module)
-        return self._there.page(tree.path) if tree and tree.path else None
+        return _page(self._there, self._old, module) if self._there and self._old else None
 
     # --- candidates
 
@@ -174,18 +154,17 @@ class Evidence:
     ) -> Iterator[Candidate]:
         """Compare definitions that are there, and were not there beside what is looked for."""
         old = self.old_page(lost.target.module)
-        before = old.names if old else frozenset()
+        beside = (old.names if old else frozenset()) - {lost.target.qualname}
+        around = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
-            sibling = f"{lost.around}{definition.name}"
-            is_sibling = sibling != lost.target.qualname and sibling in before
-            if definition.kind != lost.kind or is_sibling:
+            place = Target(page.module, definition.qualname)
+            if definition.kind != lost.kind or f"{around}{definition.name}" in beside:
                 continue
             if self._was_there(page, definition.qualname, lost.target):
                 continue
             theirs = page.likeness(definition)
             if theirs is not None:
                 is_method = "." in definition.qualname and lost.kind == "def"
-                place = Target(page.module, definition.qualname)
                 yield Candidate(place, lost.likeness.to(theirs), is_method)
 
     def best(self, candidates: Iterable[Candidate], near: Target) -> Candidate | None:
@@ -232,6 +211,11 @@ class Evidence:
 
     def _before(self, page: SourceFile) -> SourceFile | None:
         return self._there.page(page.path) if self._there else None
+
+
+def _page(catalog: Catalog, resolver: Resolver, module: str) -> SourceFile | None:
+    tree = resolver.modules.get(module)
+    return catalog.page(tree.path) if tree and tree.path else None
 
 
 def _is_same(candidate: Candidate, lost: Lost) -> bool:
