@@ -83,8 +83,7 @@ class Facts:
         if "signature" in fields:
             fields["signature"] = Signature(tuple(Parameter(*one) for one in fields["signature"]))
         if "lines" in fields:
-            first, last = fields["lines"]
-            fields["lines"] = (first, last)
+            fields["lines"] = tuple(fields["lines"])
         for name in ("wrapped", "bases"):
             fields[name] = tuple(map(tuple, fields.get(name, ())))
         return cls(**fields)

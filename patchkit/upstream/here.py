@@ -28,8 +28,13 @@ class Here:
         for folder in self._folders[top]:
             base = "/".join([folder, *parts])
             for file, is_package in ((f"{base}/__init__.py", True), (f"{base}.py", False)):
-                if (parts or is_package) and (text := _text(file)) is not None:
-                    return text, is_package
+                if not parts and not is_package:
+                    continue
+                try:
+                    with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - half the time
+                        return opened.read(), is_package
+                except OSError:
+                    continue
         return None
 
     def rest(self) -> None:
@@ -60,11 +65,3 @@ def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
         return tuple(getattr(loaded, "__path__", ()))
     spec = PathFinder.find_spec(package, path)
     return tuple(spec.submodule_search_locations or ()) if spec else ()
-
-
-def _text(file: str) -> bytes | None:
-    try:
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 - a Path costs as much again
-            return opened.read()
-    except OSError:
-        return None

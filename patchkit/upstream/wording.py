@@ -50,12 +50,9 @@ _BLANKS = (b" ", b"\t")
 class Wording(NamedTuple):
     """How a definition is written."""
 
-    mark: str
-    """A hash, 16 hexadecimal digits."""
-    module: str
-    """Where the definition stands, after imports were followed."""
-    lines: tuple[tuple[int, int], ...]
-    """First and last line of each of its texts, decorators included, from 1."""
+    mark: str  # a hash, 16 hexadecimal digits
+    module: str  # where the definition stands, after imports were followed
+    lines: tuple[tuple[int, int], ...]  # of each of its texts, first and last, decorators included
 
 
 def wording_of(

@@ -22,13 +22,10 @@ from patchkit.upstream.reading.source import ContentMark, is_python
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-Span = tuple[int, int]
-"""From this byte of a file up to, not including, that one."""
+Span = tuple[int, int]  # from this byte of a file up to, not including, that one
 
-MAX_ALL = 1 << 30
-"""Bytes of all Python files of an archive that is read whole."""
-MAX_DOWNLOAD = 4 << 30
-"""Bytes of an archive that has to be fetched whole, and of what one unpacks to."""
+MAX_ALL = 1 << 30  # bytes of all Python files of an archive that is read whole
+MAX_DOWNLOAD = 4 << 30  # bytes of an archive that is fetched whole, and of what one unpacks to
 
 _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 
@@ -36,8 +33,7 @@ _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 class ArchiveMember(NamedTuple):
     """One file within an archive: bytes packed and unpacked, CRC-32 and method of compression."""
 
-    span: Span | None
-    """Its header and data; None where it has been kept and can be had from the cache only."""
+    span: Span | None  # its header and data; None where only the cache has it
     packed: int = 0
     size: int = 0
     crc: int = 0
@@ -71,15 +67,12 @@ class Archived:
     one error, and one request.
     """
 
-    name: str
-    """For messages, such as `vllm 0.32.0`."""
+    name: str  # for messages, such as `vllm 0.32.0`
     version: str | None
-    place: str
-    """The archive, for messages."""
+    place: str  # the archive, for messages
     reader: Reader
     cache: Cache = field(default_factory=lambda: Cache(None))
-    key: str = ""
-    """Says in the cache which bytes the archive has, such as `sha256:…`."""
+    key: str = ""  # says in the cache which bytes the archive has, such as `sha256:…`
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
     _lines: dict[str, str] | None = field(default=None, init=False)
     _failure: UpstreamError | None = field(default=None, init=False)

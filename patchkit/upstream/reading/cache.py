@@ -33,14 +33,10 @@ _DAY = 86_400.0
 class IndexPage(NamedTuple):
     """A page of an index, as it was fetched."""
 
-    url: str
-    """Where it came from after redirects: what its links are relative to."""
-    kind: str
-    """Its media type."""
-    etag: str
-    """What the server calls this state of it, empty where it does not."""
-    fetched: float
-    """In seconds since the epoch."""
+    url: str  # where it came from after redirects: what its links are relative to
+    kind: str  # its media type
+    etag: str  # what the server calls this state of it, empty where it does not
+    fetched: float  # in seconds since the epoch
     body: bytes
 
 

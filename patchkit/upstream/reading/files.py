@@ -16,17 +16,14 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.source import ContentMark, ReleaseSource
 
 _THERE = "+"
-_KEPT = 3 << 18
-"""Bytes of source that stay parsed; a tree takes some thirty times as much."""
+_KEPT = 3 << 18  # bytes of source that stay parsed; a tree takes some thirty times as much
 
 
 class Question(NamedTuple):
     """A question about the files of a release that tells whether another answers like it."""
 
-    kind: str
-    """`file`, `folder` (of modules), `compiled` (extension module), `top` (in site-packages)."""
-    path: str
-    """Without suffix where it is none of a file."""
+    kind: str  # `file`, `folder` (of modules), `compiled`, or `top` (directly in site-packages)
+    path: str  # without suffix where it is none of a file
 
 
 FileKey = tuple[str, "ContentMark | None"]
@@ -37,10 +34,8 @@ class Parsed(NamedTuple):
 
     text: bytes
     tree: ast.Module
-    fault: str
-    """Why it cannot be parsed, in words; '' where it can."""
-    notes: dict[Any, Any]
-    """What was worked out from it alone, by who worked it out."""
+    fault: str  # why it cannot be parsed, in words; '' where it can
+    notes: dict[Any, Any]  # what was worked out from it alone, by who worked it out
 
 
 class ParsedFiles:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.web import Web
 
 MAX_PAGE = 64 << 20
-FRESH = 600.0
-"""Seconds for which a page is believed without asking, as pip does at most."""
+FRESH = 600.0  # seconds for which a page is believed without asking, as pip does at most
 
 _JSON = "application/vnd.pypi.simple.v1+json"
 _HTML = "application/vnd.pypi.simple.v1+html"
@@ -41,10 +40,8 @@ class Link(NamedTuple):
     url: str
     filename: str
     version: str
-    sha256: str | None = None
-    """None where the index does not say."""
-    is_yanked: bool = False
-    """Whether its author has taken it back (PEP 592)."""
+    sha256: str | None = None  # None where the index does not say
+    is_yanked: bool = False  # whether its author has taken it back (PEP 592)
 
     @property
     def is_wheel(self) -> bool:
@@ -64,8 +61,7 @@ class Index:
     settings: PipSettings
     web: Web
     cache: Cache
-    notice: Callable[[str], None]
-    """Told which place could not be asked."""
+    notice: Callable[[str], None]  # told which place could not be asked
 
     def links(self, project: str) -> list[Link]:
         """

@@ -93,10 +93,8 @@ class Library(contextlib.AbstractContextManager["Library"]):
 class Release:
     """One release, the file that stands for it, and the library where that comes from."""
 
-    project: str
-    """As the requirement names it, canonicalized."""
-    version: str
-    """As released, without a local part."""
+    project: str  # as the requirement names it, canonicalized
+    version: str  # as released, without a local part
     link: Link
     library: Library
 
@@ -133,19 +131,17 @@ class Release:
         return self._downloaded()
 
     def _state(self) -> str:
-        """Name the bytes that a URL has now; those that it had where nobody says."""
+        """Name the bytes that a URL has now; those that it had where nobody answers."""
         cache, url = self.library.cache, without_secrets(self.link.url)
-        name = f"state-of-url {url}"
-        kept = cache.get(name)
         try:
-            key = f"{url} {self.library.web.state(self.link.url)}".encode()
+            state = f"{url} {self.library.web.state(self.link.url)}"
+            cache.put(f"state-of-url {url}", state.encode())
         except UpstreamError as error:
-            if kept is None or not isinstance(error, UnreachableError):
+            kept = cache.get(f"state-of-url {url}") if isinstance(error, UnreachableError) else None
+            if kept is None:
                 raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error
-            key = kept
-        if key != kept:
-            cache.put(name, key)
-        return key.decode()
+            return kept.decode()
+        return state
 
 
 def open_archive(file: Path) -> ReleaseSource:

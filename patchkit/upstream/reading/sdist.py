@@ -28,8 +28,7 @@ _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "te
 class SdistReader:
     """Reads a source distribution."""
 
-    obtain: Callable[[], AbstractContextManager[Path]]
-    """Brings the file to this machine, and may take it away again."""
+    obtain: Callable[[], AbstractContextManager[Path]]  # brings the file here, for as long
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files, which come along."""

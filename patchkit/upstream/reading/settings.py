@@ -38,17 +38,12 @@ _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
 class PipSettings(NamedTuple):
     """What pip's settings say about finding and fetching packages."""
 
-    indexes: tuple[str, ...] = ()
-    """URLs of simple indexes, the main one first; none under `no-index`."""
-    find_links: tuple[str, ...] = ()
-    """URLs and local paths, of pages and directories that hold packages."""
-    trusted_hosts: tuple[str, ...] = ()
-    """`host` or `host:port` whose certificate is not checked."""
-    cert: str | None = None
-    """Bundle or directory of certificate authorities, None for the system's."""
+    indexes: tuple[str, ...] = ()  # URLs of simple indexes, the main one first
+    find_links: tuple[str, ...] = ()  # URLs and paths, of pages and directories with packages
+    trusted_hosts: tuple[str, ...] = ()  # `host` or `host:port` whose certificate is not checked
+    cert: str | None = None  # bundle or directory of certificate authorities, None for the system's
     client_cert: str | None = None
-    proxy: str | None = None
-    """URL of the proxy for everything, None for the environment's."""
+    proxy: str | None = None  # URL of the proxy for everything, None for the environment's
     timeout: float = 15.0
     retries: int = 5
 

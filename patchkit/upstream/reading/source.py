@@ -10,8 +10,7 @@ from patchkit.errors import UpstreamError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_FILE = 16 << 20
-"""Bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB."""
+MAX_FILE = 16 << 20  # bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB
 ROOTS = ("", "src/", "python/")
 """Where in its tree a project keeps its import packages, in this order; the last is Ray's."""
 

@@ -12,6 +12,7 @@ import re
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PIECE = 1 << 20
-_GAP = 32 << 10
-"""Bytes that are fetched and thrown away sooner than asking once more."""
+_GAP = 32 << 10  # bytes that are fetched and thrown away sooner than asking once more
 _BODY_TRIES = 3
 _PLAIN = {"Accept-Encoding": "identity"}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
@@ -146,35 +146,39 @@ class Web:
             self.moved += size
 
 
+@dataclass
 class RemoteContent:
     """A file on the index; NoRangesError where its server sends it whole only."""
 
-    def __init__(self, web: Web, url: str) -> None:
-        self._web = web
-        self._url = url
-        self._total: int | None = None
+    web: Web
+    url: str
+    _total: int | None = field(default=None, init=False)
 
     def tail(self, size: int) -> tuple[bytes, int]:
         """Fetch the last bytes, all where there are fewer, and tell how many there are in all."""
+
+        def last(total: int) -> Span:
+            return max(0, total - size), total
+
         try:
-            data, self._total = self._part(f"-{size}", size, lambda total: _last(size, total))
+            data, self._total = self._part(f"-{size}", size, last)
         except StatusError as error:
             if error.status not in (400, 416, 501):
                 raise
             # It may know ranges, and not those that are counted from the end.
-            reply = self._web.ask("HEAD", self._url, _PLAIN, 0)
+            reply = self.web.ask("HEAD", self.url, _PLAIN, 0)
             length = reply.headers.get("content-length", "")
             if reply.status != 200 or not length.isdecimal():
-                message = f"{host_of(self._url)} does not say how long its files are"
+                message = f"{host_of(self.url)} does not say how long its files are"
                 raise NoRangesError(message) from error
-            data, self._total = self._span(_last(size, int(length)))
+            data, self._total = self._span(last(int(length)))
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
         """Fetch the spans, those that lie near each other at once."""
         wide = _joined(spans)
         pieces: list[tuple[Span, bytes]] = []
-        for span, (data, total) in zip(wide, self._web.workers.map(self._span, wide), strict=True):
+        for span, (data, total) in zip(wide, self.web.workers.map(self._span, wide), strict=True):
             if total != (self._total or total):
                 raise UpstreamError("it has changed while it was read")
             self._total = total
@@ -187,12 +191,12 @@ class RemoteContent:
 
     def _part(self, asked: str, size: int, expected: Callable[[int], Span]) -> tuple[bytes, int]:
         """Fetch a part, and compare the span that the answer claims with what it brings."""
-        reply = self._web.ask("GET", self._url, {"Range": f"bytes={asked}", **_PLAIN}, size)
-        host = host_of(self._url)
+        reply = self.web.ask("GET", self.url, {"Range": f"bytes={asked}", **_PLAIN}, size)
+        host = host_of(self.url)
         if reply.status == 200:
             raise NoRangesError(f"{host} does not serve parts of files")
         if reply.status != 206:
-            raise StatusError(self._url, reply.status)
+            raise StatusError(self.url, reply.status)
         match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
         if not match:
             raise NoRangesError(f"{host} does not say which part of the file it sends")
@@ -205,10 +209,6 @@ class RemoteContent:
             message = f"sends bytes {start}-{last + 1} of it when asked for {first}-{end}"
             raise UpstreamError(f"{host} {message}")
         return reply.body, total
-
-
-def _last(size: int, total: int) -> Span:
-    return max(0, total - size), total
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

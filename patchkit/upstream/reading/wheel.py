@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.reading.archive import Listing, Span
 
-MAX_DIRECTORY = 16 << 20
-"""Bytes of a table of contents; those of vLLM's wheels have 0.5 MB."""
+MAX_DIRECTORY = 16 << 20  # bytes of a table of contents; those of vLLM's wheels have 0.5 MB
 
 _FIRST_LOOK = 64 << 10
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
@@ -190,21 +189,17 @@ def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
 
 def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
     """Take a member's content out of its span, and compare it with the table of contents."""
-    fault = f"{path} in it is damaged"
-    if len(data) < _LOCAL_HEADER.size:
-        raise UpstreamError(f"{fault}: its header is cut off")
-    signature, name, extra = _LOCAL_HEADER.unpack_from(data)
-    start = _LOCAL_HEADER.size + name + extra
-    packed = data[start : start + member.packed]
-    if signature != b"PK\x03\x04" or len(packed) != member.packed:
-        raise UpstreamError(f"{fault}: it is not where the archive says")
     try:
+        signature, name, extra = _LOCAL_HEADER.unpack_from(data)
+        start = _LOCAL_HEADER.size + name + extra
+        packed = data[start : start + member.packed]
+        if signature != b"PK\x03\x04" or len(packed) != member.packed:
+            raise ValueError("it is not where the archive says")
         content = _decompressed(member, packed)
-    except (zlib.error, ValueError) as error:
-        raise UpstreamError(f"{fault}: {error}") from error
-    if len(content) != member.size or zlib.crc32(content) != member.crc:
-        reason = "its content has another size or checksum than the archive says"
-        raise UpstreamError(f"{fault}: {reason}")
+        if len(content) != member.size or zlib.crc32(content) != member.crc:
+            raise ValueError("its content has another size or checksum than the archive says")
+    except (struct.error, zlib.error, ValueError) as error:
+        raise UpstreamError(f"{path} in it is damaged: {error}") from error
     return content
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import zlib
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import (
+    Archived,
     ArchiveMember,
     check_name,
     lines_of,
     member_of,
     to_text,
 )
+from patchkit.upstream.reading.cache import Cache
+
+if TYPE_CHECKING:
+    from patchkit.upstream.reading.archive import Listing
+
 
 NUMBERS = st.integers(0, 1 << 40)
 MEMBERS = st.builds(
@@ -54,3 +63,80 @@ def test_names_that_lead_out_do_not(name: str) -> None:
     """Nor do those that hold what separates names elsewhere."""
     with pytest.raises(UpstreamError, match="leads out"):
         check_name(name)
+
+
+FILES = {"up/a.py": b"a", "up/b.py": b"b"}
+
+
+class Counter:
+    """Reads from memory, and writes down what it was asked."""
+
+    def __init__(self, *, is_whole: bool = False) -> None:
+        self.is_whole = is_whole
+        self.asked: list[object] = []
+
+    def listing(self) -> tuple[Listing, dict[str, bytes]]:
+        self.asked.append("listing")
+        listing = {
+            path: ArchiveMember(None if self.is_whole else (0, 9), 1, 1, zlib.crc32(data))
+            for path, data in FILES.items()
+        }
+        return listing, FILES if self.is_whole else {}
+
+    def fetch(self, members: Listing) -> dict[str, bytes]:
+        self.asked.append(sorted(members))
+        return FILES if self.is_whole else {path: FILES[path] for path in members}
+
+
+def opened(reader: Counter, cache: Cache | None = None) -> Archived:
+    return Archived("up 1.0", "1.0", "FILE", reader, cache or Cache(None), "key")
+
+
+def test_prefetch_brings_what_is_missing_in_one_go() -> None:
+    """Then nothing is asked again, by this one or the next."""
+    reader, cache = Counter(), Cache(None)
+    source = opened(reader, cache)
+    source.prefetch(["up/b.py", "up/a.py", "up/none.py"])
+    source.prefetch(FILES)
+    assert {path: opened(reader, cache).read(path) for path in FILES} == FILES
+    assert reader.asked == ["listing", ["up/a.py", "up/b.py"]]
+
+
+def test_an_archive_that_comes_whole_is_kept_whole() -> None:
+    """Nothing is fetched after that."""
+    reader = Counter(is_whole=True)
+    source = opened(reader)
+    assert {path: source.read(path) for path in FILES} == FILES
+    assert reader.asked == ["listing"]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("fault", ["lost", "another's"])
+def test_what_the_cache_has_lost_is_fetched_again(is_whole: bool, fault: str) -> None:
+    """Content that is gone, or is that of another file, counts as not kept."""
+    reader, cache = Counter(is_whole=is_whole), Cache(None)
+    if fault == "lost":
+        cache.put("listing key", to_text(reader.listing()[0]).encode())
+    else:
+        opened(reader, cache).prefetch(FILES)
+        cache.put("member key\0up/a.py", b"b")
+    source = opened(reader, cache)
+    assert source.read("up/a.py") == b"a"
+    assert source.read("up/a.py") == b"a"
+    assert cache.get("member key\0up/a.py") == b"a"
+
+
+def test_a_broken_archive_is_asked_once() -> None:
+    """Sixty questions are sixty times the same error, and one request."""
+
+    class Broken(Counter):
+        def listing(self) -> tuple[Listing, dict[str, bytes]]:
+            super().listing()
+            raise UpstreamError("it is broken")
+
+    reader = Broken()
+    source = opened(reader)
+    for path in ("up/a.py", "up/b.py") * 3:
+        with pytest.raises(UpstreamError, match=r"^up 1\.0: FILE: it is broken$"):
+            source.read(path)
+    assert reader.asked == ["listing"]
