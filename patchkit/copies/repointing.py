@@ -17,15 +17,17 @@ from patchkit.rows.target import Item, Step, Target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.copies.scope import Keepers, Where
+    from patchkit.copies.scope import Keepers
 
 
-def look_through(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
+def look_through(
+    sites: Sequence[Site], modules: Iterable[str], keepers: Keepers, *, late: bool
+) -> Outcome:
     """Repoint what copies the sites' values of before."""
     run = _Pass(StaleValues(sites, keepers.sites), keepers)
-    near = () if where.late else _named_by(sites)
-    search = CopySearch(run.stale, keepers, late=where.late, near=near)
-    run.settle(search, dict.fromkeys((*where.modules, *near)))
+    near = () if late else _named_by(sites)
+    search = CopySearch(run.stale, keepers, late=late, near=near)
+    run.settle(search, dict.fromkeys((*modules, *near)))
     for site in sites:
         run.take_over(site)
     return run.outcome

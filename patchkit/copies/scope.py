@@ -1,21 +1,14 @@
-"""Which modules a pass looks through, what it leaves alone, and what it tells."""
+"""What a pass leaves alone and what it tells; whose an object is, by its own word."""
 
 from __future__ import annotations
 
-import sys
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.imports.half_imported import (
-    being_imported,
-    is_initializing,
-    spec_of,
-    when_initialized,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
@@ -61,76 +54,6 @@ class Keepers(NamedTuple):
         return is_within(module, self.packages) and not is_within(module, named)
 
 
-# -- where to look ---------------------------------------------------------------------------------
-
-
-class Where(NamedTuple):
-    """
-    The modules to look through.
-
-    Late, they have had time to copy by any way: those of the target's package are looked into also
-    where they name nothing of the target's module.
-    """
-
-    modules: Sequence[str]
-    late: bool = True
-
-
-def everywhere() -> Where:
-    """Look through all modules."""
-    return Where(list(sys.modules))
-
-
-def nowhere() -> Where:
-    """Look through no module: nothing can have been copied yet."""
-    return Where((), late=False)
-
-
-def just(name: str) -> Where:
-    """Look through one module, as if it had been there all the time."""
-    return Where([name])
-
-
-def modules_since(name: str) -> Where:
-    """
-    Look through a module and those that began to load after it did.
-
-    At its first execution nobody else can have copied from it; what decorates its objects can have
-    put them into modules that it names, which the pass adds.
-    """
-    loaded = list(sys.modules)
-    since = loaded.index(name) if name in loaded else 0
-    return Where(loaded[since:][::-1], late=False)
-
-
-class Latecomers:
-    """
-    Modules that are half imported now, by other threads most often, or begin to be from now on.
-
-    The pass may look into one before it takes its copy, from a module that the pass has yet to come
-    to; or while the copy lies in the body of a class that is not there yet.
-    """
-
-    def __init__(self, modules: Iterable[str]) -> None:
-        self._known = frozenset(modules)
-        self._half = [
-            name for name in self._known & being_imported() if is_initializing(_spec(name))
-        ]
-
-    def revisit(self, look: Callable[[str], None]) -> None:
-        """Call `look(name)` of each as soon as it has been imported."""
-        new = [name for name in list(sys.modules) if name not in self._known]
-        for name in (*self._half, *new):
-            spec = _spec(name)
-            if not (is_initializing(spec) and when_initialized(spec, look, name)):
-                look(name)
-
-
-def _spec(name: str) -> object:
-    module = sys.modules.get(name)
-    return None if module is None else spec_of(module)
-
-
 # -- what may be repointed -------------------------------------------------------------------------
 
 
@@ -150,22 +73,6 @@ def is_within(name: str, packages: Iterable[str]) -> bool:
 def can_be_traced(original: Any) -> bool:
     """Whether identity tells a copy of this value from a chance equal."""
     return original is not MISSING and not isinstance(original, _ATOMS)
-
-
-def untraced(site: Site) -> str | None:
-    """Say why copies of an original are not looked for, or None if they are."""
-    if not site.own or isinstance(site.original, ModuleType) or can_be_traced(site.original):
-        return None  # or there is nothing that anybody could have copied from here
-    return f"a {type(site.original).__name__}, which is not told from its equals"
-
-
-def subclasses_left(original: Any, replacement: Any) -> list[str]:
-    """Name the classes that go on deriving from a replaced class; nothing can repoint a base."""
-    if not isinstance(original, type) or not isinstance(replacement, type):
-        return []
-    subclasses: list[type] = type.__subclasses__(original)
-    left = [sub for sub in subclasses if sub not in replacement.__mro__]
-    return [f"{sub.__module__}:{sub.__qualname__} (derives from it)" for sub in left]
 
 
 # -- whose an object is, by its own word -----------------------------------------------------------

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit import copies
+from patchkit.copies.scope import Copy, Keepers, Outcome
 from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
@@ -198,15 +199,15 @@ class CopiesPass(Record, eq=False):
             return
         self._say("{} was copied meanwhile, and is repointed", outcome.rebound)
 
-    def _keepers(self) -> copies.Keepers:
-        return copies.Keepers(self.schedule.keepers, self.schedule.bodies, self.sites)
+    def _keepers(self) -> Keepers:
+        return Keepers(self.schedule.keepers, self.schedule.bodies, self.sites)
 
-    def _say(self, text: str, found: Iterable[copies.Copy]) -> None:
+    def _say(self, text: str, found: Iterable[Copy]) -> None:
         for copy in found:
             self.states.say("info", text.format(copy))
 
 
-def remarks(group: GroupState, outcome: copies.Outcome, *, late: bool) -> dict[str, Any]:
+def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
     """
     Tell the copies of what a group has changed, and how patches lie on it.
 

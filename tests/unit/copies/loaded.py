@@ -12,7 +12,7 @@ from packages import module_of
 from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.copies.scope import scope_of
+from patchkit.copies.scope import Copy, Keepers, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -77,8 +77,8 @@ class Loaded:
         """Run the pass after an undo."""
         return words(copies.restore(sites, copies.everywhere(), self._keepers(())).rebound)
 
-    def _keepers(self, keepers: tuple[str, ...]) -> copies.Keepers:
-        return copies.Keepers(keepers, self.bodies, self.sites)
+    def _keepers(self, keepers: tuple[str, ...]) -> Keepers:
+        return Keepers(keepers, self.bodies, self.sites)
 
 
 class Keeper:
@@ -104,6 +104,6 @@ class New:
     def __call__(self) -> None: ...
 
 
-def words(copies: Collection[copies.Copy]) -> list[str]:
+def words(copies: Collection[Copy]) -> list[str]:
     """Say where they are."""
     return sorted(map(str, copies))

@@ -12,6 +12,7 @@ from layers import push
 from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer
+from patchkit.copies.scope import Keepers
 
 from .loaded import New
 
@@ -402,7 +403,7 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     """It can have copied nothing yet; late it may have, by way of somebody else."""
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
-    keepers = copies.Keepers((), (), loaded.sites)
+    keepers = Keepers((), (), loaded.sites)
     assert copies.repoint([site], copies.modules_since("up"), keepers).left == []
     assert list(map(str, copies.repoint([site], copies.everywhere(), keepers).left)) == [
         "up.user:held[0]"
@@ -413,7 +414,7 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     """A class attribute and a table of the module that is patched at its import."""
     exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
     site, _ = loaded.changed("function")
-    keepers = copies.Keepers((), (), loaded.sites)
+    keepers = Keepers((), (), loaded.sites)
     outcome = copies.repoint([site], copies.modules_since("up"), keepers)
     assert list(map(str, outcome.rebound)) == ["up:Mine.stored"]
     assert list(map(str, outcome.left)) == ["up:REGISTRY['k']"]
