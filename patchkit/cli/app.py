@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from patchkit import __version__
-from patchkit.cli.streams import Streams
+from patchkit.cli.output import own_streams, say
 from patchkit.errors import DeclarationError, PatchkitError, near
 from patchkit.rows.project import Project
 
@@ -27,7 +26,7 @@ SECTIONS = {
 
 COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
-WRONG = 2
+_WRONG = 2
 _INTERRUPTED = 130
 
 
@@ -90,43 +89,35 @@ def group(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error that a user can cause ends as one line on stderr."""
-    with Streams() as streams:
-        code = _run(argv)
-        streams.flush()
-    if streams.fault:
-        say(f"the output cannot be written: {streams.fault}")
-        return WRONG
+    with own_streams() as out:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+    if out and out.fault:
+        say(f"the output cannot be written: {out.fault}")
+        return _WRONG
     return code
 
 
-def _run(argv: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
+def _run(words: list[str]) -> int:
     try:
         code = group.main(words, "patchkit", standalone_mode=False, obj=words)
-    except (PatchkitError, click.ClickException, click.Abort) as error:
-        return _told(error)
+    except click.Abort:
+        say("interrupted")
+        return _INTERRUPTED
+    except (PatchkitError, click.ClickException) as error:
+        say(_wording(error) if isinstance(error, click.ClickException) else _cause(error))
+        return _WRONG
     except SystemExit as error:  # of shell completion
         return 1 if error.code else 0
     return code if isinstance(code, int) else 0
 
 
-def _told(error: Exception) -> int:
-    if isinstance(error, click.Abort):
-        say("interrupted")
-        return _INTERRUPTED
-    if isinstance(error, click.ClickException):
-        say(_wording(error))
-    else:
-        say(f"{error}{_named_by_project(error)}")
-    return WRONG
-
-
-def _named_by_project(error: Exception) -> str:
-    """Say which file names a pack that cannot be imported; '' where that is no project's."""
-    if not isinstance(error, DeclarationError) or error.field != "import":
-        return ""
-    project = Project.read()
-    return f" ({project.file}, [tool.patchkit] packs)" if error.pack in project.packs else ""
+def _cause(error: PatchkitError) -> str:
+    """Say what is wrong; of a pack that cannot be imported, which project's file names it."""
+    if isinstance(error, DeclarationError) and error.field == "import":
+        project = Project.read()
+        if error.pack in project.packs:
+            return f"{error} ({project.file}, [tool.patchkit] packs)"
+    return str(error)
 
 
 def _wording(error: click.ClickException) -> str:
@@ -135,13 +126,6 @@ def _wording(error: click.ClickException) -> str:
     text = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
         meant = " or ".join(error.possibilities or ())
-        text = f"No such option {error.option_name!r}" + (
-            f"; did you mean {meant}?" if meant else ""
-        )
+        hint = f"; did you mean {meant}?" if meant else ""
+        text = f"No such option {error.option_name!r}{hint}"
     return f"{text} (see '{command} --help')"
-
-
-def say(text: str) -> None:
-    """Talk: one line on stderr; where nobody can hear it the exit code is left."""
-    with suppress(OSError):
-        click.echo("patchkit: " + " ".join(text.split("\n")), err=True)

@@ -17,8 +17,8 @@ from patchkit.bootstrap.install import (
     remove,
     site_folder,
 )
-from patchkit.cli.app import say
 from patchkit.cli.options import format_option
+from patchkit.cli.output import say
 from patchkit.report.as_json import to_json
 
 
@@ -74,18 +74,15 @@ def status_command(form: str) -> int:
     """
     folder, switch = site_folder(), os.environ.get("PATCHKIT")
     found = look(folder)
-    location = location_found_alone() or _if_there(found.location)
+    told = found.location if found.location and Path(found.location).exists() else None
+    location = location_found_alone() or told
     if form == "json":
         files = [{"file": str(file), "state": state} for file, state in found.files.items()]
         data = {"folder": str(folder), "state": found.state, "files": files, "switch": switch}
         click.echo(to_json({**data, "patchkit": location}))
     else:
-        from patchkit.report.bootstrap_page import print_bootstrap  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report.doctor import print_bootstrap  # noqa: PLC0415 - JSON needs no rich
 
         print_bootstrap(folder, found, switch, location)
     works = found.state == INSTALLED and location is not None
     return 0 if works or found.state == ABSENT else 1
-
-
-def _if_there(location: str | None) -> str | None:
-    return location if location and Path(location).exists() else None

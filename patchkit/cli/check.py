@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,28 +11,24 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit import __version__
-from patchkit.cli.app import say
 from patchkit.cli.options import (
     Wanted,
     complete_names,
+    locks_of,
     offline_option,
     patches_option,
     wanted_option,
 )
-from patchkit.cli.progress import progress
-from patchkit.errors import UpstreamError
-from patchkit.report.as_json import to_lines
+from patchkit.cli.output import progress, say
+from patchkit.errors import SettingsError, UpstreamError, near
+from patchkit.report.as_json import check_json
 from patchkit.rows.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from patchkit.check.comparison import Difference
-    from patchkit.check.findings import Finding, Report
-    from patchkit.rows.declaration import Row
-
-_FORMATS = ("table", "json", "github", "markdown", "html")
-_FINDINGS = 1
+    from patchkit.check.findings import Report
 
 
 @click.command("check")
@@ -46,7 +41,7 @@ _FINDINGS = 1
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(["table", "json", "github", "markdown", "html"]),
     default="table",
     show_default=True,
     help="For a person, a program, annotations, a comment, or a page.",
@@ -75,23 +70,20 @@ def command(
       patchkit check --releases 'vllm==0.33.0' --format github
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli.look import accepted_codes  # noqa: PLC0415 - late: the help needs none of it
-
     if form == "table" and output is not None:
         raise click.UsageError("--output: expected --format json, github, markdown or html")
-    ignore, accept = accepted_codes()
-    found, diffs = _found(names, packs, wanted, lock, offline=offline, with_diffs=form == "html")
-    report = found.accepting(ignore, accept)
-    if form == "table":
-        _print(report)
-    else:
-        _write(_text(report, form, diffs), output)
+    report, diffs = _checked(names, packs, wanted, lock, offline=offline, with_diffs=form == "html")
+    _tell(report, form, output, diffs)
     if wanted == Wanted().or_of_project() and not names and not report.unreadable:
-        _say_what_accepts_nothing(report, accept)
-    return 0 if report.is_fine else _FINDINGS
+        project = Project.read()
+        used = {name for finding in report.accepted for name in finding.names}
+        if unused := [entry for entry in project.accept if entry not in used]:
+            where = f"{project.file}, [tool.patchkit] accept"
+            say(f"{where}: no finding matches {', '.join(unused)}")
+    return 0 if report.is_fine else 1
 
 
-def _found(
+def _checked(
     names: Collection[str],
     packs: Collection[str],
     wanted: Wanted,
@@ -100,111 +92,49 @@ def _found(
     offline: bool,
     with_diffs: bool,
 ) -> tuple[Report, Sequence[Difference]]:
-    from patchkit.check.checking import Check  # noqa: PLC0415 - late, as above
+    from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.codes import CODES, RELEASE_UNREADABLE  # noqa: PLC0415
     from patchkit.check.comparison import differences  # noqa: PLC0415
     from patchkit.check.coverage import packages_of  # noqa: PLC0415
     from patchkit.check.review import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
 
+    project = Project.read()
+    for code in (entry.partition(" ")[0] for entry in (*project.ignore, *project.accept)):
+        if code not in CODES:
+            hint = near(code, CODES)
+            raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
     rows, faults = look.rows_of(packs, names)
     named = wanted.releases if wanted != Wanted().or_of_project() else ()
-    commands = Commands(look.packs_to_name(packs), lock, named)
-    reviewed = look.locks_of(lock).of_all(rows)
-    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
-        subjects = look.open_packages(wanted, packages_of(rows), library) if rows else []
-        known = look.all_versions(subjects, library)
+    commands = Commands(() if packs == project.packs else packs, lock, named)
+    reviewed, packages = locks_of(lock).of_all(rows), packages_of(rows)
+    with Library(offline=offline, notice=say) as library, progress() as told:
+        subjects = look.open_packages(wanted, packages, library) if rows else []
+        projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)
+        known = {name: [one.version for one in find_releases(name, library)] for name in projects}
         report = Check(rows, subjects, reviewed, known, commands).run(told)
-        _refuse_what_no_row_is_about(report, rows)
+        is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
+        if rows and report.releases and not is_unread and not any(report.grid.values()):
+            # Releases of something else (`vllm-ascend` for `vllm`) would pass for checked.
+            found = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in report.releases))
+            expected = f"expected releases of {', '.join(packages)}"
+            raise UpstreamError(f"none of the selected patches targets {found}, {expected}")
         diffs = differences(rows, subjects, reviewed) if with_diffs else ()
-    return replace(report, findings=[*faults, *report.findings]), diffs
+    report = replace(report, findings=[*faults, *report.findings])
+    return report.accepting(project.ignore, project.accept), diffs
 
 
-def _print(report: Report) -> None:
-    from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
-    from patchkit.report.console import console  # noqa: PLC0415
+def _tell(report: Report, form: str, output: str | None, diffs: Sequence[Difference]) -> None:
+    if form == "table":
+        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
+        from patchkit.report.console import console  # noqa: PLC0415
 
-    print_check(report, console())
-    if worst := report.worst:
-        say(f"'patchkit explain {worst.code.code}' says what a finding means")
-
-
-def _refuse_what_no_row_is_about(found: Report, rows: Sequence[Row]) -> None:
-    """Releases of something else (`vllm-ascend` for `vllm`) would pass for checked."""
-    from patchkit.check.codes import RELEASE_UNREADABLE  # noqa: PLC0415 - late, as above
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415
-
-    unread = any(finding.code is RELEASE_UNREADABLE for finding in found.findings)
-    if not found.releases or not rows or unread or any(found.grid.values()):
+        print_check(report, console())
+        if worst := report.worst:
+            say(f"'patchkit explain {worst.code.code}' says what a finding means")
         return
-    projects = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in found.releases))
-    raise UpstreamError(
-        f"none of the selected patches targets {projects}, expected releases of "
-        f"{', '.join(packages_of(rows))}"
-    )
-
-
-def _say_what_accepts_nothing(report: Report, accept: Collection[str]) -> None:
-    names = {name for finding in report.accepted for name in finding.names}
-    if unused := [entry for entry in accept if entry not in names]:
-        say(
-            f"{Project.read().file}, [tool.patchkit] accept: no finding matches {', '.join(unused)}"
-        )
-
-
-def _text(report: Report, form: str, diffs: Sequence[Difference]) -> str:
-    if form == "json":
-        return to_lines(_data(report))
-    if form == "html":
-        from patchkit.check.codes import explanations  # noqa: PLC0415 - only one is needed
-        from patchkit.report.check_html import as_html  # noqa: PLC0415
-
-        return as_html(report, diffs, _made(), explanations())
-    if form == "github":
-        from patchkit.report.check_github import as_github  # noqa: PLC0415
-
-        return as_github(report)
-    from patchkit.report.check_markdown import as_markdown  # noqa: PLC0415
-
-    return as_markdown(report)
-
-
-def _data(report: Report) -> dict[str, object]:
-    counts = Counter(str(finding.severity) for finding in report.findings)
-    return {
-        "releases": list(report.releases),
-        "findings": [
-            *(_finding(finding, accepted=False) for finding in report.findings),
-            *(_finding(finding, accepted=True) for finding in report.accepted),
-        ],
-        "grid": report.grid,
-        "summary": {
-            "patches": report.patches,
-            "releases": report.read,
-            "unreadable": len(report.unreadable),
-            **{f"{severity}s": counts[severity] for severity in ("error", "warning", "info")},
-            "accepted": len(report.accepted),
-        },
-    }
-
-
-def _finding(finding: Finding, *, accepted: bool) -> dict[str, object]:
-    names = ("patch", "target", "release", "message", "fix", "file", "line")
-    return {
-        **finding.code._asdict(),
-        **{name: getattr(finding, name) for name in names},
-        "details": list(finding.details),
-        "accepted": accepted,
-    }
-
-
-def _made() -> list[str]:
-    moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    words = click.get_current_context().find_object(list) or []
-    return [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]
-
-
-def _write(text: str, output: str | None) -> None:
+    text = check_json(report) if form == "json" else _page(report, form, diffs)
     if output is None:
         click.echo(text)
         return
@@ -212,3 +142,17 @@ def _write(text: str, output: str | None) -> None:
         Path(output).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
+
+
+def _page(report: Report, form: str, diffs: Sequence[Difference]) -> str:
+    if form != "html":
+        from patchkit.report.check_github import as_github, as_markdown  # noqa: PLC0415 - as above
+
+        return as_github(report) if form == "github" else as_markdown(report)
+    from patchkit.check.codes import explanations  # noqa: PLC0415
+    from patchkit.report.check_html import as_html  # noqa: PLC0415
+
+    moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    words = click.get_current_context().find_object(list) or []
+    made = [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]
+    return as_html(report, diffs, made, explanations())

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.app import say
 from patchkit.cli.options import (
     Wanted,
     complete_names,
     format_option,
+    locks_of,
     offline_option,
     patches_option,
 )
-from patchkit.report.as_json import to_json
+from patchkit.cli.output import say
+from patchkit.report.as_json import diff_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from patchkit.check.comparison import Comparison, Side
+    from patchkit.check.comparison import Comparison
 
 
 @click.command("diff")
@@ -60,10 +61,9 @@ def command(
     wanted = Wanted(path=path, wheel=wheel, here=here)
     first, last, found = _compared(name, packs, lock, old, new, wanted, offline=offline)
     if form == "json":
-        data = {"patch": name, "from": first, "to": last, "targets": [*map(_data, found)]}
-        click.echo(to_json(data))
+        click.echo(diff_json(name, first, last, found))
     elif first != last or new:
-        from patchkit.report.diff_page import print_diff  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report.releases import print_diff  # noqa: PLC0415 - JSON needs no rich
 
         print_diff(f"{name}: {first} to {last}", found)
 
@@ -87,7 +87,7 @@ def _compared(
     from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
     (row,), _ = look.rows_of(packs, [name])
-    reviewed = look.locks_of(lock).of_all([row])
+    reviewed = locks_of(lock).of_all([row])
     package = packages_of([row])[0]
     with Library(offline=offline, notice=say) as library:
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
@@ -98,19 +98,3 @@ def _compared(
         changes = [change for change in row.patch.changes if package_of(change) == package]
         places = dict.fromkeys(change.place for change in changes)
         return first.name, last.name, [compare(place, first, last) for place in places]
-
-
-def _data(found: Comparison) -> dict[str, object]:
-    sides = {"from": _side(found.old), "to": _side(found.new)}
-    return {"target": str(found.target), **sides, "changed": found.changed, "diff": found.diff}
-
-
-def _side(side: Side) -> dict[str, object]:
-    return {
-        "release": side.release,
-        "target": str(side.place),
-        "state": side.facts.state,
-        "file": side.facts.path,
-        "line": side.facts.lines[0] if side.facts.lines else None,
-        "fingerprint": side.facts.fingerprint,
-    }

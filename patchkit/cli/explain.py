@@ -31,9 +31,9 @@ def command(code: str | None, form: str) -> None:
         data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
         click.echo(to_json({"findings": data}))
         return
-    from patchkit.report import explain_page  # noqa: PLC0415 - JSON needs no rich
+    from patchkit.report import explain  # noqa: PLC0415 - JSON needs no rich
 
     if code:
-        explain_page.print_explain(codes[0], texts[codes[0].code])
+        explain.print_explain(codes[0], texts[codes[0].code])
     else:
-        explain_page.print_codes(codes)
+        explain.print_codes(codes)

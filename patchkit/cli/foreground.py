@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from patchkit.cli.app import say
+from patchkit.cli.output import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,9 @@ def run_and_wait(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def execute(words: Sequence[str], environ: Mapping[str, str]) -> int:
     """Become the command; returns, with the shell's exit code, only where that fails."""
-    _restore_signals()
+    for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores: the command would inherit that
+        with suppress(AttributeError, ValueError):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.flush()
     try:
         os.execvpe(words[0], list(words), environ)  # noqa: S606 - the user's own command
@@ -97,10 +99,3 @@ def _ended(pid: int) -> int | None:
             if ended[0] == pid:
                 code = os.waitstatus_to_exitcode(ended[1])
     return code
-
-
-def _restore_signals() -> None:
-    """Undo what Python ignores in itself; a program that is executed would inherit it."""
-    for name in ("SIGPIPE", "SIGXFSZ"):
-        with suppress(AttributeError, ValueError):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)

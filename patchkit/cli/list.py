@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from patchkit.cli.app import say
-from patchkit.cli.options import format_option, patches_option, rows_and_selection
-from patchkit.cli.rows import distributions, reason_to_skip, row_data, version_data
-from patchkit.report.as_json import to_json
+from patchkit.cli.options import (
+    distributions,
+    format_option,
+    patches_option,
+    reason_to_skip,
+    rows_and_selection,
+)
+from patchkit.cli.output import say
+from patchkit.report.as_json import list_json
 from patchkit.rows.declaration import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from patchkit.rows.declaration import Row
-    from patchkit.versions.requirements import FoundVersion
 
 
 @click.command("list")
@@ -47,26 +44,13 @@ def command(
         (row, reason_to_skip(row, selection)) for row in rows if role is None or role in row.roles
     ]
     if form == "json":
-        click.echo(to_json(_data(versions, listed)))
+        click.echo(list_json(versions, listed))
         return
-    from patchkit.report.list_table import print_list  # noqa: PLC0415 - JSON needs no rich
+    from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
     print_list(versions, listed, everything=everything)
     hidden = sum(reason is not None for _, reason in listed)
-    if hidden and not everything:
-        say(_left_out(hidden))
-
-
-def _data(
-    versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
-) -> dict[str, object]:
-    return {
-        "versions": {name: version_data(found) for name, found in versions.items()},
-        "patches": [row_data(row, reason) for row, reason in listed],
-    }
-
-
-def _left_out(count: int) -> str:
-    if count == 1:
-        return "1 more patch does not apply here: --all shows it and why"
-    return f"{count} more patches do not apply here: --all shows them and why"
+    if hidden == 1 and not everything:
+        say("1 more patch does not apply here: --all shows it and why")
+    elif hidden and not everything:
+        say(f"{hidden} more patches do not apply here: --all shows them and why")

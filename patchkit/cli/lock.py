@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import difflib
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.app import say
 from patchkit.cli.options import (
     complete_names,
     format_option,
+    lock_named,
     offline_option,
     patches_option,
     wanted_option,
 )
-from patchkit.cli.progress import progress
+from patchkit.cli.output import progress, say
 from patchkit.errors import shown
-from patchkit.report.as_json import to_json
+from patchkit.report.as_json import lock_json
+from patchkit.review.lock_files import NAME, Locks
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.cli.options import Wanted
     from patchkit.errors import UpstreamError
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Row
 
-    Locks = dict[Path, tuple[Lock, Lock]]
-
-_FINDINGS = 1
+    BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
 
 
 @click.command("lock")
@@ -64,8 +65,8 @@ def command(
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.review.lock_format import write_lock  # noqa: PLC0415
 
-    rows = look.ours(look.rows_of(packs, names)[0], names, packs)
-    files = look.locks_to_write(lock, rows)
+    rows = look.own_rows_of(packs, names)
+    files = _files(lock, rows)
     found, faults = _accepted(files, rows, wanted, offline=offline)
     for text in told_causes(faults):
         say(f"not looked at: {text}")
@@ -74,14 +75,42 @@ def command(
         write_lock(file, found[file][1])
     _print(found, form, written=bool(changed) and not dry)
     for file, some in files.items():
-        hint = "" if dry else look.unread(file, some)
-        say(f"{shown(file)}: {_said(file in changed, dry=dry)}{hint}")
-    return _FINDINGS if faults or (dry and changed) else 0
+        written = "would change" if dry else "written; review its diff before you commit it"
+        said = written if file in changed else "nothing new"
+        say(f"{shown(file)}: {said}{'' if dry else _unread(file, some)}")
+    return 1 if faults or (dry and changed) else 0
+
+
+def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
+    """
+    Choose where reviews are recorded: in the file that is named, else in each pack's own.
+
+    A pack without a lock gets one in its folder, so that processes read it. An installer's folder
+    is left alone: what is reviewed of such packs is recorded here.
+    """
+    named = lock_named(named)
+    found: dict[Path, list[Row]] = {}
+    for row in rows:
+        home = Locks.home(row.pack)
+        place = (Locks().own(row.pack) or home) if home else NAME
+        found.setdefault(Path(named or place), []).append(row)
+    return found
+
+
+def _unread(file: Path, rows: Sequence[Row]) -> str:
+    """Say what a lock needs for processes to read it, wherever they run; '' where nothing."""
+    row = rows[0]
+    read, home = Locks(Settings.read().lock).file(row), Locks.home(row.pack)
+    if read is None or read.resolve() != file.resolve():
+        return f"; processes read it where PATCHKIT_LOCK={shlex.quote(str(file.resolve()))} is set"
+    if home and not file.resolve().is_relative_to(home.parents[row.pack.count(".")].resolve()):
+        return f"; a wheel does not carry it there: move it to {shown(home)}"
+    return ""
 
 
 def _accepted(
     files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
-) -> tuple[Locks, dict[str, UpstreamError]]:
+) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
     """Return each lock as it is and as it is to be, and the releases that cannot be read."""
     from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late, as above
     from patchkit.check.review import accept  # noqa: PLC0415
@@ -89,9 +118,9 @@ def _accepted(
     from patchkit.review.lock_format import read_lock  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    found: Locks = {}
+    found: BeforeAndAfter = {}
     faults: dict[str, UpstreamError] = {}
-    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+    with Library(offline=offline, notice=say) as library, progress() as told:
         subjects = open_packages(wanted, packages_of(rows), library)
         for file, some in files.items():
             old = read_lock(file)
@@ -101,10 +130,10 @@ def _accepted(
     return found, faults
 
 
-def _print(locks: Locks, form: str, *, written: bool) -> None:
+def _print(locks: BeforeAndAfter, form: str, *, written: bool) -> None:
     diff = [line for file, pair in locks.items() for line in _diff(file, *pair)]
     if form == "json":
-        click.echo(to_json(_data(locks, diff, written=written)))
+        click.echo(lock_json(locks, diff, written=written))
         return
     from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
 
@@ -115,30 +144,3 @@ def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:
     before, after = (lock.text().splitlines() if lock else [] for lock in (old, new))
     name = shown(file).lstrip("/")
     return difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
-
-
-def _data(locks: Locks, diff: Sequence[str], *, written: bool) -> dict[str, object]:
-    files = list(map(shown, locks))
-    return {
-        "file": files[0] if files else "",
-        "files": files,
-        "changed": any(old != new for old, new in locks.values()),
-        "written": written,
-        "spans": [span for _, new in locks.values() for span in _spans(new)],
-        "diff": diff,
-    }
-
-
-def _spans(lock: Lock) -> Iterator[dict[str, str]]:
-    for patch, targets in sorted(lock.entries.items()):
-        for target, spans in sorted(targets.items()):
-            for span in spans:
-                releases = {"project": span.project, "first": span.first, "last": span.last}
-                about = {"patch": patch, "target": target}
-                yield {**about, **releases, "fingerprint": span.fingerprint}
-
-
-def _said(is_changed: bool, *, dry: bool) -> str:
-    if not is_changed:
-        return "nothing new"
-    return "would change" if dry else "written; review its diff before you commit it"

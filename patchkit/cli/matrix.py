@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.app import say
 from patchkit.cli.options import complete_names, offline_option, patches_option
-from patchkit.cli.progress import progress
+from patchkit.cli.output import progress, say
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-_FINDINGS = 1
 
 
 @click.command("matrix")
@@ -55,8 +48,8 @@ def command(
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    rows = look.ours(look.rows_of(packs, names)[0], names, packs)
-    with Library(offline=offline, notice=say) as library, progress("reading releases") as told:
+    rows = look.own_rows_of(packs, names)
+    with Library(offline=offline, notice=say) as library, progress() as told:
         subjects = on_index(releases or (*Project.read().releases, "vllm")[0], library)
         found, faults = cases(rows, subjects, told)
     for text in told_causes(faults):
@@ -72,18 +65,7 @@ def command(
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:
-        _print(project, chosen)
-    return _FINDINGS if faults else 0
+        from patchkit.report.releases import print_matrix  # noqa: PLC0415 - JSON needs no rich
 
-
-def _print(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
-    from rich.text import Text  # noqa: PLC0415 - only a table needs rich
-
-    from patchkit.report.console import columns, console  # noqa: PLC0415
-
-    table = columns(header=True)
-    table.add_column(project, no_wrap=True)
-    table.add_column("exercises")
-    for release, cases in chosen.items():
-        table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
-    console().print(table)
+        print_matrix(project, chosen)
+    return 1 if faults else 0

@@ -17,19 +17,15 @@ def find_module(name: str) -> ModuleSpec | None:
     Each part is looked up as if it were on top: a namespace package's path would import the parent.
     """
     top, *parts = name.split(".")
-    spec = _find_top(top)
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
+        return None
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:
             return None
         spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
     return spec
-
-
-def _find_top(name: str) -> ModuleSpec | None:
-    try:
-        return importlib.util.find_spec(name)
-    except (ValueError, ImportError):  # a module that put itself there by hand has no spec
-        return None
 
 
 def file_of(spec: ModuleSpec | None) -> str | None:

@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.app import say
-from patchkit.cli.options import Wanted, format_option, offline_option, patches_option
-from patchkit.cli.progress import progress
+from patchkit.cli.module_source import file_of, find_module
+from patchkit.cli.options import (
+    Wanted,
+    format_option,
+    offline_option,
+    parse_target,
+    patches_option,
+)
+from patchkit.cli.output import progress, say
 from patchkit.errors import DeclarationError, shown
-from patchkit.report.as_json import to_json
+from patchkit.registry import packs_for, read_pack
+from patchkit.report.as_json import new_json
+from patchkit.report.here import NextStep
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
-    from patchkit.report.here import NextStep
+    from collections.abc import Iterator
+
     from patchkit.scaffold.files import Place
     from patchkit.scaffold.first_change import UpstreamTarget
     from patchkit.scaffold.plan import Plan, Wish
@@ -87,7 +96,7 @@ def command(
     plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
     if not dry_run:
         write(plan.files)
-    _print(plan, form, written=not dry_run)
+    _tell(plan, form, written=not dry_run)
 
 
 def _planned(
@@ -116,14 +125,12 @@ def _planned(
         raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
 
 
-def _print(plan: Plan, form: str, *, written: bool) -> None:
-    from patchkit.cli.next_steps import next_steps  # noqa: PLC0415 - late, as above
-
-    steps = list(next_steps(plan))
+def _tell(plan: Plan, form: str, *, written: bool) -> None:
+    steps = list(_next_steps(plan))
     if form == "json":
-        click.echo(to_json(_data(plan, steps, written=written)))
+        click.echo(new_json(plan, steps, written=written))
         return
-    from patchkit.report.new_page import print_new  # noqa: PLC0415 - JSON needs no rich
+    from patchkit.report.rows import print_new  # noqa: PLC0415 - JSON needs no rich
 
     print_new(plan, steps, written=written)
 
@@ -139,15 +146,11 @@ def _place(pack: str | None) -> Place:
 
 
 def _file(module: str) -> Path | None:
-    from patchkit.cli.module_source import file_of, find_module  # noqa: PLC0415 - as above
-
     file = file_of(find_module(module))
     return Path(file) if file else None
 
 
 def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
-    from patchkit.registry import packs_for, read_pack  # noqa: PLC0415
-
     for pack in packs_for(Settings.read(), packs):
         with suppress(DeclarationError):  # a pack that is named first and made next has no rows
             if name in [row.name for row in read_pack(pack)]:
@@ -157,34 +160,45 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
 def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:
     from patchkit.check.learning import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.cli.history import parse_target  # noqa: PLC0415
     from patchkit.scaffold.first_change import look_up  # noqa: PLC0415
 
     targets = list(dict.fromkeys(map(parse_target, words)))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
-    with progress("reading releases") as told:
+    with progress() as told:
         subjects = look.open_packages(wanted, packages, library)
         for fault in learn_all(subjects, lambda _: targets, told).values():
             raise fault
         return [look_up(target, subjects) for target in targets]
 
 
-def _data(plan: Plan, steps: list[NextStep], *, written: bool) -> dict[str, object]:
-    return {
-        "patch": plan.patch.name,
-        "pack": plan.place.module,
-        "row": plan.row,
-        "refusal": str(plan.refusal) if plan.refusal else None,
-        "written": written,
-        "files": [
-            {
-                "what": file.what,
-                "file": shown(file.path),
-                "action": file.action,
-                "text": file.text,
-                "diff": file.diff,
-            }
-            for file in plan.files
-        ],
-        "next": [{"command": step.command, "words": step.words} for step in steps],
-    }
+def _next_steps(plan: Plan) -> Iterator[NextStep]:
+    """Say what is left to do, in order."""
+    files = {file.what: shown(file.path) for file in plan.files}
+    rows, name = shown(plan.place.file), plan.patch.name
+    if plan.refusal:
+        yield NextStep(f"paste the row into {rows}: {plan.refusal}")
+    yield from _to_find_the_pack(plan.place)
+    yield NextStep(f"fill in why, upstream and sunset in {rows}")
+    if names := [change.body_name for change in plan.patch.changes if change.body_field]:
+        yield NextStep(f"write {', '.join(names)} in {files['body']}")
+    kinds = {change.kind for change in plan.patch.changes}
+    if "Edit" in kinds:
+        yield NextStep(f"choose old and new of the Edit in {rows}")
+    if "AddField" in kinds:
+        yield NextStep(f"choose type and default of the AddField in {rows}")
+    test = f"python -m pytest {files['test']}"
+    yield NextStep("write in the test what the patch is for; it fails until then", test)
+    yield NextStep("check that it holds", f"patchkit check {name}")
+    yield NextStep("record the target as reviewed", f"patchkit lock {name}")
+
+
+def _to_find_the_pack(place: Place) -> Iterator[NextStep]:
+    """Say how commands and tests find the pack, where they do not yet."""
+    project, top = Project.read(), place.module.partition(".")[0]
+    if place.module not in (*project.packs, *packs_for(Settings.read())):
+        packs = ", ".join(f'"{pack}"' for pack in (*project.packs, place.module))
+        words = "let commands and tests find the pack, in pyproject.toml"
+        yield NextStep(words, f"[tool.patchkit]\npacks = [{packs}]")
+    root = place.root.resolve()
+    if find_module(top) is None and root not in [folder.resolve() for folder in project.folders]:
+        yield NextStep(f"install the pack, or put {shown(root)} on PYTHONPATH")

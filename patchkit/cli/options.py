@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from patchkit.errors import PatchkitError, near
+from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.registry import Registry
 from patchkit.review.drift import Drift
+from patchkit.review.lock_files import Locks
 from patchkit.rows.project import Project
 from patchkit.rows.selection import Selection
+from patchkit.rows.target import Target
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import FoundVersion
+from patchkit.versions.requirements import FoundVersion, parse_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -57,15 +60,9 @@ def wanted_option(command: Callable[..., object]) -> Callable[..., object]:
     """Give a command that looks at releases the options that say which, as its `wanted`."""
 
     @functools.wraps(command)
-    def with_wanted(
-        *,
-        releases: tuple[str, ...],
-        path: str | None,
-        wheel: str | None,
-        here: bool,
-        **rest: object,
-    ) -> object:
-        return command(wanted=Wanted(releases, path, wheel, here).or_of_project(), **rest)
+    def with_wanted(**given: object) -> object:
+        wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})  # type: ignore[arg-type]
+        return command(wanted=wanted.or_of_project(), **given)
 
     for option in reversed(_WANTED):
         with_wanted = option(with_wanted)
@@ -129,27 +126,68 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
     """Return the rows that a command line names; all where it names none."""
     for name in names:
         if name not in rows:
-            raise click.UsageError(_unknown(name, rows))
+            listed = f"; 'patchkit list --all' names the {len(rows)} that are"
+            hint = near(name, [row.name for row in rows], 3) or listed
+            raise click.UsageError(f"no patch is named {name!r}{hint}")
     return [row for row in rows if not names or row.name in names]
 
 
-def _unknown(name: str, rows: Registry) -> str:
-    names = [row.name for row in rows]
-    hint = near(name, names, 3) or f"; 'patchkit list --all' names the {len(names)} that are"
-    return f"no patch is named {name!r}{hint}"
+def parse_target(text: str) -> Target:
+    """Read a target of the command line."""
+    try:
+        return Target.parse(text)
+    except ValueError as error:
+        hint = "expected a target such as vllm.v1.engine.core:EngineCore.step"
+        raise click.UsageError(f"found {text!r}, {hint}") from error
 
 
-def selection_of(settings: Settings) -> Selection:
-    """Say what decides on rows, as in a process that patchkit arms."""
-    return Selection(settings, Versions.of(settings), Drift(settings.lock))
+def lock_named(file: str | None) -> str | None:
+    """Return the lock of a command line, else of `PATCHKIT_LOCK`, else of the project."""
+    return file or Settings.read().lock or Project.read().lock
 
 
-def rows_and_selection(packs: Iterable[str], vllm: str | None = None) -> tuple[Registry, Selection]:
-    """Read the rows of this process and what decides on them, believing the version of `vllm`."""
-    settings = Settings.read()
+def locks_of(file: str | None) -> Locks:
+    """Open the lock that is named, else the one here and the packs'."""
+    named = lock_named(file)
+    if named and not Path(named).exists():
+        settings = f"{Project.read().file}, [tool.patchkit] lock"
+        who = "--lock" if file else "PATCHKIT_LOCK" if Settings.read().lock else settings
+        expected = "expected a lock, which 'patchkit lock' writes"
+        raise click.UsageError(f"{who}: found no file {named!r}, {expected}")
+    return Locks(named, Path())
+
+
+def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
+    """Say what decides on rows, as in a process that patchkit arms; `vllm` is a version of it."""
     versions = Versions.of(settings)
     if vllm is not None:
         versions.believe(FoundVersion("vllm", vllm, "--vllm"))
+    return Selection(settings, versions, Drift(settings.lock))
+
+
+def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry, Selection]:
+    """Read the rows of this process and what decides on them, believing the version of `vllm`."""
+    settings = Settings.read()
+    selection = selection_of(settings, vllm)
     rows = Registry.collect(settings, packs)
     settings.check_names([row.name for row in rows])
-    return rows, Selection(settings, versions, Drift(settings.lock))
+    return rows, selection
+
+
+def reason_to_skip(row: Row, selection: Selection) -> str | None:
+    """Say why a row does not apply here; None where it does."""
+    try:
+        return selection.reason_to_skip(row)
+    except VersionError as error:
+        return str(error)
+
+
+def distributions(rows: Iterable[Row]) -> list[str]:
+    """Name the distributions that rows require, in order of mention."""
+    texts = [
+        text
+        for row in rows
+        for part in (row.patch.requires, *(change.requires for change in row.patch.changes))
+        for text in part
+    ]
+    return list(dict.fromkeys(parse_requirement(text).name for text in texts))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.app import say
-from patchkit.cli.child import child_environment
+import patchkit
 from patchkit.cli.foreground import CANNOT_RUN, end_as, execute, run_and_wait
-from patchkit.cli.last_words import last_words
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option
+from patchkit.cli.output import say
 from patchkit.errors import PatchkitError
 from patchkit.registry import Registry
+from patchkit.report.words import count
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
 from patchkit.status.node import look
@@ -26,7 +27,15 @@ from patchkit.status.runs import new_run
 from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from patchkit.status.picture import Picture
+    from patchkit.status.process_status import ProcessStatus
+
+WAY_IN = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
+"""The folder whose `sitecustomize` arms a Python process."""
+
+_WORST_FIRST = ("failed", "applied", "skipped", "armed")
 
 
 @click.command(
@@ -52,50 +61,88 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     if not settings.enabled:
         say("PATCHKIT=0: the command runs without patches")
         return execute(words, os.environ)
-    _check(settings, packs)
+    # What every process of the command would stop at.
+    Versions.of(settings).check()
+    if settings.only or settings.disabled:
+        settings.check_names([row.name for row in Registry.collect(settings, packs)])
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
     started = time.time()
     code = run_and_wait(words, _environment((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
-        _tell_the_end(journal, started, of_user=settings.journal is not None)
+        how = f"'patchkit status {journal}'" if settings.journal else "'patchkit status'"
+        _tell_the_end(journal, started, how)
     if settings.journal is None:
         with suppress(OSError):  # there is a journal in it
             Path(journal).rmdir()
     return end_as(code)
 
 
-def _check(settings: Settings, packs: tuple[str, ...]) -> None:
-    """Refuse what every process of the command would stop at."""
-    Versions.of(settings).check()
-    if settings.only or settings.disabled:
-        settings.check_names([row.name for row in Registry.collect(settings, packs)])
-
-
-def _tell_the_end(journal: str, started: float, *, of_user: bool) -> None:
-    """Say what became of the patches; the exit code is the command's, whatever comes of that."""
-    try:
-        how = f"'patchkit status {journal}'" if of_user else "'patchkit status'"
-        for line in last_words(draw([look(journal)]), started, how):
-            say(line)
-    except (OSError, PatchkitError, ValueError, KeyError) as error:
-        say(f"journals in {journal} cannot be read: {error}")
-
-
 def _environment(packs: Sequence[str], journal: str) -> dict[str, str]:
     """Make the command's environment; it finds the packs and the lock of this project."""
     project, environ = Project.read(), dict(os.environ)
-    folders = _folders_of(packs, project)
+    tops = [find_module(name.partition(".")[0]) for name in packs]
+    places = {place for top in tops if top for place in top.submodule_search_locations or ()}
+    found = {Path(place).parent for place in places}
+    ours = dict.fromkeys((Path().absolute(), *project.folders)) if found else ()
+    folders = [str(folder) for folder in ours if folder in found]
     environ["PYTHONPATH"] = os.pathsep.join(filter(None, [environ.get("PYTHONPATH"), *folders]))
     if project.lock:
         environ.setdefault("PATCHKIT_LOCK", str(Path(project.lock).absolute()))
     return child_environment(environ, packs, journal)
 
 
-def _folders_of(packs: Iterable[str], project: Project) -> list[str]:
-    """List the folders of a project that packs are found in."""
-    tops = [find_module(name.partition(".")[0]) for name in packs]
-    places = {place for top in tops if top for place in top.submodule_search_locations or ()}
-    found = {Path(place).parent for place in places}
-    folders = dict.fromkeys((Path().absolute(), *project.folders)) if found else ()
-    return [str(folder) for folder in folders if folder in found]
+def child_environment(
+    environ: Mapping[str, str], packs: Iterable[str], journal: str
+) -> dict[str, str]:
+    """Make the environment that arms every Python process of a command, wherever it goes."""
+    folders = environ.get("PYTHONPATH", "").split(os.pathsep)
+    others = [folder for folder in folders if folder != WAY_IN]
+    path = WAY_IN if others in ([], [""]) else os.pathsep.join([WAY_IN, *others])
+    ours = {
+        "PYTHONPATH": path,
+        "PATCHKIT": "1",
+        "PATCHKIT_JOURNAL": str(Path(journal).absolute()),
+        "PATCHKIT_PATCHES": ",".join(dict.fromkeys(packs)),
+    }
+    return {**environ, **{name: value for name, value in ours.items() if value}}
+
+
+def _tell_the_end(journal: str, started: float, how: str) -> None:
+    """Say what became of the patches; the exit code is the command's, whatever comes of that."""
+    try:
+        for line in _last_words(draw([look(journal)]), started, how):
+            say(line)
+    except (OSError, PatchkitError, ValueError, KeyError) as error:
+        say(f"journals in {journal} cannot be read: {error}")
+
+
+def _last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
+    """Say what became of the patches in the processes started since; `how` shows more."""
+    every = picture.processes
+    processes = [process for process in every if (process.started or started) >= started]
+    told = [
+        finding.message
+        for finding in picture.findings
+        if finding.process is None or finding.process in processes
+    ]
+    if not processes:
+        return ("no Python process was started that patchkit could reach",)
+    tally = f"{_tally(processes)} in {count(len(processes), 'process')}"
+    if not told:
+        return tally, f"no findings; {how} has the details"
+    more = f", and {len(told) - 1} more to look at" if len(told) > 1 else ""
+    return tally, f"{told[0]}{more}; see {how}"
+
+
+def _tally(processes: Iterable[ProcessStatus]) -> str:
+    """Count the patches by what became of each, the worst that did in any process."""
+    found: dict[str, str] = {}
+    for process in processes:
+        for patch in process.patches.values():
+            if process.is_due(patch):
+                several = (process.stand(patch)[0], found.get(patch.name, "armed"))
+                found[patch.name] = min(several, key=_WORST_FIRST.index)
+    counted = Counter(found.values())
+    parts = [f"{counted[status]} {status}" for status in _WORST_FIRST if counted[status]]
+    return f"patches: {', '.join(parts) or 'none'}"

@@ -1,23 +1,37 @@
-"""`patchkit show`: one row in full."""
+"""`patchkit show`: one row in full, with what is found here; nothing upstream is imported."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.options import (
     choose,
     complete_names,
     format_option,
+    locks_of,
     patches_option,
+    reason_to_skip,
     rows_and_selection,
 )
-from patchkit.cli.rows import change_data, row_data, version_data
-from patchkit.report.as_json import to_json
+from patchkit.errors import UpstreamError, VersionError
+from patchkit.report.as_json import show_json
+from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
+from patchkit.review.drift import Look
+from patchkit.upstream.here import Here
+from patchkit.versions.requirements import parse_requirement
 
 if TYPE_CHECKING:
-    from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere
+    from patchkit.review.lock_files import Locks
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.declaration import Change, Row
+    from patchkit.rows.selection import Selection
+    from patchkit.rows.target import Target
+    from patchkit.upstream.facts import Facts
+    from patchkit.versions.installed import Versions
 
 
 @click.command("show")
@@ -38,56 +52,110 @@ def command(
       patchkit show ray-worker-torch-npu --vllm 0.11.0
       patchkit show my-patch --patches mine.patches --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli.look import locks_of  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.cli.row_here import row_here  # noqa: PLC0415
-
     rows, selection = rows_and_selection(packs, vllm)
-    found = row_here(choose(rows, [name])[0], selection, locks_of(lock))
+    found = _row_here(choose(rows, [name])[0], selection, locks_of(lock))
     if form == "json":
-        click.echo(to_json(_data(found)))
+        click.echo(show_json(found))
         return
-    from patchkit.report.show_page import print_show  # noqa: PLC0415 - JSON needs no rich
+    from patchkit.report.rows import print_show  # noqa: PLC0415 - JSON needs no rich
 
     print_show(found)
 
 
-def _data(found: RowHere) -> dict[str, object]:
-    patch = found.row.patch
-    return {
-        **row_data(found.row, found.reason),
-        "requirements": [_requirement(requirement) for requirement in found.requirements],
-        "changes": [_change(change) for change in found.changes],
-        "required": patch.required,
-        "after": list(patch.after),
-        "conflicts": list(patch.conflicts),
-        "env": patch.env,
-        "when": patch.when,
-        "data": list(patch.data),
-        "lock": str(found.lock) if found.lock else None,
+def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
+    versions, here, lock = selection.versions, Here(), locks.of(row)
+    requirements = [
+        RequirementHere(text, versions.find(parse_requirement(text).name), _unmet(versions, text))
+        for text in row.patch.requires
+    ]
+    changes = [
+        ChangeHere(
+            change,
+            _own_fields(change),
+            next(filter(None, (_unmet(versions, text) for text in change.requires)), None),
+            state_of(change.place, here),
+            _review(row, change, lock, here),
+        )
+        for change in row.patch.changes
+    ]
+    return RowHere(row, reason_to_skip(row, selection), requirements, changes, locks.file(row))
+
+
+def _unmet(versions: Versions, text: str) -> str | None:
+    try:
+        return versions.unmet(text)
+    except VersionError as error:
+        return str(error)
+
+
+def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
+    """Return what only this kind declares, as JSON knows it or as Python would write it."""
+    common = {"requires", "rebind", "when", change.target_field, change.body_field}
+    found = {
+        name: getattr(change, name)
+        for field in dataclasses.fields(change)
+        if (name := field.name) not in common
     }
+    for name, value in found.items():
+        if not (value is None or isinstance(value, (str, int, float))):
+            found[name] = value.__qualname__ if isinstance(value, type) else repr(value)
+    return found
 
 
-def _requirement(found: RequirementHere) -> dict[str, object]:
-    version = version_data(found.version)
-    holds = found.reason is None
-    return {"requirement": found.text, **version, "holds": holds, "reason": found.reason}
+def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
+    """Compare the target of a change with what was reviewed."""
+    if not change.is_reviewed:
+        return None
+    if lock is None:
+        return ReviewHere("no-lock", "no lock file covers this patch")
+    verdict = Look(row.name, lock, here).verdict(change.place)
+    return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
 
 
-def _change(found: ChangeHere) -> dict[str, object]:
-    change = found.change
-    return {
-        **change_data(change),
-        "by": change.body_name,
-        "fields": found.fields,
-        "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
-        "selected": found.reason is None,
-        "reason": found.reason,
-        "here": found.target._asdict(),
-        "review": _review(found.review) if found.review else None,
-    }
+# -- a target ---------------------------------------------------------------------------------
 
 
-def _review(review: ReviewHere) -> dict[str, object]:
-    keys = ("project", "first", "last", "fingerprint")
-    spans = [{key: getattr(span, key) for key in keys} for span in review.spans]
-    return {"state": review.state, "detail": review.detail, "spans": spans}
+def state_of(target: Target, here: Here) -> TargetHere:
+    """Say whether a target is here, what it is, and where it is defined, as its source tells."""
+    spec = find_module(target.module)
+    if spec is None:
+        words = f"module {target.module} is not found here"
+        return TargetHere("no-module", None, None, words, None)
+    file = file_of(spec)
+    if not target.qualname:
+        return TargetHere("present", file, None, "module", target.module)
+    if file is None or not file.endswith(".py"):
+        return _undecided(f"{target.module} has no source that can be read", file)
+    top = target.module.partition(".")[0]
+    if file_of(find_module(top)) is None:
+        return _undecided(f"{top} is a namespace package, which is not looked into", file)
+    try:
+        facts = here.facts(target)
+    except UpstreamError as error:
+        return _undecided(str(error), file)
+    if facts.is_present:
+        return _present(target, facts, file)
+    if facts.state == "absent":
+        return TargetHere("absent", file, None, facts.reason, None)
+    return _undecided(facts.reason, file)
+
+
+def _present(target: Target, facts: Facts, file: str) -> TargetHere:
+    """Say what it is and where from, and what is not sure about it."""
+    module = facts.module or target.module
+    if module != target.module:
+        file = file_of(find_module(module)) or file
+    line = facts.lines[0] if facts.lines else None
+    defined = f"{module}:{facts.qualname}" if facts.qualname else module
+    what = facts.kind or "present"
+    if facts.owner:
+        what += f", inherited from {facts.owner}"
+    elif facts.qualname:
+        what += f", defined in {facts.module}"
+        what += f" as {facts.qualname}" if facts.qualname != target.qualname else ""
+    words = f"{what}; {facts.reason}" if facts.reason else what
+    return TargetHere("present", file, line, words, defined)
+
+
+def _undecided(why: str, file: str | None) -> TargetHere:
+    return TargetHere("undecided", file, None, f"not decidable statically: {why}", None)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from patchkit.cli.app import say
 from patchkit.cli.options import format_option
-from patchkit.report.as_json import to_json
+from patchkit.cli.output import say
+from patchkit.report.as_json import status_json
 from patchkit.settings import Settings
 from patchkit.status.node import look
 from patchkit.status.picture import draw
@@ -21,9 +21,7 @@ from patchkit.status.runs import newest_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.status.findings import ProcessFinding
     from patchkit.status.picture import Picture
-    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Look = Callable[[], Sequence[dict[str, Any]]]
 
@@ -64,20 +62,16 @@ def command(
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
         picture = _watch(see, bool(ray)) if watch else draw(see())
     if form == "json":
-        click.echo(to_json(_data(picture)))
+        click.echo(status_json(picture))
     elif not watch:
-        from patchkit.report.status_page import print_status  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report.status import print_status  # noqa: PLC0415 - JSON needs no rich
 
-        _check_name(picture, name)
+        known = sorted({patch for process in picture.processes for patch in process.patches})
+        if name is not None and name not in known:
+            there = ", ".join(known) or "none"
+            raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
         print_status(picture, name)
     return 1 if picture.findings else 0
-
-
-def _check_name(picture: Picture, name: str | None) -> None:
-    known = sorted({patch for process in picture.processes for patch in process.patches})
-    if name is not None and name not in known:
-        there = ", ".join(known) or "none"
-        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
 
 
 @contextmanager
@@ -106,7 +100,7 @@ def _checked(directory: str | None, *, must_be: bool) -> str:
 
 def _watch(see: Look, is_ray: bool) -> Picture:
     """Show what is seen until the main process has ended, or the user has seen enough."""
-    from patchkit.report.status_page import live  # noqa: PLC0415 - only who watches needs it
+    from patchkit.report.status import live  # noqa: PLC0415 - only who watches needs it
 
     picture = draw(see())
     pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
@@ -127,54 +121,3 @@ def _has_ended(picture: Picture) -> bool:
     """Whether there was a main process, and it is known to have ended."""
     roots = [process.alive for process in picture.processes if process.parent is None]
     return bool(roots) and all(alive is False for alive in roots)
-
-
-def _data(picture: Picture) -> dict[str, object]:
-    return {
-        "processes": [_process(process, picture.now) for process in picture.processes],
-        "agreement": picture.agreement,
-        "findings": [_finding(finding) for finding in picture.findings],
-        "notes": picture.notes,
-        "journals": picture.journals,
-    }
-
-
-def _process(process: ProcessStatus, now: float) -> dict[str, object]:
-    verified, parent = process.verified, process.parent
-    return {
-        **_named(process, "host", "pid", "ppid", "roles", "rank"),
-        "patches": [_patch(process, patch) for patch in process.patches.values()],
-        **_named(process, "digest", "digests"),
-        "verified": None if verified is None else round(max(0, now - verified), 1),
-        "parent": _named(parent, "host", "pid", "started") if parent else None,
-        **_named(process, "name", "argv", "started", "alive"),
-        "copy": process.is_copy,
-        "reached": process.is_reached,
-        "starting": process.is_starting,
-        "reason": process.reason or None,
-    }
-
-
-def _patch(process: ProcessStatus, patch: PatchStatus) -> dict[str, object]:
-    status, reason = process.stand(patch)
-    return {
-        "name": patch.name,
-        "status": status,
-        "reason": reason or None,
-        "time": patch.time or None,
-        "roles": list(patch.roles),
-        **_named(patch, "rebound", "out_of_reach", "untraced"),
-        "layers": {target: process.layers.get(target, []) for target in patch.targets},
-        "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
-        **_named(patch, "unreviewed", "left_out"),
-    }
-
-
-def _finding(finding: ProcessFinding) -> dict[str, object]:
-    process = finding.process
-    where = _named(process, "host", "pid") if process else {"host": None, "pid": None}
-    return {"kind": finding.kind, **where, "message": finding.message}
-
-
-def _named(item: object, *names: str) -> dict[str, object]:
-    return {name: getattr(item, name) for name in names}

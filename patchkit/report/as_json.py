@@ -1,12 +1,31 @@
-"""Data as JSON, for programs."""
+"""What each command tells a program: one function a command; its keys are stable."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from patchkit.errors import shown
+from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from patchkit.check.comparison import Comparison, Side
+    from patchkit.check.findings import Finding, Report
+    from patchkit.check.history import Step
+    from patchkit.report.here import ChangeHere, NextStep, RowHere
+    from patchkit.review.lock_format import Lock
+    from patchkit.rows.declaration import Change, Row
+    from patchkit.rows.target import Target
+    from patchkit.scaffold.plan import Plan
+    from patchkit.status.picture import Picture
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
+    from patchkit.versions.requirements import FoundVersion
+
+    Data = dict[str, Any]
 
 
 def to_json(data: Mapping[str, object]) -> str:
@@ -14,10 +33,131 @@ def to_json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2)
 
 
-def to_lines(data: Mapping[str, object]) -> str:
-    """Write much data as JSON: each item of its lists and mappings in a line of its own."""
-    parts = [f"{json.dumps(name)}: {_in_lines(value)}" for name, value in data.items()]
-    return _around("{}", parts)
+def _named(item: object, *names: str) -> Data:
+    return {name: getattr(item, name) for name in names}
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def list_json(
+    versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
+) -> str:
+    """Write what `list` tells."""
+    found = {name: _version(version) for name, version in versions.items()}
+    return to_json({"versions": found, "patches": [_row(row, reason) for row, reason in listed]})
+
+
+def show_json(found: RowHere) -> str:
+    """Write what `show` tells."""
+    patch = found.row.patch
+    requirements = [
+        {"requirement": text, **_version(version), "holds": reason is None, "reason": reason}
+        for text, version, reason in found.requirements
+    ]
+    return to_json(
+        {
+            **_row(found.row, found.reason),
+            "requirements": requirements,
+            "changes": [_change_here(change) for change in found.changes],
+            "required": patch.required,
+            "after": list(patch.after),
+            "conflicts": list(patch.conflicts),
+            "env": patch.env,
+            "when": patch.when,
+            "data": list(patch.data),
+            "lock": str(found.lock) if found.lock else None,
+        }
+    )
+
+
+def _version(found: FoundVersion | None) -> Data:
+    return _named(found, "version", "source") if found else {"version": None, "source": None}
+
+
+def _row(row: Row, reason: str | None) -> Data:
+    patch = row.patch
+    return {
+        **_named(row, "name", "pack"),
+        "body": row.body if patch.body is not None else None,
+        "roles": [str(role) for role in Role if role in row.roles],
+        "requires": list(patch.requires),
+        "changes": [_change(change) for change in patch.changes],
+        "selected": reason is None,
+        "reason": reason,
+        **_named(patch, "when", "why", "upstream", "sunset"),
+    }
+
+
+def _change(change: Change) -> Data:
+    about = {"kind": change.kind, "target": str(change.place)}
+    return {**about, "requires": list(change.requires), "when": change.when}
+
+
+def _change_here(found: ChangeHere) -> Data:
+    change, review = found.change, found.review
+    spans = [
+        _named(span, "project", "first", "last", "fingerprint")
+        for span in (review.spans if review else ())
+    ]
+    return {
+        **_change(change),
+        "by": change.body_name,
+        "fields": found.fields,
+        "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
+        "selected": found.reason is None,
+        "reason": found.reason,
+        "here": found.target._asdict(),
+        "review": {**_named(review, "state", "detail"), "spans": spans} if review else None,
+    }
+
+
+def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
+    """Write what `new` tells."""
+    files = [
+        {"what": file.what, "file": shown(file.path), **_named(file, "action", "text", "diff")}
+        for file in plan.files
+    ]
+    return to_json(
+        {
+            "patch": plan.patch.name,
+            "pack": plan.place.module,
+            "row": plan.row,
+            "refusal": str(plan.refusal) if plan.refusal else None,
+            "written": written,
+            "files": files,
+            "next": [_named(step, "command", "words") for step in steps],
+        }
+    )
+
+
+# -- releases ---------------------------------------------------------------------------------
+
+
+def check_json(report: Report) -> str:
+    """Write what `check` tells: much, so that each finding and each patch is one line."""
+    counts = Counter(str(finding.severity) for finding in report.findings)
+    findings = [_finding(finding, accepted=False) for finding in report.findings]
+    findings += [_finding(finding, accepted=True) for finding in report.accepted]
+    data = {
+        "releases": list(report.releases),
+        "findings": findings,
+        "grid": report.grid,
+        "summary": {
+            "patches": report.patches,
+            "releases": report.read,
+            "unreadable": len(report.unreadable),
+            **{f"{severity}s": counts[severity] for severity in ("error", "warning", "info")},
+            "accepted": len(report.accepted),
+        },
+    }
+    return _around("{}", [f"{json.dumps(name)}: {_in_lines(item)}" for name, item in data.items()])
+
+
+def _finding(finding: Finding, *, accepted: bool) -> Data:
+    names = ("patch", "target", "release", "message", "fix", "file", "line")
+    more = {"details": list(finding.details), "accepted": accepted}
+    return {**finding.code._asdict(), **_named(finding, *names), **more}
 
 
 def _in_lines(value: object) -> str:
@@ -31,3 +171,126 @@ def _in_lines(value: object) -> str:
 
 def _around(brackets: str, lines: Sequence[str]) -> str:
     return "\n".join([brackets[0], ",\n".join(lines), brackets[1]])
+
+
+def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
+    """Write what `diff` tells."""
+    targets = [
+        {"target": str(each.target), **_sides(each), **_named(each, "changed", "diff")}
+        for each in found
+    ]
+    return to_json({"patch": name, "from": first, "to": last, "targets": targets})
+
+
+def _sides(found: Comparison) -> Data:
+    return {"from": _side(found.old), "to": _side(found.new)}
+
+
+def _side(side: Side) -> Data:
+    facts = side.facts
+    return {
+        "release": side.release,
+        "target": str(side.place),
+        "state": facts.state,
+        "file": facts.path,
+        "line": facts.lines[0] if facts.lines else None,
+        "fingerprint": facts.fingerprint,
+    }
+
+
+def history_json(target: Target, steps: Iterable[Step]) -> str:
+    """Write what `history` tells."""
+    return to_json({"target": str(target), "releases": [_step(step) for step in steps]})
+
+
+def _step(step: Step) -> Data:
+    return {
+        "release": step.release,
+        "state": "absent" if step.state == "undecidable" else step.state,
+        **_named(step, "fingerprint", "changed"),
+        "moved_to": str(step.moved_to) if step.moved_to else None,
+        "likeness": step.likeness,
+        "undecidable": step.state == "undecidable",
+        "readable": step.state != "unreadable",
+        "reason": step.reason,
+    }
+
+
+def lock_json(
+    locks: Mapping[Path, tuple[Lock, Lock]], diff: Sequence[str], *, written: bool
+) -> str:
+    """Write what `lock` tells of each lock as it was and as it is now."""
+    files = [*map(shown, locks)]
+    return to_json(
+        {
+            "file": files[0] if files else "",
+            "files": files,
+            "changed": any(old != new for old, new in locks.values()),
+            "written": written,
+            "spans": [span for _, new in locks.values() for span in _spans(new)],
+            "diff": diff,
+        }
+    )
+
+
+def _spans(lock: Lock) -> Iterator[Data]:
+    for patch, targets in sorted(lock.entries.items()):
+        for target, spans in sorted(targets.items()):
+            for span in spans:
+                releases = _named(span, "project", "first", "last", "fingerprint")
+                yield {"patch": patch, "target": target, **releases}
+
+
+# -- processes --------------------------------------------------------------------------------
+
+
+def status_json(picture: Picture) -> str:
+    """Write what `status` tells."""
+    findings = [
+        {
+            "kind": finding.kind,
+            "host": finding.process and finding.process.host,
+            "pid": finding.process and finding.process.pid,
+            "message": finding.message,
+        }
+        for finding in picture.findings
+    ]
+    return to_json(
+        {
+            "processes": [_process(process, picture.now) for process in picture.processes],
+            "agreement": picture.agreement,
+            "findings": findings,
+            **_named(picture, "notes", "journals"),
+        }
+    )
+
+
+def _process(process: ProcessStatus, now: float) -> Data:
+    verified, parent = process.verified, process.parent
+    return {
+        **_named(process, "host", "pid", "ppid", "roles", "rank"),
+        "patches": [_patch(process, patch) for patch in process.patches.values()],
+        **_named(process, "digest", "digests"),
+        "verified": None if verified is None else round(max(0, now - verified), 1),
+        "parent": _named(parent, "host", "pid", "started") if parent else None,
+        **_named(process, "name", "argv", "started", "alive"),
+        "copy": process.is_copy,
+        "reached": process.is_reached,
+        "starting": process.is_starting,
+        "reason": process.reason or None,
+    }
+
+
+def _patch(process: ProcessStatus, patch: PatchStatus) -> Data:
+    status, reason = process.stand(patch)
+    return {
+        "name": patch.name,
+        "status": status,
+        "reason": reason or None,
+        "time": patch.time or None,
+        "roles": list(patch.roles),
+        **_named(patch, "rebound", "out_of_reach", "untraced"),
+        "layers": {target: process.layers.get(target, []) for target in patch.targets},
+        "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
+        **_named(patch, "unreviewed", "left_out"),
+    }

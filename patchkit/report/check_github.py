@@ -1,18 +1,21 @@
-"""What a check found as GitHub's workflow commands, which annotate files and the run's summary."""
+"""What a check found, for GitHub: commands that annotate a pull request, and Markdown."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.report import check_view as view
-from patchkit.report.words import printable
+from patchkit.report.words import count, one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from patchkit.check.findings import Finding, Report
-    from patchkit.report.check_view import Group
+    from patchkit.check.findings import Report
+    from patchkit.report.check_view import Group, StateTable
+
+# -- workflow commands ------------------------------------------------------------------------
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -32,9 +35,11 @@ def as_github(report: Report) -> str:
 
 def _command(group: Group, report: Report) -> str:
     finding = group.finding
-    file = _in_repository(finding)
+    file = _in_repository(finding.file)
     line = str(finding.line or "") if file else ""
-    properties = {"file": file, "line": line, "title": _title(finding)}
+    about = f": {finding.patch}" if finding.patch else ""
+    title = printable(f"{finding.code.code} {finding.code.title}{about}")
+    properties = {"file": file, "line": line, "title": title}
     written = ",".join(
         f"{name}={_escaped(text, _PROPERTY)}" for name, text in properties.items() if text
     )
@@ -44,18 +49,121 @@ def _command(group: Group, report: Report) -> str:
     return f"::{_COMMANDS[finding.severity]} {written}::{_escaped(message, _DATA)}"
 
 
-def _title(finding: Finding) -> str:
-    about = f": {finding.patch}" if finding.patch else ""
-    return printable(f"{finding.code.code} {finding.code.title}{about}")
-
-
-def _in_repository(finding: Finding) -> str:
-    """Name its file as seen from the working directory; '' where it is not in there."""
-    file, here = Path(finding.file or "").absolute(), Path.cwd()
-    if not finding.file or not file.is_file() or not file.is_relative_to(here):
+def _in_repository(name: str | None) -> str:
+    """Name a file as seen from the working directory; '' where it is not in there."""
+    file, here = Path(name or "").absolute(), Path.cwd()
+    if not name or not file.is_file() or not file.is_relative_to(here):
         return ""
     return file.relative_to(here).as_posix()
 
 
 def _escaped(text: str, characters: Mapping[str, str]) -> str:
     return "".join(characters.get(character, character) for character in text)
+
+
+# -- Markdown ---------------------------------------------------------------------------------
+
+_LARGEST = 60_000
+"""GitHub takes 65,536 characters."""
+_MARKS = {
+    "ok": "✅ ok",
+    "unreviewed": "❔ unreviewed",
+    "undecided": "❔ undecided",
+    "drift": "⚠️ drift",
+    "broken": "❌ **broken**",
+    "out-of-range": "–",  # noqa: RUF001 - the sign for nothing
+}
+_HOLDS = {"ok", "out-of-range", None}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$>-])")
+
+
+def as_markdown(report: Report) -> str:
+    """
+    Write the grids and the findings, the errors first in each patch.
+
+    Patches that hold everywhere are counted. It is never longer than GitHub takes: what is left out
+    is counted too. Nobody is notified by an `@` in a message, and nothing in it becomes markup or a
+    link.
+    """
+    parts = [f"### patchkit check: {view.tally(report)}\n", f"{view.looked_at(report)}\n"]
+    for grid in view.grids(report):
+        table = "\n".join(_table(grid))
+        too_large = sum(map(len, parts)) + len(table) > _LARGEST // 2
+        parts.append(f"{_text(str(grid))}: too large to show\n" if too_large else table)
+    return "\n".join([*parts, *_findings(report, _LARGEST - sum(map(len, parts)))])
+
+
+def _table(grid: StateTable) -> Iterator[str]:
+    yield f"**{_text(str(grid))}**\n"
+    shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
+    fine = sum(any(row) for row in grid.rows.values()) - len(shown)
+    if fine:
+        words = "holds" if fine == 1 else "hold"
+        yield f"{count(fine, 'patch')} {words} in each of these releases that is in range.\n"
+    if not shown:
+        return
+    yield f"| {' | '.join(['patch', *(_text(str(run)) for run in grid.runs)])} |"
+    yield f"| {' | '.join(['---'] * (len(grid.runs) + 1))} |"
+    for name, row in shown.items():
+        marks = [_MARKS[state] if state else "" for state in row]
+        yield f"| {' | '.join([_code(name, in_table=True), *marks])} |"
+    yield ""
+
+
+def _findings(report: Report, room: int) -> Iterator[str]:
+    """Write as many sections as there is room for; short of what says how many are left out."""
+    room -= 200
+    found = view.groups(report)
+    left = sum(map(len, found.values()))
+    for patch, some in found.items():
+        heading = f"#### {_code(patch) if patch else 'packs and releases'}\n"
+        section = "\n".join([heading, *(_item(group, report) for group in some)])
+        if len(section) + 1 > room:
+            break
+        room -= len(section) + 1
+        left -= len(some)
+        yield section
+    if left:
+        yield f"{count(left, 'finding')} more: `patchkit check` has them all.\n"
+
+
+def _item(group: Group, report: Report) -> str:
+    finding = group.finding
+    target = f" {_code(finding.target)}" if finding.target else ""
+    first, *rest = printable(finding.message).strip("\n").split("\n")
+    fix, commands = view.fix_of(finding)
+    where = _code(view.where(finding)) if finding.file else ""
+    lines = [
+        f"- **{finding.code.code} {finding.code.title}** ({view.label(finding.severity)}){target}",
+        _text(first),
+        _block(rest),
+        f"Fix: {_text(fix)}" if fix else "",
+        _block(commands),
+        ", ".join(filter(None, [_text(view.spans(group.releases, report)), where])),
+    ]
+    return "\n\n".join(filter(None, lines)).replace("\n", "\n  ") + "\n"
+
+
+def _text(text: str) -> str:
+    """Write a text on one line so that it is shown as it is: no mention, reference or link."""
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text).replace("&", "&amp;").replace("<", "&lt;"))
+    escaped = re.sub(r"(@(?=\w)|#(?=\d))", r"\1&#8203;", escaped)
+    return escaped.replace("://", ":&#8203;//").replace("www\\.", "www&#8203;\\.")
+
+
+def _code(text: str, *, in_table: bool = False) -> str:
+    """Write a text as code, between more backticks than it holds."""
+    flat = one_line(text)
+    fence = "`" * (_longest_fence(flat) + 1)
+    pad = " " if "`" in flat else ""
+    return f"{fence}{pad}{flat.replace('|', chr(92) + '|') if in_table else flat}{pad}{fence}"
+
+
+def _block(lines: list[str]) -> str:
+    text = "\n".join(lines)
+    fence = "`" * max(3, _longest_fence(text) + 1)
+    return f"{fence}text\n{text}\n{fence}" if lines else ""
+
+
+def _longest_fence(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

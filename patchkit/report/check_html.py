@@ -31,8 +31,10 @@ def as_html(
 ) -> str:
     """Write the page: what upstream changed, how it was made, and what codes mean included."""
     style, script = _file("check_html.css"), _file("check_html.js")
+    # The page's own style and script, and nothing that a report may have brought in.
+    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
     return _file("check_html.html").format(
-        policy=_policy(style, script),
+        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
         tally=_text(view.tally(report)),
         looked=_text(view.looked_at(report)),
         made="\n".join(f'<p class="quiet">{_text(line)}</p>' for line in made),
@@ -44,12 +46,6 @@ def as_html(
 
 def _file(name: str) -> str:
     return resources.files("patchkit.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow the page's own style and script, and nothing that a report may have brought in."""
-    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
-    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
 
 
 def _hash(text: str) -> str:
@@ -78,32 +74,33 @@ class _Body:
         # The number of the column in which a release is; over all grids.
         runs = [run for grid in self._grids for run in grid.runs]
         self._runs = {release: at for at, run in enumerate(runs) for release in run.releases}
-        self._told = {name: self._told_of(name) for name in names}
+        # By patch the columns that have something of their own to say of it.
+        self._told = {
+            name: {
+                self._runs[release]
+                for some in (self._groups.get(name, ()), self._diffs.get(name, ()))
+                for told in some
+                for release in told.releases
+                if release in self._runs
+            }
+            for name in names
+        }
 
     def parts(self) -> Iterator[str]:
         if any(grid.rows for grid in self._grids):
-            yield from self._legend()
+            yield '<ul class="legend" aria-label="Legend">'
+            for state, words in view.WORDS.items():
+                mark = f'<span class="mark {state}" aria-hidden="true">{_MARKS[state]}</span>'
+                yield f"<li>{mark}{state.replace('-', ' ')}: {words}</li>"
+            yield "</ul>"
         for grid in self._grids:
             yield from self._grid(grid)
         for name in self._ids:
             yield from self._section(name)
-        yield from self._explained()
-
-    def _told_of(self, name: str) -> set[int]:
-        """The columns that have something of their own to say of a patch."""
-        found = [release for group in self._groups.get(name, ()) for release in group.releases]
-        found += [release for diff in self._diffs.get(name, ()) for release in diff.releases]
-        return {self._runs[release] for release in found if release in self._runs}
-
-    # -- grids --------------------------------------------------------------------------------
-
-    @staticmethod
-    def _legend() -> Iterator[str]:
-        yield '<ul class="legend" aria-label="Legend">'
-        for state, words in view.WORDS.items():
-            mark = f'<span class="mark {state}" aria-hidden="true">{_MARKS[state]}</span>'
-            yield f"<li>{mark}{state.replace('-', ' ')}: {words}</li>"
-        yield "</ul>"
+        codes = {finding.code.code for finding in self._report.findings}
+        for code in sorted(codes & self._meanings.keys()):
+            text = f'<p class="message">{_text(self._meanings[code])}</p>'
+            yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _grid(self, grid: StateTable) -> Iterator[str]:
         if not grid.rows:
@@ -140,8 +137,6 @@ class _Body:
         link = f'href="#{self._ids[patch]}" data-run="{run}" data-title="{title}" title="{word}"'
         return f'<td class="{state}"><a {link}>{shown}</a></td>'
 
-    # -- sections -----------------------------------------------------------------------------
-
     def _section(self, name: str) -> Iterator[str]:
         heading = _text(name) or "packs and releases"
         yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
@@ -152,13 +147,6 @@ class _Body:
             opened = f'<details data-runs="{runs}"><summary>{summary}</summary>'
             yield f"{opened}{_diff(diff.text)}</details>"
         yield "</section>"
-
-    def _explained(self) -> Iterator[str]:
-        """Say what the codes mean to which findings lead."""
-        codes = {finding.code.code for finding in self._report.findings}
-        for code in sorted(codes & self._meanings.keys()):
-            text = f'<p class="message">{_text(self._meanings[code])}</p>'
-            yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _article(self, group: Group) -> str:
         finding = group.finding
@@ -195,13 +183,9 @@ def _code(text: str) -> str:
 
 
 def _diff(text: str) -> str:
-    lines = (
-        f'<span class="{_sort(line)}">{_text(line) or " "}</span>' for line in text.splitlines()
-    )
+    lines = []
+    for line in text.splitlines():
+        is_head = line.startswith(("--- ", "+++ ", "@@"))
+        look = "at" if is_head else {"+": "add", "-": "del"}.get(line[:1], "same")
+        lines.append(f'<span class="{look}">{_text(line) or " "}</span>')
     return f'<pre tabindex="0">{"".join(lines)}</pre>'
-
-
-def _sort(line: str) -> str:
-    if line.startswith(("--- ", "+++ ", "@@")):
-        return "at"
-    return {"+": "add", "-": "del"}.get(line[:1], "same")

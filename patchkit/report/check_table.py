@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Group, Run, StateTable
+    from patchkit.report.check_view import Group, StateTable
 
+SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
-_SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
@@ -40,9 +40,13 @@ def print_check(report: Report, console: Console) -> None:
         console.print(_legend(used))
         console.print()
     for patch, found in view.groups(report).items():
-        _print_findings(patch, found, report, console)
+        console.print(Text(printable(patch) or "packs and releases", style="heading"))
+        for group in found:
+            _print_group(group, report, console)
         console.print()
-    console.print(_summary(report))
+    style = SEVERITIES[report.worst.severity] if report.worst else "ok"
+    summary = (view.tally(report), style), "  ", (view.looked_at(report), "note")
+    console.print(Text.assemble(*summary))
 
 
 # -- grid -------------------------------------------------------------------------------------
@@ -71,11 +75,16 @@ def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
 
 def _in_words(grid: StateTable) -> list[list[Text]]:
     """Lay out the cells of a grid whose states are words, the heads of its columns first."""
-    heads = [Text(""), *(Text(printable(_head(run)), style="note") for run in grid.runs)]
+    heads = [str(run).replace(" - ", "\n- ") for run in grid.runs]
+    words = {None: "", "out-of-range": "-"}
     rows = [
-        [Text(printable(name), style="name"), *map(_word, row)] for name, row in grid.rows.items()
+        [
+            Text(printable(name), style="name"),
+            *(Text(words.get(state, str(state)), style=_style(state)) for state in row),
+        ]
+        for name, row in grid.rows.items()
     ]
-    return [heads, *rows]
+    return [[Text(""), *(Text(printable(head), style="note") for head in heads)], *rows]
 
 
 def _under_versions(grid: StateTable, room: int) -> list[list[Text]]:
@@ -89,24 +98,26 @@ def _under_versions(grid: StateTable, room: int) -> list[list[Text]]:
     return [[Text(""), *heads], *rows]
 
 
-def _head(run: Run) -> str:
-    return run.first if run.first == run.last else f"{run.first}\n- {run.last}"
-
-
-def _word(state: State | None) -> Text:
-    if state is None:
-        return Text("")
-    word = "-" if state == "out-of-range" else str(state)
-    return Text(word, style=_STYLES.get(state, "note"))
+def _in_marks(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
+    """Lay out columns of one character, with their first versions upright above them."""
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(no_wrap=True, style="name")
+    table.add_column(no_wrap=True, overflow="crop")
+    heads = [printable(run.first) for run in grid.runs[part]]
+    for line in range(height := max(map(len, heads))):
+        letters = (head.rjust(height)[line].ljust(step) for head in heads)
+        table.add_row("", Text("".join(letters), style="note"))
+    for name, row in zip(names, grid.rows.values(), strict=True):
+        table.add_row(Text(name), Text.assemble(*(_mark(state, step) for state in row[part])))
+    return table
 
 
 def _width(rows: Sequence[Sequence[Text]]) -> int:
-    widths = [max(_longest(cell) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [
+        max(cell_len(line) for cell in column for line in cell.plain.split("\n"))
+        for column in zip(*rows, strict=True)
+    ]
     return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _longest(text: Text) -> int:
-    return max(map(cell_len, text.plain.split("\n")))
 
 
 def _table(rows: Sequence[Sequence[Text]]) -> Table:
@@ -118,32 +129,17 @@ def _table(rows: Sequence[Sequence[Text]]) -> Table:
     return table
 
 
-def _in_marks(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
-    """Lay out columns of one character, with their first versions upright above them."""
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    table.add_column(no_wrap=True, style="name")
-    table.add_column(no_wrap=True, overflow="crop")
-    heads = [printable(run.first) for run in grid.runs[part]]
-    for line in range(height := max(map(len, heads))):
-        letters = (head.rjust(height)[line].ljust(step) for head in heads)
-        table.add_row("", Text("".join(letters), style="note"))
-    for name, row in zip(names, grid.rows.values(), strict=True):
-        cells = [_mark(state, step) for state in row[part]]
-        table.add_row(Text(name), Text.assemble(*cells))
-    return table
-
-
 def _mark(state: State | None, step: int) -> tuple[str, str]:
-    if state is None:
-        return " " * step, ""
-    return _MARKS[state].ljust(step), _STYLES.get(state, "note")
+    return (_MARKS[state] if state else "").ljust(step), _style(state)
+
+
+def _style(state: State | None) -> str:
+    return _STYLES.get(state, "note") if state else ""
 
 
 def _cropped(name: str, room: int) -> str:
     name = printable(name)
-    if cell_len(name) <= room:
-        return name
-    return set_cell_size(name, room - 1).rstrip() + "…"
+    return name if cell_len(name) <= room else set_cell_size(name, room - 1).rstrip() + "…"
 
 
 def _legend(used: set[str]) -> Text:
@@ -159,34 +155,22 @@ def _legend(used: set[str]) -> Text:
 # -- findings ---------------------------------------------------------------------------------
 
 
-def _print_findings(patch: str, found: Sequence[Group], report: Report, console: Console) -> None:
-    console.print(Text(printable(patch) or "packs and releases", style="heading"))
-    for group in found:
-        style = _SEVERITIES[group.finding.severity]
-        label = f"  {group.finding.code.code}\n  {view.label(group.finding.severity)}"
-        table = Table.grid(padding=(0, _GAP, 0, 0))
-        table.add_column(no_wrap=True, min_width=_LABEL)
-        table.add_column(overflow="fold")
-        table.add_row(Text(label, style), _said(group, report))
-        console.print(table)
-        for command in view.fix_of(group.finding)[1]:
-            # In one line however long, to be copied as it is.
-            console.print(Text(f"{' ' * (_LABEL + _GAP)}{command}"), soft_wrap=True)
-
-
-def _said(group: Group, report: Report) -> Text:
+def _print_group(group: Group, report: Report, console: Console) -> None:
     finding = group.finding
+    style, (fix, commands) = SEVERITIES[finding.severity], view.fix_of(finding)
+    label = f"  {finding.code.code}\n  {view.label(finding.severity)}"
     target = f"  {printable(finding.target)}" if finding.target else ""
-    text = Text.assemble((finding.code.title, "name"), (target, "note"))
-    text.append(f"\n{printable(finding.message)}")
+    said = Text.assemble((finding.code.title, "name"), (target, "note"))
+    said.append(f"\n{printable(finding.message)}")
     places = [view.spans(group.releases, report), view.where(finding)]
     if line := "  ".join(filter(None, places)):
-        text.append(f"\n{printable(line)}", style="note")
-    if fix := view.fix_of(finding)[0]:
-        text.append_text(Text.assemble(("\nfix: ", "note"), fix))
-    return text
-
-
-def _summary(report: Report) -> Text:
-    style = _SEVERITIES[report.worst.severity] if report.worst else "ok"
-    return Text.assemble((view.tally(report), style), "  ", (view.looked_at(report), "note"))
+        said.append(f"\n{printable(line)}", style="note")
+    if fix:
+        said.append_text(Text.assemble(("\nfix: ", "note"), fix))
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(no_wrap=True, min_width=_LABEL)
+    table.add_column(overflow="fold")
+    table.add_row(Text(label, style), said)
+    console.print(table)
+    for command in commands:  # in one line however long, to be copied as it is
+        console.print(Text(f"{' ' * (_LABEL + _GAP)}{command}"), soft_wrap=True)

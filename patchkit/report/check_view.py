@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.report.words import count, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from patchkit.check.findings import Finding, Report, State
 
@@ -59,8 +59,7 @@ class StateTable(NamedTuple):
 
     def __str__(self) -> str:
         whole = Run(tuple(release for run in self.runs for release in run.releases))
-        count = len(whole.releases)
-        more = f", {count} releases" if count > 1 else ""
+        more = f", {len(whole.releases)} releases" if len(whole.releases) > 1 else ""
         return f"{self.project} {whole}{more}".strip()
 
 
@@ -107,30 +106,21 @@ def groups(report: Report) -> dict[str, list[Group]]:
         releases = tuple(dict.fromkeys(finding.release for finding in alike if finding.release))
         found.setdefault(alike[0].patch, []).append(Group(alike[-1], releases))
     for some in found.values():
-        some.sort(key=lambda finding: _ORDER[finding.finding.severity])
+        some.sort(key=lambda group: _ORDER[group.finding.severity])
     order = {patch: number for number, patch in enumerate(["", *report.grid])}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def spans(releases: Iterable[str], report: Report) -> str:
     """Name releases by the spans in which they follow each other: `vllm 0.9.0 - 0.11.0, 0.13.0`."""
-    wanted = set(releases)
-    parts = []
-    for project, names in groupby(_ordered(wanted, report), _project_of):
-        runs = ", ".join(map(str, _consecutive(list(names), report)))
-        parts.append(f"{project} {runs}".strip())
-    return "; ".join(parts)
-
-
-def _ordered(wanted: set[str], report: Report) -> list[str]:
-    known = [release for release in report.releases if release in wanted]
-    return known + sorted(wanted.difference(known))
-
-
-def _consecutive(names: Sequence[str], report: Report) -> Iterator[Run]:
     place = {release: number for number, release in enumerate(report.releases)}
-    for _, found in groupby(enumerate(names), lambda one: place.get(one[1], -1) - one[0]):
-        yield Run(tuple(name for _, name in found))
+    wanted = sorted(set(releases), key=lambda name: (place.get(name, len(place)), name))
+    parts = []
+    for project, names in groupby(wanted, _project_of):
+        runs = groupby(enumerate(names), lambda one: place.get(one[1], -1) - one[0])
+        texts = [str(Run(tuple(name for _, name in run))) for _, run in runs]
+        parts.append(f"{project} {', '.join(texts)}".strip())
+    return "; ".join(parts)
 
 
 def where(finding: Finding) -> str:

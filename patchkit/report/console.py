@@ -1,9 +1,10 @@
-"""The terminal that tables are printed on."""
+"""The terminal that pages are printed on, and what they are made of: tables, lines, diffs."""
 
 from __future__ import annotations
 
 import os
 import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
@@ -11,12 +12,18 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from patchkit.report.words import printable
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any, TextIO
+
+    Line = tuple[Text, Text, str]
 
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
+_GAP = 2
+_LEAST = 30
 _THEME = Theme(
     {
         "ok": "green",
@@ -51,18 +58,6 @@ def console() -> Console:
     )
 
 
-def columns(*, header: bool = False) -> Table:
-    """Make a table without lines."""
-    return Table(box=None, show_header=header, pad_edge=False, padding=(0, 2, 0, 0))
-
-
-def print_diff_lines(lines: Iterable[str], out: Console) -> None:
-    """Print the lines of a unified diff, each whole, so that it can be copied and applied."""
-    for line in lines:
-        style = next((style for mark, style in _DIFF.items() if line.startswith(mark)), "")
-        out.print(Text(line, style=style), soft_wrap=True)
-
-
 class _Trimmed:
     """A stream without the blanks with which tables fill their lines up to the width."""
 
@@ -75,3 +70,44 @@ class _Trimmed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def columns(*, header: bool = False) -> Table:
+    """Make a table without lines."""
+    return Table(box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
+
+
+def print_diff_lines(lines: Iterable[str], out: Console) -> None:
+    """Print the lines of a unified diff, each whole, so that it can be copied and applied."""
+    for line in lines:
+        style = next((style for mark, style in _DIFF.items() if line.startswith(mark)), "")
+        text = printable(line) if out.is_terminal else line
+        out.print(Text(text, style=style), soft_wrap=True)
+
+
+def print_hanging(out: Console, lines: Sequence[Line]) -> None:
+    """
+    Print marks, subjects and what is said of them, wrapped between words in a column of its own.
+
+    A path that is longer than its column goes on past it, so that it can be copied whole.
+    """
+    mark = max((line[0].cell_len for line in lines if line[2]), default=0) + _GAP
+    subject = max((line[1].cell_len for line in lines), default=0) + _GAP
+    if out.width - mark - subject < _LEAST:
+        subject = _GAP * 2
+    for line in lines:
+        out.print(_hung(line, mark, subject, out.width), soft_wrap=True)
+
+
+def _hung(line: Line, mark: int, subject: int, width: int) -> Text:
+    text, edge = line[0].copy(), mark + subject
+    if not line[1] and not line[2]:
+        return text
+    text.pad_right(max(mark - text.cell_len, 0))
+    text.append_text(line[1])
+    room = max(width - edge, _LEAST)
+    parts = wrap(printable(line[2]), room, break_long_words=False, break_on_hyphens=False)
+    blank = edge - text.cell_len
+    margin = "\n" + " " * edge
+    text.append(" " * blank if blank >= _GAP else margin if parts else "")
+    return text.append(margin.join(parts))

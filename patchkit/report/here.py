@@ -30,14 +30,9 @@ class HealthLine(NamedTuple):
 
 
 class TargetHere(NamedTuple):
-    """
-    What stands at a target here.
+    """What stands at a target here; where it is `defined` after re-exports and inheritance."""
 
-    `state` is `present`, `absent`, `no-module` or `undecided`. `file` and `line` are those of its
-    definition, after re-exports and inheritance, which `defined` names.
-    """
-
-    state: str
+    state: str  # present, absent, no-module or undecided
     file: str | None
     line: int | None
     detail: str
@@ -45,13 +40,9 @@ class TargetHere(NamedTuple):
 
 
 class ReviewHere(NamedTuple):
-    """
-    How a target here compares with the `spans` that were reviewed.
+    """How a target here compares with the `spans` that were reviewed."""
 
-    `state` is `reviewed`, `drift`, `unreviewed`, `unknown`, `absent` or `no-lock`.
-    """
-
-    state: str
+    state: str  # reviewed, drift, unreviewed, unknown, absent or no-lock
     detail: str
     spans: Sequence[Span] = ()
 
@@ -65,14 +56,10 @@ class RequirementHere(NamedTuple):
 
 
 class ChangeHere(NamedTuple):
-    """
-    A change of a row, and why it does not apply here; None where it does.
-
-    `fields` are those that only its kind has, as JSON knows them or as Python would write them.
-    """
+    """A change of a row, and why it does not apply here; None where it does."""
 
     change: Change
-    fields: dict[str, str | int | float | bool | None]
+    fields: dict[str, str | int | float | bool | None]  # that only its kind has
     reason: str | None
     target: TargetHere
     review: ReviewHere | None

@@ -69,19 +69,12 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[Line]:
     while waiting:
         guide, below, same = waiting.pop()
         yield guide, same
-        if len(same) == 1:
-            waiting += reversed(list(_branches(same[0], children, below)))
-
-
-def _branches(
-    parent: ProcessStatus, children: Children, guide: str
-) -> Iterator[tuple[str, str, Sequence[ProcessStatus]]]:
-    """Give each bundle of children its own guide, and that of what is below it."""
-    bundles = list(_bundles(children.get(parent, []), children))
-    guide = guide[-_DEEPEST:]
-    for number, same in enumerate(bundles, start=1):
-        is_last = number == len(bundles)
-        yield guide + ("└─ " if is_last else "├─ "), guide + ("   " if is_last else "│  "), same
+        below = below[-_DEEPEST:]
+        bundles = _bundles(children.get(same[0], []), children) if len(same) == 1 else ()
+        own, under = "└─ ", "   "
+        for bundle in reversed([*bundles]):
+            waiting.append((below + own, below + under, bundle))
+            own, under = "├─ ", "│  "
 
 
 def _bundles(
@@ -146,11 +139,9 @@ def _name(process: ProcessStatus) -> str:
 
 
 def _clock(moment: float) -> str:
-    if not moment:
-        return ""
     local = time.localtime(moment)
     is_today = local[:3] == time.localtime()[:3]
-    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", local)
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", local) if moment else ""
 
 
 def _summary(process: ProcessStatus) -> Text:

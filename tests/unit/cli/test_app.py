@@ -179,7 +179,9 @@ def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirectio
 
 def test_lines_are_drawn_in_ascii_where_a_terminal_has_no_more(python: Python) -> None:
     """A tree, a cropped name and marks keep their widths."""
-    code = "from patchkit.cli.streams import Streams\nwith Streams(): print('├─ └─ │ na… ✓ ü')"
+    code = (
+        "from patchkit.cli.output import own_streams as own\nwith own(): print('├─ └─ │ na… ✓ ü')"
+    )
     child = python("-c", code, PYTHONIOENCODING="ascii")
     assert child.stdout == "|- `- | na~ + \\xfc\n"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.cli.child import WAY_IN, child_environment
+from patchkit.cli.run import WAY_IN, child_environment
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from samples import VOCABULARY, pack_source, row_source
 
 from patchkit.bootstrap.install import install
 from patchkit.cli import main
-from patchkit.cli.child import WAY_IN
-from patchkit.cli.ways_in import ways_in
+from patchkit.cli.doctor import ways_in
+from patchkit.cli.run import WAY_IN
 from patchkit.review.lock_format import read_lock, write_lock
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def _healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     """No packs, a version of vLLM, and nothing of this machine's ways in."""
     monkeypatch.setattr("patchkit.registry.OWN_PACKS", ())
     monkeypatch.setattr("patchkit.registry.installed_packs", lambda: ())
-    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: ())
-    monkeypatch.setattr("patchkit.cli.ways_in._site_folders", list)
+    monkeypatch.setattr("patchkit.cli.doctor.entry_points", lambda group: ())
+    monkeypatch.setattr("patchkit.cli.doctor._site_folders", list)
     monkeypatch.setenv("VLLM_VERSION", "0.12.0")
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.delenv("VLLM_PLUGINS", raising=False)
@@ -233,7 +233,7 @@ def test_the_plugin_counts_unless_it_is_left_out(
         Entry("patchkit", "patchkit.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
+    monkeypatch.setattr("patchkit.cli.doctor.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 
 
@@ -256,7 +256,7 @@ def test_a_bootstrap_is_active_with_its_variable(tmp_path: Path) -> None:
 def test_patchkit_1_without_a_bootstrap_is_a_warning(tmp_path: Path, name: str) -> None:
     """A `.pth` of an editable installation, or somebody else's, is no bootstrap."""
     (tmp_path / name).write_text("/home/me/patchkit\n")
-    checks = ways_in({"PATCHKIT": "1"}, [str(tmp_path)])
+    checks = list(ways_in({"PATCHKIT": "1"}, [str(tmp_path)]))
     assert way(checks, "bootstrap")["message"] == "not installed"
     assert way(checks, "PATCHKIT=1")["mark"] == "warn"
 

@@ -13,7 +13,7 @@ import pytest
 from packages import REPOSITORY
 from samples import pack_source, row_source
 
-from patchkit.cli.child import WAY_IN
+from patchkit.cli.run import WAY_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.cli.target_state import state_of
+from patchkit.cli.show import state_of
 from patchkit.rows.target import Target
 from patchkit.upstream.here import Here
 

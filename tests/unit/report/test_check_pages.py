@@ -10,9 +10,8 @@ from rich.cells import cell_len
 
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report, State
-from patchkit.report.check_github import as_github
+from patchkit.report.check_github import as_github, as_markdown
 from patchkit.report.check_html import as_html
-from patchkit.report.check_markdown import as_markdown
 from patchkit.report.check_table import print_check
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from report.reports import screen, shown
 from rich.text import Text
 
-from patchkit.report.hanging import print_hanging
+from patchkit.report.console import print_hanging
 
 PATH = "/opt/somewhere/very/deep/environments/vllm-0.32.0/lib/python3.12/site-packages/patchkit"
 LINES = [

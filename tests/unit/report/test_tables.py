@@ -9,7 +9,7 @@ import pytest
 
 from patchkit.check.history import Step
 from patchkit.report.as_json import to_json
-from patchkit.report.doctor_page import print_doctor
+from patchkit.report.doctor import print_doctor
 from patchkit.report.here import (
     ChangeHere,
     HealthLine,
@@ -18,9 +18,8 @@ from patchkit.report.here import (
     RowHere,
     TargetHere,
 )
-from patchkit.report.history_page import print_history
-from patchkit.report.list_table import print_list
-from patchkit.report.show_page import print_show
+from patchkit.report.releases import print_history
+from patchkit.report.rows import print_list, print_show
 from patchkit.review.lock_format import Span
 from patchkit.rows.declaration import Edit, Patch, Role, Row
 from patchkit.rows.target import Target

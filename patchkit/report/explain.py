@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.markdown import Markdown
 from rich.text import Text
 
-from patchkit.report import check_view as view
+from patchkit.report.check_table import SEVERITIES
+from patchkit.report.check_view import label
 from patchkit.report.console import columns, console
 
 if TYPE_CHECKING:
@@ -20,11 +21,19 @@ if TYPE_CHECKING:
 _WIDEST = 100
 """Longer lines of prose are hard to read."""
 _CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_STYLES = {"error": "bad", "warning": "warn", "info": "note"}
+
+
+def print_codes(codes: Iterable[Code]) -> None:
+    """Print a line for each code."""
+    table = columns()
+    for code in codes:
+        severity = Text(label(code.severity), SEVERITIES[code.severity])
+        table.add_row(Text(code.code, "name"), severity, Text(code.title))
+    console().print(table)
 
 
 def print_explain(code: Code, text: str) -> None:
-    """Print a section: laid out on a terminal, as plain text elsewhere."""
+    """Print what a code means: laid out on a terminal, as plain text elsewhere."""
     out = console()
     out.print(Text(f"{code.code} {code.title}", style="heading"))
     out.print()
@@ -45,12 +54,3 @@ def _plain(text: str, width: int) -> Iterator[str]:
         for paragraph in filter(None, part.strip().split("\n\n")):
             words = " ".join(paragraph.split())
             yield fill(words, width, break_long_words=False, break_on_hyphens=False) + "\n"
-
-
-def print_codes(codes: Iterable[Code]) -> None:
-    """Print a line for each code."""
-    table = columns()
-    for code in codes:
-        label = Text(view.label(code.severity), _STYLES[code.severity])
-        table.add_row(Text(code.code, "name"), label, Text(code.title))
-    console().print(table)

@@ -1,18 +1,20 @@
-"""`patchkit bootstrap status` for a person."""
+"""`patchkit doctor` and `bootstrap status` for a person."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from patchkit.report.console import console
-from patchkit.report.hanging import print_hanging
+from patchkit.report.console import console, print_hanging
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from patchkit.bootstrap.install import Bootstrap
+    from patchkit.report.here import HealthLine
 
 _MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
 _FIXES = {
@@ -20,6 +22,17 @@ _FIXES = {
     "outdated": "of another patchkit: 'patchkit bootstrap install' brings it up to date",
     "foreign": "a file is not patchkit's: move it away",
 }
+
+
+def print_doctor(lines: Iterable[HealthLine]) -> None:
+    """Print one line a fact, topic by topic, with a mark where it matters."""
+    shown = []
+    for topic, group in groupby(lines, lambda line: line.topic):
+        shown.append((Text(topic, "heading"), Text(), ""))
+        for _, mark, subject, message in group:
+            word = "" if mark == "note" else mark
+            shown.append((Text(f"  {word:4}", style=mark), Text(subject), message))
+    print_hanging(console(), shown)
 
 
 def print_bootstrap(

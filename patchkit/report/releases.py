@@ -1,0 +1,112 @@
+"""`patchkit diff`, `history` and `matrix` for a person: a target through the releases."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from patchkit.report.console import columns, console, print_diff_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from patchkit.check.comparison import Comparison
+    from patchkit.check.history import Step
+    from patchkit.rows.target import Target
+
+_FINGERPRINT = 8
+_STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}
+_COLUMNS = ("releases", "", "source", "what happened")
+
+
+def print_diff(title: str, several: Sequence[Comparison]) -> None:
+    """Print what upstream changed in each target, as a unified diff."""
+    out = console()
+    out.print(Text(title, style="heading"))
+    for comparison in several:
+        out.print(Text(f"{comparison.target}: {_words(comparison)}", style="name"))
+        print_diff_lines(comparison.diff.splitlines(), out)
+
+
+def _words(comparison: Comparison) -> str:
+    old, new = comparison.old, comparison.new
+    states = {old.facts.state, new.facts.state}
+    if states == {"absent"}:
+        return "in neither of them"
+    if new.place != old.place:
+        return f"at {new.place} by now" + (", changed" if comparison.changed else "")
+    if len(states) > 1:
+        return f"{old.facts.state}, then {new.facts.state}"
+    if comparison.changed:
+        return "changed"
+    return "the same" if not comparison.diff else "changed in layout, comments or annotations alone"
+
+
+def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
+    """Print the releases that were chosen, and which cases each exercises."""
+    table = columns(header=True)
+    table.add_column(project, no_wrap=True)
+    table.add_column("exercises")
+    for release, cases in chosen.items():
+        table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
+    console().print(table)
+
+
+def print_history(target: Target, steps: Iterable[Step]) -> None:
+    """Print where a target was; releases that say the same are one line."""
+    out = console()
+    out.print(Text(str(target), style="heading"))
+    rows = [tuple(Text(name, "table.header") for name in _COLUMNS), *_rows(steps)]
+    widths = [max(cells[place].cell_len for cells in rows) for place in range(len(_COLUMNS) - 1)]
+    for *cells, event in rows:
+        for cell, width in zip(cells, widths, strict=True):
+            cell.pad_right(width - cell.cell_len)
+        out.print(_line(Text("  ").join(cells), event, out.width), soft_wrap=True)
+
+
+def _rows(steps: Iterable[Step]) -> Iterator[tuple[Text, ...]]:
+    before: Step | None = None
+    for _, group in groupby(steps, lambda step: (step.state, step.fingerprint, step.moved_to)):
+        first, *others = group
+        last = others[-1] if others else first
+        span = f"{first.release} - {last.release}" if others else first.release
+        state = Text(first.state, _STYLES[first.state])
+        if first.state == "absent" and first.moved_to:
+            state = Text("elsewhere", "warn")
+        mark = (first.fingerprint or "")[:_FINGERPRINT]
+        yield Text(span), state, Text(mark, "note"), Text(_event(first, before))
+        before = last
+
+
+def _line(line: Text, event: Text, width: int) -> Text:
+    """Say what happened at the end of the line; below it, with names whole, where that is full."""
+    if line.cell_len + 2 + event.cell_len <= width:
+        return Text("  ").join((line, event))
+    below = wrap(event.plain, width - 4, break_long_words=False, break_on_hyphens=False)
+    return Text("\n    ").join((line, *map(Text, below)))
+
+
+def _event(step: Step, before: Step | None) -> str:
+    was_nowhere = before is not None and before.state == "absent" and before.moved_to is None
+    if step.state in {"unreadable", "undecidable"}:
+        return step.reason
+    if step.moved_to:
+        return _at(step, before)
+    if step.state == "absent":
+        return "" if before is None or was_nowhere else f"gone: {step.reason}"
+    if before is None:
+        return ""
+    if before.state == "present":
+        return "changed"
+    came = "appeared" if was_nowhere else "came here"
+    return f"{came}, changed" if step.changed else came
+
+
+def _at(step: Step, before: Step | None) -> str:
+    same_place = before is not None and before.moved_to == step.moved_to
+    alike = "" if same_place or step.likeness is None else f", {step.likeness:.0%} alike"
+    where = f"{'' if same_place else 'in '}{step.moved_to}{alike}"
+    return f"{where}, changed" if step.changed else where

@@ -1,0 +1,240 @@
+"""`patchkit status` for a person: the tree of processes, who has which patch, what is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from patchkit.report.console import columns, console
+from patchkit.report.process_tree import MANY, STYLES, process_tree
+from patchkit.report.words import count, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from patchkit.status.findings import ProcessFinding
+    from patchkit.status.picture import Picture
+    from patchkit.status.process_status import PatchStatus, ProcessStatus
+
+    Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
+    Fact = tuple[int, str, str, str]
+
+_ROLES = ("main", "engine-core", "worker")
+
+
+def print_status(picture: Picture, patch: str | None = None) -> None:
+    """Print the whole picture, or what is known of one patch."""
+    if patch is None:
+        console().print(_page(picture))
+    else:
+        console().print(_patch_page(patch, _by_patch(picture).get(patch, [])))
+
+
+@contextmanager
+def live() -> Iterator[Callable[[Picture], None]]:
+    """Give what shows a picture in place of the one before."""
+    out, shown = console(), Group()
+    if not out.is_terminal:
+        yield lambda picture: shown.renderables.__setitem__(slice(None), [_page(picture)])
+        out.print(shown)
+        return
+    with Live(console=out, auto_refresh=False) as screen:
+        yield lambda picture: screen.update(_page(picture), refresh=True)
+
+
+def _page(picture: Picture) -> RenderableType:
+    """Lay the picture out: processes, patches, agreement, findings, notes."""
+    hosts = len({process.host for process in picture.processes})
+    running = sum(bool(process.alive) for process in picture.processes)
+    processes = count(len(picture.processes), "process")
+    text = f"{processes} on {count(hosts, 'node')}, {running} running"
+    heading = (text, "heading"), "  ", (one_line(", ".join(picture.journals)), "note")
+    parts: list[RenderableType] = [Text.assemble(*heading)]
+    if picture.processes:
+        parts += ["", process_tree(picture)]
+    if any(process.patches for process in picture.processes):
+        parts += ["", _patches(picture)]
+    if picture.agreement:
+        words = (
+            Text(f"{one_line(role)} {'yes' if agree else 'no'}", style="ok" if agree else "bad")
+            for role, agree in picture.agreement.items()
+        )
+        parts += ["", Text.assemble(("agreement  ", "heading"), Text(", ").join(words))]
+    if picture.findings:
+        parts += ["", _findings(picture.findings)]
+    return Group(*parts, *(Text(one_line(note), style="note") for note in picture.notes))
+
+
+# -- patches ----------------------------------------------------------------------------------
+
+
+def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
+    """Index how patches stand in the processes that tell of them."""
+    stands: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
+    for process in filter(_tells, picture.processes):
+        for patch in process.patches.values():
+            stands.setdefault(patch.name, []).append((process, patch))
+    return stands
+
+
+def _tells(process: ProcessStatus) -> bool:
+    return process.is_reached and not process.is_copy
+
+
+def _patches(picture: Picture) -> Table:
+    """Make a row of every patch, a column of every role."""
+    has = {role for process in filter(_tells, picture.processes) for role in process.roles}
+    roles = [role for role in _ROLES if role in has]
+    by_patch = _by_patch(picture)
+    counts = {name: _copies(patch for _, patch in stands) for name, stands in by_patch.items()}
+    with_copies = any(text.plain for text in counts.values())
+    table = columns(header=True)
+    for heading in ("patch", *roles):
+        table.add_column(heading, no_wrap=True)
+    if with_copies:
+        table.add_column("copies", overflow="fold")
+    table.add_column("remarks", overflow="fold")
+    for name, stands in by_patch.items():
+        cells = [_stand(stands, role) for role in roles]
+        cells += [counts[name]] if with_copies else []
+        table.add_row(Text(one_line(name), style="name"), *cells, _remarks(stands))
+    return table
+
+
+def _copies(patches: Iterable[PatchStatus]) -> Text:
+    """Count the copies of one patch's targets; the same one in several processes counts once."""
+    several = list(patches)
+    rebound = {words for patch in several for words in patch.rebound}
+    left = {words for patch in several for words in patch.out_of_reach}
+    parts = [Text(f"{len(rebound)} repointed", style="note")] if rebound else []
+    parts += [Text(f"{len(left)} out of reach", style="warn")] if left else []
+    return Text(", ").join(parts)
+
+
+def _stand(stands: Stands, role: str) -> Text:
+    counted = Counter(
+        process.stand(patch)[0]
+        for process, patch in stands
+        if role in process.roles and patch.is_for(role)
+    )
+    several = sum(counted.values()) > 1
+    words = ((status, f" {number}" if several else "") for status, number in counted.items())
+    return Text(", ").join(_status(status, more) for status, more in words)
+
+
+def _status(status: str, more: str = "") -> Text:
+    return Text(one_line(status) + more, style=STYLES.get(status, "warn"))
+
+
+def _remarks(stands: Stands) -> Text:
+    """
+    Say why it was skipped, and whether what it changes is not as it was reviewed.
+
+    What is armed waits for its target, and a failure is a finding below.
+    """
+    due = [(process, patch) for process, patch in stands if process.is_due(patch)]
+    told = [process.stand(patch) for process, patch in due]
+    reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
+    parts = [Text(one_line(reason), style="note") for reason in reasons]
+    if any(patch.unreviewed for _, patch in due):
+        parts.append(Text("differs from the review, see --patch", style="warn"))
+    return Text("; ").join(parts)
+
+
+def _findings(findings: Iterable[ProcessFinding]) -> Table:
+    table = columns()
+    table.add_column(no_wrap=True, style="bad")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    same: dict[tuple[str, str], list[ProcessStatus]] = {}
+    for kind, message, process in findings:
+        same.setdefault((kind, message), []).extend(filter(None, [process]))
+    for (kind, message), processes in same.items():
+        table.add_row(kind, Text(_where(processes)), Text(one_line(message)))
+    return table
+
+
+def _where(processes: Sequence[ProcessStatus]) -> str:
+    texts = []
+    for host in dict.fromkeys(process.host for process in processes):
+        pids = [str(process.pid) for process in processes if process.host == host]
+        more = f" and {len(pids) - MANY} more" if len(pids) > MANY else ""
+        texts.append(f"{', '.join(pids[:MANY])}{more} on {one_line(host)}")
+    return "; ".join(texts)
+
+
+# -- one patch --------------------------------------------------------------------------------
+
+
+def _patch_page(name: str, stands: Stands) -> RenderableType:
+    """Tell all that is known of one patch: how it stands in each process, and its targets."""
+    parts: list[RenderableType] = [Text(one_line(name), style="name"), "", _stands(stands)]
+    facts = _known(stands)
+    return Group(*parts, "", facts) if facts.row_count else Group(*parts)
+
+
+def _stands(stands: Stands) -> Table:
+    """Make a row of each status with its cause, and the processes that have it so."""
+    table = columns(header=True)
+    table.add_column("process", no_wrap=True)
+    table.add_column("pid", overflow="fold")
+    table.add_column("status", no_wrap=True)
+    table.add_column("cause", overflow="fold")
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for process, patch in stands:
+        roles = ", ".join(process.roles) or "no role yet"
+        alike.setdefault((roles, *process.stand(patch)), []).append(str(process.pid))
+    for (roles, status, reason), pids in alike.items():
+        cells = Text(one_line(roles)), ", ".join(pids), _status(status), Text(one_line(reason))
+        table.add_row(*cells)
+    return table
+
+
+def _known(stands: Stands) -> Table:
+    """Make a row of each fact; the same in several processes is one."""
+    table = columns()
+    table.add_column(no_wrap=True, style="heading")
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", style="note")
+    where: dict[Fact, list[str]] = {}
+    applied = [(process, patch) for process, patch in stands if patch.status == "applied"]
+    for process, patch in applied:
+        for fact in _facts(process, patch):
+            where.setdefault(fact, []).append(str(process.pid))
+    above = ""
+    for fact in sorted(where, key=lambda fact: fact[:2]):
+        _, topic, words, style = fact
+        pids = "" if len(where[fact]) == len(applied) else f"in {', '.join(where[fact])}"
+        heading = "" if topic == above else topic
+        table.add_row(heading, Text(one_line(words), style=style), pids)
+        above = topic
+    return table
+
+
+def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[Fact]:
+    """Give the place of each topic on the page, the topic, what is said, and its style."""
+    for target in patch.targets:
+        order = process.layers.get(target, [])
+        layers = f"  {' < '.join(order)}" if len(order) > 1 else ""
+        yield 1, "target", f"{target}{layers}", ""
+    for target, reason in patch.left_out.items():
+        yield 1, "target left out", f"{target}: {reason}", "note"
+    for words in patch.rebound:
+        yield 2, "repointed", words, "ok"
+    for words in patch.out_of_reach:
+        yield 3, "out of reach", words, "warn"
+    for target, reason in patch.untraced.items():
+        yield 4, "not looked for", f"{target}: {reason}", "note"
+    for stranger in patch.strangers:
+        topic = (5, "wrapped by") if stranger.wraps else (6, "overwritten by")
+        yield *topic, f"{stranger.target}: {stranger.by}", "" if stranger.wraps else "bad"
+    if patch.unreviewed:
+        yield 7, "not reviewed", patch.unreviewed, "warn"
