@@ -26,41 +26,24 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """
-    A target in one release, and where it is defined; what is not told is None or ''.
+    """A target in one release, and where it is defined; what is not told is None or ''."""
 
-    Args:
-        state: present, absent or undecidable.
-        reason: why it is not present, or what is not sure about it.
-        kind: what it is, a value of `Kind`.
-        is_sure: whether kind and signature are those of every way in which it may be bound.
-        owner: the class that it is only inherited from, `module:qualname`; '' for its own.
-        lines: the first and last line of its definition.
-        fingerprint: hash of its source.
-        shape: of a function, the hash of its source whatever its name.
-        wording: how its definition is written, a hash; None where that takes a parser to find.
-        wrapped: where the code that a call wraps stands: file, first and last line.
-        bases: of a class, those of the release that it derives from, with their fingerprints.
-        storage: where that is kept which it names on a class; '' where it lies on the class.
-
-    """
-
-    state: str
-    reason: str = ""
-    kind: str | None = None
-    is_sure: bool = False
+    state: str  # present, absent or undecidable
+    reason: str = ""  # why it is not present, or what is not sure about it
+    kind: str | None = None  # what it is, a value of `Kind`
+    is_sure: bool = False  # whether kind and signature are those of every way it may be bound
     signature: Signature | None = None
     module: str = ""
     qualname: str = ""
-    owner: str = ""
+    owner: str = ""  # the class that it is only inherited from, `module:qualname`
     path: str = ""
-    lines: tuple[int, int] | None = None
-    fingerprint: str | None = None
-    shape: str | None = None
-    wording: str | None = None
-    wrapped: tuple[tuple[str, int, int], ...] = ()
-    bases: tuple[tuple[str, str], ...] = ()
-    storage: str = ""
+    lines: tuple[int, int] | None = None  # first and last of its definition
+    fingerprint: str | None = None  # hash of its source
+    shape: str | None = None  # of a function, the hash of its source whatever its name
+    wording: str | None = None  # hash of how it is written; None where that takes a parser to find
+    wrapped: tuple[tuple[str, int, int], ...] = ()  # code that a call wraps: file and lines
+    bases: tuple[tuple[str, str], ...] = ()  # of a class, those of the release, with fingerprints
+    storage: str = ""  # where that is kept which it names on a class, unless on the class itself
 
     @property
     def is_present(self) -> bool:

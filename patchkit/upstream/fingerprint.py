@@ -65,14 +65,8 @@ def canonical(
     """
     Write a tree as words that do not depend on the version of Python, root first.
 
-    Without recursion, since upstream's may be deeper than Python's stack.
-
-    Args:
-        node: its root.
-        named: whether the root's own name counts.
-        in_class: whether it stands in the body of a class.
-        annotated: whether the annotations of a function count.
-
+    The root's own name counts if it is `named`, a function's annotations if it is `annotated`.
+    Without recursion, since upstream's trees may be deeper than Python's stack.
     """
     counted = _annotations(node) if annotated else set()
     stack: list[tuple[object, bool]] = [(node, in_class)]

@@ -49,20 +49,12 @@ def default_directory() -> Path:
 
 
 class Cache:
-    """
-    The cache; safe for threads and processes.
-
-    Args:
-        directory: where it lies; None keeps everything in memory.
-        notice: told, once, that the cache cannot be written.
-        limit: bytes that its files may have.
-
-    """
+    """The cache; safe for threads and processes."""
 
     def __init__(
         self,
-        directory: Path | None,
-        notice: Callable[[str], None] = lambda _: None,
+        directory: Path | None,  # None keeps everything in memory
+        notice: Callable[[str], None] = lambda _: None,  # told, once, that it cannot be written
         limit: int = MAX_BYTES,
     ) -> None:
         self.directory = directory

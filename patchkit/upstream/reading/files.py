@@ -88,10 +88,7 @@ class Files:
     """
     The Python files of one release; those that were asked for last stay parsed.
 
-    Args:
-        source: where they lie.
-        shared: keeps the parsed files of other releases as well; None for those of this one.
-
+    What `shared` keeps is parsed once for several releases.
     """
 
     def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:

@@ -79,8 +79,10 @@ class Index:
         indexes = [f"{index}/{canonical(project)}/" for index in self.settings.indexes]
         for place in (*self.settings.find_links, *indexes):
             try:
-                for link in _of_project(project, self._linked(place)):
-                    found.setdefault(link.filename, link)
+                for link in self._linked(place):
+                    name, version = parse_filename(link.filename) or ("", "")
+                    if version and canonical(name) == canonical(project):
+                        found.setdefault(link.filename, link._replace(version=version))
             except UpstreamError as error:
                 faults.append(f"{without_secrets(place)}: {error}")
         if not found:
@@ -204,13 +206,6 @@ class _Anchors(HTMLParser):
             self.found.append(attributes)
         elif tag == "base" and not self.base:
             self.base = attributes.get("href") or ""
-
-
-def _of_project(project: str, links: Iterable[Link]) -> Iterator[Link]:
-    for link in links:
-        name, version = parse_filename(link.filename) or ("", "")
-        if version and canonical(name) == canonical(project):
-            yield link._replace(version=version)
 
 
 def parse_filename(filename: str) -> tuple[str, str] | None:

@@ -32,24 +32,15 @@ if TYPE_CHECKING:
 
 
 class Library(contextlib.AbstractContextManager["Library"]):
-    """
-    Where releases come from: pip's settings, the web and the cache.
-
-    Args:
-        settings: pip's, read where they are not given.
-        cache: keeps what was read; the user's where none is given.
-        offline: True uses only what is kept.
-        notice: told what the user should know and what stops nothing.
-
-    """
+    """Where releases come from: pip's settings, the web and the cache; offline, the cache."""
 
     def __init__(
         self,
-        settings: PipSettings | None = None,
-        cache: Cache | None = None,
+        settings: PipSettings | None = None,  # read where they are not given
+        cache: Cache | None = None,  # the user's where none is given
         *,
         offline: bool = False,
-        notice: Callable[[str], None] = lambda _: None,
+        notice: Callable[[str], None] = lambda _: None,  # told what stops nothing
     ) -> None:
         self._settings = settings
         self.offline = offline

@@ -28,7 +28,7 @@ _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "te
 class SdistReader:
     """Reads a source distribution."""
 
-    obtain: Callable[[], AbstractContextManager[Path]]  # brings the file here, for as long
+    obtain: Callable[[], AbstractContextManager[Path]]  # brings the file here for a time
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files, which come along."""

@@ -52,11 +52,7 @@ class PipSettings(NamedTuple):
         cls, environ: Mapping[str, str] | None = None, prefix: str | None = None
     ) -> PipSettings:
         """
-        Read pip's configuration files and then its variables, which win.
-
-        Args:
-            environ: the variables, by default those of this process.
-            prefix: the environment whose own configuration counts, by default this one.
+        Read pip's configuration files, also that of the environment at a prefix, then variables.
 
         Raises:
             SettingsError: a file, or a value, cannot be read.

@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tree:
-    """
-    The import packages of one release in a directory, a `ReleaseSource`.
-
-    Args:
-        name: for messages, such as `the tree at …`.
-        version: as released, None where unknown.
-        root: the directory that holds the packages.
-        packages: names of the import packages, or of modules that are files of their own.
-
-    """
+    """One release's import packages, and modules that are files of their own, below a root."""
 
     def __init__(self, name: str, version: str | None, root: Path, *packages: str) -> None:
         self.name = name
@@ -79,10 +70,6 @@ class Tree:
 def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
     """
     Open an import package, or the one of a distribution, where it is installed, editable or not.
-
-    Args:
-        package: its name.
-        path: where to look, as in `sys.path`, which is the default.
 
     Raises:
         UpstreamError: it is not installed.
