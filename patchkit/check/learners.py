@@ -3,105 +3,109 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from patchkit.check.kept import Kept
+from patchkit.check.subjects import of_release
 from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.rows.target import Target
+from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.index import Link
 from patchkit.upstream.reading.parallel import CONNECTIONS, tried
+from patchkit.upstream.reading.releases import Library, Release
+from patchkit.upstream.reading.settings import PipSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Results, Worker
-    from patchkit.upstream.reading.releases import Library
 
+    Work = Callable[[Subject], None]
     Wanted = Callable[[Subject], Iterable[Target]]
 
 _PROCESSES = 4
 """At most; each takes some 200 MB."""
 _EACH = 8
 """Releases for which a process is worth its start."""
-_CODE = "import sys; sys.path[:] = sys.argv[1:]; from patchkit.check.learner import main; main()"
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from patchkit.check.learners import main; main()"
+_END = b"end\n"
 
 
-def learners(subjects: Sequence[Subject], wanted: Wanted) -> list[Worker[None]]:
-    """Offer as many other processes as there are cores for, to learn a share of releases each."""
-    several = min(_cores(), _PROCESSES, len(subjects) // _EACH)
-    return [Learner(subjects, wanted).learnt for _ in range(several - 1)]
-
-
-def _cores() -> int:
+def learners(subjects: Sequence[Subject], wanted: Wanted, work: Work) -> list[Worker[None]]:
+    """Offer as many other processes as there are cores for; `work` learns a release here."""
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    several = min(cores, _PROCESSES, len(subjects) // _EACH)
+    return [_Learner(subjects, wanted, work).learnt for _ in range(several - 1)]
 
 
-class Learner:
+class _Learner:
     """
     A process that looks releases up, and keeps what they say in the cache.
 
-    It starts with the first release that is not known yet. What it has not done, whatever the
-    reason, is done here.
-
-    Args:
-        subjects: the releases.
-        wanted: what to look up in each.
-
+    It starts with the first release of which something is not known. What it has not done, whatever
+    the reason, is done here.
     """
 
-    def __init__(self, subjects: Sequence[Subject], wanted: Wanted) -> None:
+    def __init__(self, subjects: Sequence[Subject], wanted: Wanted, work: Work) -> None:
         self._subjects = subjects
         self._wanted = wanted
+        self._work = work
         self._process: subprocess.Popen[bytes] | None = None
         self._notice: Callable[[str], None] = print
-        self._is_gone = False
 
     def learnt(self, places: Iterable[int]) -> Results[None]:
         """Have the releases at some places learnt; give back each with its error, or None."""
-        waiting: set[int] = set()
+        waiting: list[int] = []
         try:
-            for at in places:
-                if not self._asked(at):
-                    yield at, self._here(at)
-                    continue
-                waiting.add(at)
-                if len(waiting) == CONNECTIONS:
-                    yield from self._answered(waiting)
-            while waiting:
-                yield from self._answered(waiting)
+            with contextlib.suppress(OSError, ValueError):  # it does not start, or is gone
+                for at in places:
+                    waiting.append(at)
+                    if not self._ask(at):
+                        yield self._done(at, waiting)
+                    elif len(waiting) == CONNECTIONS:
+                        yield self._done(self._answered(), waiting)
+                while waiting:
+                    yield self._done(self._answered(), waiting)
+                if self._process:
+                    self._process.communicate(_END)
         finally:
-            self._end(is_done=not waiting)
+            if self._process:
+                self._process.kill()
+                self._process.communicate()
+        for at in (*waiting, *places):
+            yield at, tried(self._work, self._subjects[at])
 
-    def _here(self, at: int) -> UpstreamError | None:
-        def work(subject: Subject) -> None:
-            subject.learn(self._wanted(subject))
-            subject.rest()
+    def _done(self, at: int, waiting: list[int]) -> tuple[int, UpstreamError | None]:
+        result = tried(self._work, self._subjects[at])
+        waiting.remove(at)
+        return at, result
 
-        return tried(work, self._subjects[at])
-
-    def _asked(self, at: int) -> bool:
-        """Ask for a release; False where there is nothing to ask, or nobody."""
+    def _ask(self, at: int) -> bool:
+        """Ask for a release; False where it is known, or no other process can know it."""
         subject = self._subjects[at]
         try:
-            targets = subject.unknown(self._wanted(subject))
+            targets = list(map(str, subject.unknown(self._wanted(subject))))
         except UpstreamError:
-            return False  # once more here, it has the same words
-        release = subject.release
-        if self._is_gone or not targets or not release or not release.library.cache.directory:
             return False
-        try:
-            process = self._process or self._start(release.library)
-            link = (release.project, release.version, release.link)
-            _send(process, (at, link, [str(one) for one in targets]))
-        except OSError:
-            self._is_gone = True
-        return not self._is_gone
+        release = subject.release
+        if not targets or release is None or release.library.cache.directory is None:
+            return False
+        if not self._process:
+            self._start(release.library)
+        self._send((at, release.project, release.version, release.link, targets))
+        return True
 
-    def _start(self, library: Library) -> subprocess.Popen[bytes]:
+    def _start(self, library: Library) -> None:
+        self._notice = library.notice
         self._process = subprocess.Popen(  # noqa: S603 - this very Python
             [sys.executable, "-c", _CODE, *sys.path],
             stdin=subprocess.PIPE,
@@ -110,48 +114,60 @@ class Learner:
             env={**os.environ, "PATCHKIT": "0"},
             start_new_session=True,  # Ctrl-C is for this process, which ends it
         )
-        self._notice = library.notice
-        _send(self._process, (str(library.cache.directory), library.settings, library.offline))
-        return self._process
+        self._send((str(library.cache.directory), library.settings, library.offline))
 
-    def _answered(self, waiting: set[int]) -> Iterator[tuple[int, UpstreamError | None]]:
-        """Wait for one release, or do all here that were asked for."""
-        answer = self._answer()
-        for at in sorted(waiting) if answer is None else (answer[0],):
-            waiting.discard(at)
-            subject = self._subjects[at]
-            subject.recall()
-            subject.fault = answer[1] if answer else None
-            yield at, self._here(at)
+    def _send(self, message: object) -> None:
+        assert self._process
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
 
-    def _answer(self) -> tuple[int, UpstreamError | None] | None:
+    def _answered(self) -> int:
+        """Wait for a release."""
         assert self._process
         assert self._process.stdout
-        with contextlib.suppress(ValueError):  # a line may be cut off
-            for line in self._process.stdout:
-                at, words, cause = json.loads(line)
-                if at is not None:
-                    return at, _fault(words, cause)
-                self._notice(words)
-        self._is_gone = True
-        return None
-
-    def _end(self, *, is_done: bool) -> None:
-        """Let it write down what it has concluded; or, where the work is broken off, nothing."""
-        if self._process:
-            if not is_done:
-                self._process.kill()
-            self._process.communicate()
+        while True:
+            at, words, cause = json.loads(self._process.stdout.readline())
+            if at is not None:
+                break
+            self._notice(words)
+        subject = self._subjects[at]
+        subject.recall()
+        if words:
+            subject.fault = UpstreamError(words)
+            subject.fault.__cause__ = UnreachableError(cause) if cause else None
+        return int(at)
 
 
-def _fault(words: str, cause: str) -> UpstreamError | None:
-    fault = UpstreamError(words) if words else None
-    if fault and cause:
-        fault.__cause__ = UnreachableError(cause)
-    return fault
+# --- the other process
 
 
-def _send(process: subprocess.Popen[bytes], message: Any) -> None:
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(message).encode() + b"\n")
-    process.stdin.flush()
+def main() -> None:
+    """Learn what stdin asks for; end with it, whatever is left then."""
+    gc.disable()
+
+    def tell(at: int | None, words: str = "", cause: str = "") -> None:
+        sys.stdout.write(json.dumps((at, words, cause)) + "\n")
+        sys.stdout.flush()
+
+    def learn(at: int, project: str, version: str, link: list[Any], targets: list[str]) -> None:
+        try:
+            subject = of_release(Release(project, version, Link(*link), library), kept)
+            fault = tried(lambda one: one.learn(map(Target.parse, targets)), subject)
+            cause = fault.__cause__ if fault else None
+            is_far = isinstance(cause, UnreachableError)
+            tell(at, str(fault or ""), str(cause) if is_far else "")
+        except BaseException:  # noqa: BLE001 - the first process does the rest, and says what is wrong
+            os._exit(1)
+
+    directory, settings, offline = json.loads(sys.stdin.readline())
+    cache = Cache(Path(directory), lambda text: tell(None, text))
+    kept = Kept(cache)
+    library = Library(PipSettings(*settings), cache, offline=offline, notice=cache.notice)
+    workers = ThreadPoolExecutor(CONNECTIONS)
+    for line in sys.stdin:
+        if line.encode() == _END:
+            kept.keep_conclusions()
+            break
+        workers.submit(learn, *json.loads(line))
+    os._exit(0)  # without giving its memory back first

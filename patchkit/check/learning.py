@@ -37,7 +37,7 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    results = in_parallel(subjects, work, progress, learners(subjects, wanted))
+    results = in_parallel(subjects, work, progress, learners(subjects, wanted, work))
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.keep_conclusions()
     faults = {one.name: results[one.name] for one in subjects}

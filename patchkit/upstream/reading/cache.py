@@ -59,7 +59,7 @@ class Cache:
     ) -> None:
         self.directory = directory
         self._folder = directory / _FOLDER if directory else None
-        self._notice = notice
+        self.notice = notice
         self._limit = limit
         self._takes_files = directory is not None
         self._has_grown = False
@@ -115,7 +115,7 @@ class Cache:
                 _write(file, _digest(name, content) + zlib.compress(content, 1))
             except OSError as error:
                 self._takes_files = False
-                self._notice(f"the cache {self._folder} cannot be used ({error}); nothing is kept")
+                self.notice(f"the cache {self._folder} cannot be used ({error}); nothing is kept")
             else:
                 self._has_grown = True
                 return

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from queue import SimpleQueue
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
 
@@ -60,21 +61,33 @@ def for_each(
     def here(places: Iterable[int]) -> Results[T]:
         return ((at, tried(work, items[at])) for at in places)
 
-    shares = _Shares(len(items))
-    ours = _Share(shares)
-    workers = [(here, ours)] * CONNECTIONS + [(one, _Share(shares)) for one in helpers]
-    running = _Running[T]()
+    def run(worker: Worker[T], places: Iterable[int]) -> None:
+        try:
+            with closing(worker(places)) as results:
+                for one in results:
+                    done.put(one)
+                    if is_over.is_set():
+                        return
+        except BaseException as error:  # noqa: BLE001 - raised below
+            done.put(error)
+
+    done: SimpleQueue[tuple[int, T | UpstreamError] | BaseException] = SimpleQueue()
+    is_over, shares = threading.Event(), _Shares(len(items))
+    workers = [(here, shares.of_one())] * CONNECTIONS + [(one, shares.of_one()) for one in helpers]
     found: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
         try:
-            for worker, share in workers:
-                threads.submit(running.run, worker, share)
+            for worker, places in workers:
+                threads.submit(run, worker, places)
             while len(found) < len(items):
-                at, found[at] = running.next()
+                result = done.get()
+                if isinstance(result, BaseException):
+                    raise result  # it is no release's fault
+                found[result[0]] = result[1]
                 if progress:
-                    progress(len(found), len(items), items[at].name)
+                    progress(len(found), len(items), items[result[0]].name)
         finally:
-            running.is_over = True
+            is_over.set()
     return [found[at] for at in range(len(items))]
 
 
@@ -86,33 +99,9 @@ def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
         return error
 
 
-class _Running(Generic[T]):
-    """What comes of the work of several threads."""
-
-    def __init__(self) -> None:
-        self.is_over = False
-        self._done: SimpleQueue[tuple[int, T | UpstreamError] | BaseException] = SimpleQueue()
-
-    def run(self, worker: Worker[T], places: Iterable[int]) -> None:
-        try:
-            with closing(worker(places)) as results:
-                for one in results:
-                    self._done.put(one)
-                    if self.is_over:
-                        return
-        except BaseException as error:  # noqa: BLE001 - raised where the work was asked for
-            self._done.put(error)
-
-    def next(self) -> tuple[int, T | UpstreamError]:
-        done = self._done.get()
-        if isinstance(done, BaseException):
-            raise done  # it is no release's fault
-        return done
-
-
 class _Shares:
     """
-    The places that nobody has taken.
+    The places that nobody has taken; safe for threads.
 
     What neighbours have in common is read, parsed and concluded once. So whoever has taken a place
     goes on with the next; who cannot begins a row that nobody is at, or the second half of one.
@@ -121,41 +110,24 @@ class _Shares:
     def __init__(self, count: int) -> None:
         self._lock = threading.Lock()
         self._rows = [range(count)]
-        self._ends: set[int | None] = set()
 
-    def take(self, last: int | None) -> int | None:
-        """Take the place after the last one, or another; None where all are taken."""
+    def of_one(self) -> Iterator[int]:
+        """Take places one after another, for the threads of one process."""
+        return iter(partial(self._take, [-1]), None)
+
+    def _take(self, last: list[int]) -> int | None:
         with self._lock:
-            self._ends.discard(last)
             self._rows = [row for row in self._rows if row]
             if not self._rows:
                 return None
-            row = next((row for row in self._rows if row.start - 1 == last), None)
-            row = row or self._split(max(self._rows, key=len))
+            row = next((row for row in self._rows if row.start - 1 == last[0]), None)
+            row = row or self._half(max(self._rows, key=len))
             self._rows[self._rows.index(row)] = row[1:]
-            self._ends.add(row.start)
+            last[0] = row.start
             return row.start
 
-    def _split(self, row: range) -> range:
-        if row.start - 1 not in self._ends:
-            return row
+    def _half(self, row: range) -> range:
         half = len(row) // 2
         self._rows[self._rows.index(row)] = row[:half]
         self._rows.append(row[half:])
         return row[half:]
-
-
-class _Share(Iterator[int]):
-    """The places that one process takes; safe for threads."""
-
-    def __init__(self, shares: _Shares) -> None:
-        self._shares = shares
-        self._lock = threading.Lock()
-        self._last: int | None = None
-
-    def __next__(self) -> int:
-        with self._lock:
-            self._last = self._shares.take(self._last)
-            if self._last is None:
-                raise StopIteration
-            return self._last

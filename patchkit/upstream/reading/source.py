@@ -66,7 +66,7 @@ def is_python(path: str) -> bool:
 
 def compiled(path: str) -> str | None:
     """Return the path, without suffix, of the module that an extension file is; None for others."""
-    match = _EXTENSION.fullmatch(path)
+    match = _EXTENSION.fullmatch(path) if path.endswith((".so", ".pyd")) else None
     return match[1] if match else None
 
 

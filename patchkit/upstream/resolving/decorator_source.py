@@ -95,7 +95,7 @@ class DecoratorSource:
     ) -> str:
         returned = _uncast(returned)
         name = returned.id if isinstance(returned, ast.Name) else ""
-        inner = _defined_in(node)
+        inner = self._tree.by_file(("inner", id(node)), lambda: _defined_in(node))
         if use.is_call:
             target = inner.get(name)
             if not isinstance(target, ast.FunctionDef):
