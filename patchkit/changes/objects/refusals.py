@@ -113,7 +113,8 @@ def refuse_registered(value: Any, words: str) -> None:
             f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
     # A dict of the module, which other threads may be filling: copied in one go.
-    for held in [held for held in [*value.__globals__.values()] if type(held) is FunctionType]:
+    every = list(value.__globals__.values())
+    for held in [one for one in every if type(one) is FunctionType and hasattr(one, "registry")]:
         if any(part is value for part in registrations(held)):
             name = held.__name__
             raise TargetError(
