@@ -1,17 +1,29 @@
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
+import pydantic
+import pydantic.dataclasses
 import pytest
 from packages import module_of
 
-from patchkit.changes.owners import MISSING, locate, namespace, stored
+from patchkit.changes.owners import (
+    MISSING,
+    is_built,
+    is_decorated,
+    is_pydantic,
+    locate,
+    namespace,
+    stored,
+)
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 UPSTREAM = """
 def function(): ...
@@ -118,3 +130,38 @@ def test_namespace_of_what_has_none_is_empty() -> None:
     assert namespace(None) == {}
     assert namespace(object()) == {}
     assert namespace(sys) is vars(sys)
+
+
+@dataclasses.dataclass
+class Standard: ...
+
+
+@pydantic.dataclasses.dataclass
+class Config:
+    number: int = 1
+
+
+class Model(pydantic.BaseModel): ...
+
+
+class Undecorated(Config): ...
+
+
+def test_pydantics_own_classes() -> None:
+    """Dataclasses and models that it built itself, not what only derives from them."""
+    marked = [cls for cls in (Standard, Config, Model, Undecorated, object) if is_pydantic(cls)]
+    assert marked == [Config, Model]
+
+
+def test_classes_that_were_built_from_their_members() -> None:
+    """Standard dataclasses are, instances and plain classes are not."""
+    owners = (Standard, Config, Model, Undecorated, Standard(), {})
+    assert [is_built(owner) for owner in owners] == [True, True, True, False, False, False]
+
+
+def test_a_decorated_method() -> None:
+    """What `@field_validator` returns, before pydantic has made a class of it."""
+    mark = pydantic.field_validator("number")
+    assert is_decorated(mark(classmethod(lambda cls, value: value)))
+    assert not is_decorated(lambda cls, value: value)
+    assert not is_decorated(Config)
