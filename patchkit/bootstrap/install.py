@@ -33,13 +33,9 @@ if TYPE_CHECKING:
 MARK = "Written by `patchkit bootstrap install`; `patchkit bootstrap remove` takes it away."
 """Stands in every file that `install` writes; a file without it is never touched."""
 
-ABSENT, INSTALLED, INCOMPLETE, OUTDATED, FOREIGN = (
-    "absent",
-    "installed",
-    "incomplete",
-    "outdated",
-    "foreign",
-)
+ABSENT, INSTALLED, FOREIGN = "absent", "installed", "foreign"
+INCOMPLETE = "incomplete"  # a file is missing
+OUTDATED = "outdated"  # a file has another text than this patchkit writes
 
 _MODULE = "_patchkit_bootstrap"
 _PTH, _START = "patchkit-bootstrap.pth", "patchkit-bootstrap.start"
@@ -72,20 +68,11 @@ class BootstrapError(PatchkitError):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """
-    The state of the bootstrap in one folder.
-
-    Args:
-        state: `absent`, `installed`, `incomplete` (a file is missing), `outdated` (a file has
-            another text than this patchkit writes) or `foreign` (a file is not patchkit's).
-        files: the state of each file: `absent`, `installed`, `outdated` or `foreign`.
-        location: where patchkit is looked for if Python does not find it by itself.
-
-    """
+    """How the bootstrap stands in one folder: all of it, each of its files."""
 
     state: str
     files: Mapping[Path, str]
-    location: str | None
+    location: str | None  # where patchkit is looked for if Python does not find it by itself
 
 
 def look(folder: Path) -> Bootstrap:
@@ -99,10 +86,6 @@ def look(folder: Path) -> Bootstrap:
 def install(folder: Path, location: str | None = None) -> bool:
     """
     Write the bootstrap into a folder, completely or not at all; return whether that changed it.
-
-    Args:
-        folder: one whose `.pth` files Python reads.
-        location: where patchkit is, if Python does not find it by itself.
 
     Raises:
         BootstrapError: the folder cannot be written, or has a file of that name that is not ours.
@@ -121,13 +104,7 @@ def install(folder: Path, location: str | None = None) -> bool:
 
 
 def remove(folder: Path) -> bool:
-    """
-    Remove what `install` wrote, and its bytecode; return whether there was anything.
-
-    Raises:
-        BootstrapError: a file cannot be removed, or is not ours.
-
-    """
+    """Remove what `install` wrote, and its bytecode; return whether there was anything."""
     here = look(folder)
     _refuse_foreign(here)
     ours = [file for file, state in here.files.items() if state != ABSENT]
@@ -143,13 +120,7 @@ def remove(folder: Path) -> bool:
 
 
 def site_folder() -> Path:
-    """
-    Return the folder in which this Python's packages are installed.
-
-    Raises:
-        BootstrapError: this Python reads no `.pth` files there.
-
-    """
+    """Return the folder of this Python's packages; an error if it reads no `.pth` files there."""
     folder = sysconfig.get_path("purelib")
     read = [os.path.realpath(known) for known in site.getsitepackages()]
     if os.path.realpath(folder) not in read:
@@ -164,11 +135,7 @@ def own_location() -> str:
 
 
 def location_found_alone() -> str | None:
-    """
-    Return where this Python finds patchkit in isolated mode, or None.
-
-    A new process is asked: only that shows what `.pth` files and import hooks do.
-    """
+    """Ask a new process where this Python finds patchkit by itself: what `.pth` files do shows."""
     environ = {key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")}
     command = [sys.executable, "-I", "-c", _PROBE]
     try:
@@ -242,7 +209,6 @@ def _refuse_foreign(here: Bootstrap) -> None:
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write every text to a temporary file, and only then move all of them."""
     # Neither `site` nor an import takes such a file for one of ours.
     fresh = {file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp") for file in texts}
     try:
@@ -257,7 +223,6 @@ def _write_all(texts: Mapping[Path, str]) -> None:
 
 
 def _leftovers(folder: Path) -> Iterator[Path]:
-    """Yield the bytecode of the module, and what an interrupted `install` left."""
     yield from (folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")
     stems = {Path(name).stem for name in _NAMES}
     for file in folder.glob(".*.tmp"):

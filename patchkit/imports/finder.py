@@ -27,7 +27,7 @@ from patchkit.imports.half_imported import (
     spec_of,
     when_initialized,
 )
-from patchkit.imports.loaders import Notifier, instrument, thread_telling
+from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from patchkit.imports.loaders import Watcher
+    Path = Sequence[str] | None
 
 _UTIL = "importlib.util"
 
@@ -94,7 +94,7 @@ class Finder:
             _unhook(util)
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find what the finders after this one find, or what is provided, and instrument it."""
         if sys.meta_path[0] is not self:
@@ -115,10 +115,7 @@ class Finder:
             self._asking.discard(key)
         return None if spec is None else instrument(name, spec, self._notifier)
 
-    def _spec_behind(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> ModuleSpec | None:
-        """Ask the finders after this one; those before it have been asked."""
+    def _spec_behind(self, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         for finder in finders[place + 1 :]:
@@ -184,16 +181,12 @@ class Finder:
                 self.stir()
 
 
-class BodyFinder(Finder):
+class BodyFinder(Finder, Watcher):
     """
     Arms the process just before a body executes, which other code imports.
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
     this. A session loads bodies itself, so it does nothing where the process has one.
-
-    Args:
-        arm: arms the process.
-
     """
 
     def __init__(self, arm: Callable[[], object]) -> None:
@@ -201,7 +194,7 @@ class BodyFinder(Finder):
         self._arm = arm
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Watch a name if it is that of a body."""
         if _has_session():
@@ -216,15 +209,6 @@ class BodyFinder(Finder):
         if not _has_session():
             self._arm()
 
-    def imported(self, name: str, module: ModuleType) -> None:
-        """Do nothing."""
-
-    def import_ended(self, name: str) -> None:
-        """Do nothing."""
-
-    def main_unreachable(self, name: str, reason: str) -> None:
-        """Do nothing."""
-
 
 def watch_bodies(arm: Callable[[], object]) -> None:
     """Install a BodyFinder, unless there is one."""
@@ -233,7 +217,6 @@ def watch_bodies(arm: Callable[[], object]) -> None:
 
 
 def _has_session() -> bool:
-    """Whether this process has a session, which has a finder of its own."""
     return any(type(finder) is Finder for finder in sys.meta_path)
 
 
@@ -258,9 +241,7 @@ def home(session: Any) -> str:
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
 
 
-def _ask(
-    finder: object, name: str, path: Sequence[str] | None, target: ModuleType | None
-) -> ModuleSpec | None:
+def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
     find = getattr(finder, "find_spec", None)
     if find is None:
         # Up to Python 3.11 importlib knows finders of an older kind.

@@ -26,7 +26,7 @@ _NAMES_OF_MAIN = ("__main__", "__mp_main__")
 
 
 class Watcher(Protocol):
-    """Is told of imports. What a method raises is raised by the import statement."""
+    """Is told of imports, and may ignore them. The import statement raises what a method does."""
 
     def importing(self, name: str) -> None:
         """A module is about to execute."""
@@ -42,21 +42,13 @@ class Watcher(Protocol):
 
 
 class Notifier(Record, frozen=False, eq=False):
-    """
-    Which modules are watched, and which of them execute now; the loaders of a finder share it.
+    """Which modules are watched, and which execute now; the loaders of a finder share it."""
 
-    Args:
-        watcher: told of the modules in `names`.
-        own: what to call after modules that patchkit itself changes.
-        executing: ids of modules that a loader of ours executes; it will report the end.
-
-    """
-
-    watcher: Watcher
+    watcher: Watcher  # told of the modules in `names`
     names: set[str] = field(default_factory=set)
-    own: dict[str, Callable[[ModuleType], None]] = field(default_factory=dict)
+    own: dict[str, Callable[[ModuleType], None]] = field(default_factory=dict)  # called after them
     active: bool = False
-    executing: set[int] = field(default_factory=set)
+    executing: set[int] = field(default_factory=set)  # ids of modules whose end will be reported
 
     def is_for(self, name: str) -> bool:
         """Whether this module is watched now."""

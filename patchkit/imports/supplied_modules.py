@@ -106,26 +106,13 @@ def _not_found(name: str) -> ModuleNotFoundError:
 
 
 def running_code(loader: Any, name: str, file: str) -> CodeType:
-    """
-    Make the code that runs a module, of this loader, whose source is in this file.
-
-    Raises:
-        TargetError: the module has no source, or no main part.
-
-    """
+    """Make the code that runs a module; a TargetError where it has no source, or no main part."""
     _main_part(loader, name, file)
     return compile(_CALL.format(module=__name__, name=name), file, "exec", dont_inherit=True)
 
 
 def run(name: str, names: dict[str, Any]) -> None:
-    """
-    Import a module and run its main part; the code that `runpy` executes calls this.
-
-    Args:
-        name: the module.
-        names: the globals in which `runpy` executes the code.
-
-    """
+    """Import a module and run its main part; called by what `runpy` executes in these globals."""
     importlib.import_module(name)
     module = sys.modules[name]  # it may have replaced itself
     called = names["__name__"]

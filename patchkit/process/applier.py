@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from patchkit.process.plan import Relevance, Schedule
     from patchkit.process.waiting import Executions
 
-    Scope = Callable[[], Where]
-
 
 class Applier:
     """What is due, made."""
@@ -72,7 +70,7 @@ class Applier:
         self,
         groups: Iterable[GroupState],
         modules: Mapping[str, ModuleType],
-        scope: Scope,
+        scope: Callable[[], Where],
         *,
         from_body: bool = False,
     ) -> bool:
@@ -86,27 +84,11 @@ class Applier:
             from_body: this thread is at the end of importing their body. Another thread that is
                 applying one of them may be waiting for just that, and is not waited for.
 
-        Returns:
-            Whether any was for this process.
-
-        Raises:
-            ApplyError: a required patch failed; the groups before it are applied.
+        Returns whether any was for this process. If a required patch fails, those before it stay.
 
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)
-        if due:
-            self._apply_all(due, modules, scope, from_body=from_body)
-        return bool(due)
-
-    def _apply_all(
-        self,
-        due: list[GroupState],
-        modules: Mapping[str, ModuleType],
-        scope: Scope,
-        *,
-        from_body: bool,
-    ) -> None:
         made: list[GroupState] = []
         try:
             for group in due:
@@ -119,6 +101,7 @@ class Applier:
             finally:  # only now: who waits for them goes on with copies repointed, too
                 for group in made:
                     self.turns.leave(group)
+        return bool(due)
 
     def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> bool:
         """Apply to modules that were imported before; one pass repoints all copies."""
@@ -133,16 +116,82 @@ class Applier:
         groups = self._schedule.groups()
         return self.apply_late(group for group in groups if not self._executions.awaits(group))
 
+    # -- one group --------------------------------------------------------------------------------
+
+    def _claim(self, group: GroupState, module: ModuleType | None, *, from_body: bool) -> bool:
+        if not self._relevance.is_open(group):
+            return False
+        try:
+            mine = self.turns.take(group, lambda: from_body and group.loads)
+        except TimeoutError:
+            name, body = group.patch.name, group.patch.body
+            raise ApplyError(
+                f"patch {name}: another thread has been applying it for {PATIENCE:.0f} s, expected "
+                f"it to end; look at what body {body} waits for, or leave the patch out with "
+                f"PATCHKIT_DISABLE={name}"
+            ) from None
+        if mine and group.applied_to == self._executions.now(group, module):
+            self.turns.leave(group)
+            return False
+        return mine
+
+    def _apply_one(
+        self, group: GroupState, module: ModuleType | None, made: list[GroupState]
+    ) -> None:
+        try:
+            if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
+                made.append(group)
+        except NotWanted as reason:
+            self._skip(group.patch, str(reason))
+        except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
+            try:  # failed first, so that no other thread goes on with it
+                self._states.fail(group.patch, error, module=group.plan.module)
+            finally:
+                self.take_back(group.patch)
+        finally:
+            if group not in made:
+                self.turns.leave(group)
+
+    def _skip(self, state: PatchState, reason: str) -> None:
+        """Skip a patch, of which other modules may have changes already: all or none."""
+        is_begun = any(group.applied_to for group in state.groups)
+        errors = self.take_back(state) if is_begun else []
+        self._states.set(state, SKIPPED, "; not taken back: ".join([reason, *map(str, errors)]))
+
+    # -- all that were made -----------------------------------------------------------------------
+
+    def _finish(self, made: list[GroupState], scope: Callable[[], Where]) -> None:
+        if not (groups := [group for group in made if self._still_wanted(group)]):
+            return
+        try:
+            self._copies.repoint(groups, scope)
+        except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
+            self._fail_together(groups, error)
+            return
+        for group in groups:
+            self._states.set(group.patch, APPLIED, **group.facts)
+            for target, hidden in group.facts.get("hidden", {}).items():
+                for name, top in hidden.items():
+                    text = f"{target}: the replacement of {name} is hidden by that of {top}"
+                    self._states.say("info", text)
+
+    def _fail_together(self, groups: Iterable[GroupState], error: Exception) -> None:
+        states = list(dict.fromkeys(group.patch for group in groups))
+        self.take_back(*reversed(states))
+        with contextlib.ExitStack() as stack:  # all are failed before one stops the process
+            for state in reversed(states):
+                stack.callback(self._states.fail, state, error)
+
+    def _still_wanted(self, group: GroupState) -> bool:
+        """Whether nobody has failed or undone its patch meanwhile, in another thread."""
+        if not group.patch.is_open:
+            self.take_back(group.patch)
+        return group.patch.is_open
+
     # -- undo -------------------------------------------------------------------------------------
 
     def refuse(self, state: PatchState, error: ApplyError) -> None:
-        """
-        Fail a patch whose changes cannot reach what they are for.
-
-        Raises:
-            ApplyError: the patch is required.
-
-        """
+        """Fail a patch whose changes cannot reach what they are for."""
         self._relevance.settle(state)
         if state.is_open:
             self.take_back(state)
@@ -178,105 +227,17 @@ class Applier:
     # -- look -------------------------------------------------------------------------------------
 
     def inspect(self) -> None:
-        """
-        Look whether somebody else has overwritten what is applied here.
-
-        Raises:
-            ApplyError: yes, and the patch is required.
-
-        """
+        """Fail patches that somebody else has overwritten; an ApplyError where one is required."""
         with contextlib.ExitStack() as stack:  # all are looked at before one stops the process
             for state in reversed(list(self._schedule.patches.values())):
                 if state.status == APPLIED:
                     stack.callback(self._inspect, state)
 
     def _inspect(self, state: PatchState) -> None:
-        for group in state.groups:
-            if not self._executions.is_settled(group):
-                continue
-            if (error := self._inspection.error_of(group, self._executions.is_settled)) is not None:
+        is_settled = self._executions.is_settled
+        for group in filter(is_settled, state.groups):
+            if (error := self._inspection.error_of(group, is_settled)) is not None:
                 self._unwind(state)  # all its changes or none
                 self._copies.restore()
                 self._states.fail(state, error, module=group.plan.module)
                 return
-
-    # -- one group --------------------------------------------------------------------------------
-
-    def _claim(self, group: GroupState, module: ModuleType | None, *, from_body: bool) -> bool:
-        """Decide whether this thread applies the group now; waits for one that is at it."""
-        if not self._relevance.is_open(group):
-            return False
-        try:
-            mine = self.turns.take(group, lambda: from_body and group.loads)
-        except TimeoutError:
-            raise ApplyError(_stuck(group)) from None
-        if mine and group.applied_to == self._executions.now(group, module):
-            self.turns.leave(group)
-            return False
-        return mine
-
-    def _apply_one(
-        self, group: GroupState, module: ModuleType | None, made: list[GroupState]
-    ) -> None:
-        try:
-            if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
-                made.append(group)
-        except NotWanted as reason:
-            self._skip(group.patch, str(reason))
-        except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
-            self._fail(group, error)
-        finally:
-            if group not in made:
-                self.turns.leave(group)
-
-    def _fail(self, group: GroupState, error: Exception) -> None:
-        """Fail a patch first, so that no other thread goes on with it; then take it back."""
-        try:
-            self._states.fail(group.patch, error, module=group.plan.module)
-        finally:
-            self.take_back(group.patch)
-
-    def _skip(self, state: PatchState, reason: str) -> None:
-        """Skip a patch, of which other modules may have changes already: all or none."""
-        is_begun = any(group.applied_to for group in state.groups)
-        errors = self.take_back(state) if is_begun else []
-        self._states.set(state, SKIPPED, "; not taken back: ".join([reason, *map(str, errors)]))
-
-    # -- all that were made -----------------------------------------------------------------------
-
-    def _finish(self, made: list[GroupState], scope: Scope) -> None:
-        if not (groups := [group for group in made if self._still_wanted(group)]):
-            return
-        try:
-            self._copies.repoint(groups, scope)
-        except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
-            self._fail_together(groups, error)
-            return
-        for group in groups:
-            self._states.set(group.patch, APPLIED, **group.facts)
-            for target, hidden in group.facts.get("hidden", {}).items():
-                for name, top in hidden.items():
-                    text = f"{target}: the replacement of {name} is hidden by that of {top}"
-                    self._states.say("info", text)
-
-    def _fail_together(self, groups: Iterable[GroupState], error: Exception) -> None:
-        states = list(dict.fromkeys(group.patch for group in groups))
-        self.take_back(*reversed(states))
-        with contextlib.ExitStack() as stack:  # all are failed before one stops the process
-            for state in reversed(states):
-                stack.callback(self._states.fail, state, error)
-
-    def _still_wanted(self, group: GroupState) -> bool:
-        """Whether nobody has failed or undone its patch meanwhile, in another thread."""
-        if not group.patch.is_open:
-            self.take_back(group.patch)
-        return group.patch.is_open
-
-
-def _stuck(group: GroupState) -> str:
-    name, body = group.patch.name, group.patch.body
-    return (
-        f"patch {name}: another thread has been applying it for {PATIENCE:.0f} s, expected it to "
-        f"end; look at what body {body} waits for, or leave the patch out with "
-        f"PATCHKIT_DISABLE={name}"
-    )

@@ -43,10 +43,7 @@ class Blocks(Record, eq=False):
         """
         Apply patches whatever the roles of this process, and import what they change.
 
-        What comes before an import waits for it.
-
-        Args:
-            names: of the patches; none means all that are for here.
+        What comes before an import waits for it. Without names all that are for here are meant.
 
         Returns:
             The names, to be let go later, once for each time that they are held.
@@ -69,9 +66,7 @@ class Blocks(Record, eq=False):
         """
         Take back what was held, unless others hold it, or a role of this process has it anyway.
 
-        Raises:
-            UndoError: something could not be taken back; the rest was.
-
+        Raises UndoError where something could not be taken back; the rest was.
         """
         if errors := self._let_go(self._named(names)):
             raise UndoError("; ".join(str(error) for error in errors))
@@ -167,13 +162,7 @@ class Blocks(Record, eq=False):
     # -- rows that blocks bring along ---------------------------------------------------------
 
     def meet(self, rows: Iterable[Row]) -> None:
-        """
-        Know further rows until they are forgotten.
-
-        Raises:
-            DeclarationError: a row has the name of another one that is known.
-
-        """
+        """Know further rows until they are forgotten; no name may be that of another row."""
         for row in [row for row in rows if not self._is_known(row)]:
             self.schedule.add(Row(row.pack, row.patch, frozenset()))
         self.finder.watch(self.schedule.modules)
@@ -195,7 +184,6 @@ class Blocks(Record, eq=False):
 
 
 def _import(group: GroupState) -> None:
-    """Import a target's module; where another thread is at it, that is waited for."""
     try:
         importlib.import_module(group.plan.module)
     except PatchkitError:

@@ -40,19 +40,15 @@ _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 class Journal:
     """
-    The entries of one process, kept in memory and, where a directory is given, in a file.
+    The entries of one process, kept in memory and, where a directory is given, in a file there.
 
     A journal that cannot be written never changes what the process does: it says so once on
     stderr and goes on in memory. What can be written again later, after a disk was full, is.
-
-    Args:
-        directory: where to write `<host>-<pid>-<start>.jsonl`, made if it is not there.
-
     """
 
     def __init__(self, directory: str | None = None) -> None:
         self.directory = directory and os.path.abspath(directory)  # noqa: PTH100
-        self._begin()
+        self.after_fork()
 
     def write(self, event: str, **fields: Any) -> None:
         """Add an entry; what JSON cannot hold in `fields` is written as text."""
@@ -64,10 +60,7 @@ class Journal:
             self._append(self.directory, _line(entry))
 
     def after_fork(self) -> None:
-        """Start a journal of the child's own."""
-        self._begin()
-
-    def _begin(self) -> None:
+        """Begin a journal of the child's own."""
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._making = threading.RLock()  # a child's own, whoever held the parent's
@@ -101,7 +94,8 @@ class Journal:
             line = b"\n" + line  # what is whole is not glued to what is not
         try:
             with self._making:
-                self._make(directory)
+                if self._file is None:
+                    self._make(directory)
             with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
                 written = os.write(fd, line)
                 self._size = os.lseek(fd, 0, os.SEEK_CUR)  # another thread may have written too
@@ -109,8 +103,9 @@ class Journal:
         except OSError as error:
             if self._file is not None and isinstance(error, FileNotFoundError):
                 self._file = None  # somebody has tidied up: the next entry begins a new file
-            else:
-                self._say_once(f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
+            elif not self._has_told:
+                self._has_told = True
+                say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
         """Write a line over an earlier one like it; False where that is not there."""
@@ -123,17 +118,17 @@ class Journal:
             return False
 
     def _make(self, directory: str) -> None:
-        """Make the file, once."""
-        if self._file is None:
-            _make_folder(directory)
-            mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            fd = os.open(f"{directory}/{self._name}", mode | _SAFELY, 0o600)
-            self._file = _identity(fd)
-            os.close(fd)
+        os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
+        folder = os.lstat(directory)
+        if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
+            raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
+        mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        fd = os.open(f"{directory}/{self._name}", mode | _SAFELY, 0o600)
+        self._file = _identity(fd)
+        os.close(fd)
 
     @contextmanager
     def _opened(self, directory: str, mode: int) -> Iterator[int]:
-        """Open the file, and nothing that stands in its place."""
         path = f"{directory}/{self._name}"
         fd = os.open(path, mode | _SAFELY)
         try:
@@ -142,18 +137,6 @@ class Journal:
             yield fd
         finally:
             os.close(fd)
-
-    def _say_once(self, text: str) -> None:
-        if not self._has_told:
-            self._has_told = True
-            say("warning", text)
-
-
-def _make_folder(directory: str) -> None:
-    os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
-    folder = os.lstat(directory)
-    if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
-        raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
 
 
 def _identity(fd: int) -> tuple[int, int]:
@@ -204,15 +187,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def say(level: str, text: str, threshold: str = "warning") -> None:
-    """
-    Write one line to stderr; never raises, because talk must not stop a process.
-
-    Args:
-        level: one of LEVELS.
-        text: without a line end.
-        threshold: the quietest level to be heard, `Settings.log`.
-
-    """
+    """Write one line to stderr; never raises, because talk must not stop a process."""
     if LEVELS.index(level) < LEVELS.index(threshold):
         return
     try:

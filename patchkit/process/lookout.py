@@ -79,11 +79,9 @@ class Lookout:
 
     def look_again(self) -> None:
         """
-        Look whether what is applied here is intact, and apply what no import has told of.
+        Fail what is overwritten, and apply what no import has told of.
 
-        Raises:
-            ApplyError: a required patch fails, or somebody has overwritten what one had changed.
-
+        Raises ApplyError where a required patch fails, now or because somebody has overwritten it.
         """
         self._applier.inspect()
         if self._applier.apply_missed():
@@ -140,13 +138,7 @@ class Lookout:
             self._states.journal.write("unmet", reasons=self._unmet)
 
     def tell_unmet(self, *, anew: bool = True) -> None:
-        """
-        Write which patches that wait are not for here; the environment may change.
-
-        Args:
-            anew: ask also where nobody has asked yet.
-
-        """
+        """Write which patches that wait are not for here; `anew` also if nobody has asked yet."""
         if self._unmet is None and not anew:
             return
         waiting = [state for state in self._states.open_here() if state.status == ARMED]

@@ -48,13 +48,8 @@ class Maker(Record, eq=False):
         """
         Make what is for here of a group; whether that is anything.
 
-        Args:
-            group: it is this thread's turn at it.
-            module: the group's module; None before it executes.
-
-        Raises:
-            NotWanted: the whole patch is not for here.
-
+        It is this thread's turn at the group; its module is None before that executes. Raises
+        NotWanted where the whole patch is not for here.
         """
         changes = self.relevance.changes_here(group)
         serves = group.plan.moment == SERVING
@@ -216,11 +211,9 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
         outcome: what the pass over the copies has found, for this group and others.
         late: whether somebody may have copied before.
 
-    Returns:
-        `module`, `rebound`, `out_of_reach`, `layers`: for each target the patches on it, the
-        innermost first; `hidden`: for each target the patches whose replacement does not act, and
-        the one that hides it; `untraced`: for each target why copies were not looked for. The last
-        two only where there is something to tell.
+    `layers` has for each target the patches on it, the innermost first; `hidden`, if any, those
+    whose replacement does not act, with the one that hides it; `untraced` why copies were not
+    looked for.
 
     """
     sites = [site for _, site in group.made.sites]

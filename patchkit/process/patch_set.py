@@ -19,12 +19,6 @@ from patchkit.rows.canonical import canonical
 from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from patchkit.rows.declaration import Row
-
-
-if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from patchkit.process.patch_state import PatchState, PatchStates
@@ -43,33 +37,16 @@ _NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
 
 
 class Mark(Record):
-    """
-    What two processes compare of one patch.
+    """What two processes compare of one patch."""
 
-    Args:
-        at: its place among those of the role; they apply in this order.
-        code: hash of the row, its body and its data files.
-        pack: hash of every module of its pack, which bodies may import.
-        is_open: nobody has asked the row's `when` in this process.
-
-    """
-
-    at: int
-    code: str
-    pack: str
-    is_open: bool = False
+    at: int  # its place among those of the role; they apply in this order
+    code: str  # hash of the row, its body and its data files
+    pack: str  # hash of every module of its pack, which bodies may import
+    is_open: bool = False  # nobody has asked the row's `when` in this process
 
 
 def patch_set(states: Iterable[PatchState], relevance: Relevance, role: Role) -> dict[str, Mark]:
-    """
-    Name the patches that are for a role here, each with what it is.
-
-    Args:
-        states: of all patches, in the order in which they apply.
-        relevance: says which are for here.
-        role: need not be one of this process's.
-
-    """
+    """Name the patches that are for a role here, each with what it is."""
     mine = [state for state in states if role in state.row.roles]
     chosen = [state for state in mine if relevance.is_selected(state)]
     packs = {name: modules_digest(name) for name in {state.row.pack for state in chosen}}
@@ -92,9 +69,7 @@ def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) ->
     """
     Compare the patches for a role here with those that the main process selected.
 
-    Raises:
-        AgreementError: they differ.
-
+    Raises AgreementError where they differ, unless failures are to be warnings.
     """
     ours = patch_set(states.patches.values(), relevance, role)
     _tell_digest(role, ours, states)
@@ -141,7 +116,6 @@ def _in_order(patches: PatchSet) -> list[str]:
 
 
 def _write(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
-    """Write into a configuration, if that has a place for it; whether it has."""
     extra = getattr(config, "additional_config", None)
     if extra is None and hasattr(config, "additional_config"):
         extra = config.additional_config = {}
@@ -155,13 +129,7 @@ def _write(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
 
 
 def _stamped(config: Any, role: Role) -> PatchSet | None:
-    """
-    Read the patch set for a role back; None where no patchkit wrote one.
-
-    Raises:
-        AgreementError: another patchkit did.
-
-    """
+    """Read the patch set for a role back; None where no patchkit wrote one."""
     extra = getattr(config, "additional_config", None)
     sets = extra.get(KEY) if isinstance(extra, dict) else None
     if not isinstance(sets, dict):

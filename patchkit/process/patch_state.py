@@ -35,27 +35,15 @@ _NOTHING = Transaction()
 
 
 class GroupState(Record, frozen=False, eq=False):
-    """
-    How far a group of changes has come in this process.
-
-    Args:
-        plan: what is to be done, and when.
-        patch: whose changes they are.
-        applied_to: which execution of the module they were applied to; None while they are not.
-        made: what was made then.
-        facts: what the journal says of it, beside that it was applied.
-        thread: ident of the thread that is applying them now.
-        loads: whether that thread is importing the body, or waits for who does.
-
-    """
+    """How far a group of changes has come in this process."""
 
     plan: ChangeGroup
-    patch: PatchState
-    applied_to: tuple[int, int] | None = None
-    made: Transaction = _NOTHING
-    facts: dict[str, Any] = field(default_factory=dict)
-    thread: int | None = None
-    loads: bool = False
+    patch: PatchState  # whose changes they are
+    applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
+    made: Transaction = _NOTHING  # what was made then
+    facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status
+    thread: int | None = None  # the thread that is applying them now
+    loads: bool = False  # whether it is importing the body, or waits for who does
 
     def take_back(self) -> list[Exception]:
         """Undo what was made; return what went wrong on the way."""
@@ -65,35 +53,19 @@ class GroupState(Record, frozen=False, eq=False):
 
 
 class PatchState(Record, frozen=False, eq=False):
-    """
-    How it stands with one patch in this process.
-
-    Args:
-        row: its row.
-        name: the row's name.
-        body: full name of the row's body.
-        groups: its changes, by the imports that make them due.
-        status: armed, applied, skipped or failed; written by `PatchStates` alone.
-        reason: of skipped and failed, in words; of armed, where it was more than that.
-        error: of failed.
-        settled: whether it has been asked if the patch is for here.
-        holders: how many blocks ask for it, whatever the roles of this process.
-        former: its status, reason and error before the first of them.
-        thread: ident of the thread that makes it held, or lets it go.
-
-    """
+    """How it stands with one patch in this process; `PatchStates` alone writes the status."""
 
     row: Row
-    name: str
+    name: str  # of the row, as is the body
     body: str
-    groups: list[GroupState] = field(default_factory=list)
+    groups: list[GroupState] = field(default_factory=list)  # by the imports that make them due
     status: str = ARMED
-    reason: str = ""
-    error: BaseException | None = None
-    settled: bool = False
-    holders: int = 0
-    former: tuple[str, str, BaseException | None] = (ARMED, "", None)
-    thread: int | None = None
+    reason: str = ""  # of skipped and failed, in words; of armed, where it was more than that
+    error: BaseException | None = None  # of failed
+    settled: bool = False  # whether it has been asked if the patch is for here
+    holders: int = 0  # blocks that ask for it, whatever the roles of this process
+    former: tuple[str, str, BaseException | None] = (ARMED, "", None)  # before the first of them
+    thread: int | None = None  # the thread that makes it held, or lets it go
 
     @property
     def is_open(self) -> bool:
@@ -106,14 +78,7 @@ class PatchState(Record, frozen=False, eq=False):
 
 
 class PatchStates:
-    """
-    The one who changes statuses, and the failure policy.
-
-    Attributes:
-        roles: those that the process has entered.
-        is_in_charge: whether the process is the session's, to end as it says; no test's, say.
-
-    """
+    """The one who changes statuses, and the failure policy."""
 
     def __init__(
         self, patches: dict[str, PatchState], settings: Settings, journal: Journal
@@ -122,7 +87,7 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        self.is_in_charge = False
+        self.is_in_charge = False  # whether the process is the session's, to end as it says
 
     def open_here(self) -> list[PatchState]:
         """The patches of this process that are applied or may yet be."""
@@ -170,15 +135,10 @@ class PatchStates:
         """
         Note a failure.
 
-        Args:
-            state: the row's.
-            error: why. The failure of a required patch that is told already, perhaps another's
-                while this one's body was imported, is no reason: it stops this one as well.
-            facts: further ones, for the journal.
+        The failure of a required patch that is told already, perhaps another's while this one's
+        body was imported, is no reason: it stops this one as well.
 
-        Raises:
-            ApplyError: the patch is required, and failures stop the process.
-
+        Raises ApplyError where the patch is required, and failures stop the process.
         """
         if isinstance(error, ApplyError) and error.patch is not None:
             if state.is_open:
@@ -199,15 +159,9 @@ class PatchStates:
         self, states: Iterable[PatchState], roles: Iterable[Role] | None = None
     ) -> None:
         """
-        Stop where a required patch has failed before; somebody may have swallowed the error then.
+        Stop where a required patch (of these roles) has failed, if the error was swallowed then.
 
-        Args:
-            states: the rows to look at.
-            roles: only rows of these roles, unless None.
-
-        Raises:
-            ApplyError: with the first failure as its cause.
-
+        Raises ApplyError, with the first failure as its cause.
         """
         wanted = None if roles is None else frozenset(roles)
         for state in states:
@@ -233,7 +187,6 @@ class PatchStates:
         os._exit(EXIT_CODE)
 
     def _reason_to_end(self) -> str | None:
-        """Say which required patch of a role that was entered has failed; None where none has."""
         failed = (state for state in list(self.patches.values()) if state.status == FAILED)
         reasons = (_failure(state) for state in failed if self._ends_badly(state))
         return next(reasons, None) if self.is_in_charge else None

@@ -27,21 +27,12 @@ BEFORE, SERVING, AFTER = "before", "serving", "after"
 
 
 class ChangeGroup(Record, eq=False):
-    """
-    The changes of one row that one module's import makes due; they apply together.
-
-    Args:
-        module: name of the module.
-        moment: when, around its import.
-        changes: in declared order with their places in the row, those for other versions included.
-        rank: place of the row among all rows.
-
-    """
+    """The changes of one row that one module's import makes due; they apply together."""
 
     module: str
     moment: str
-    changes: tuple[tuple[int, Change], ...]
-    rank: int = 0
+    changes: tuple[tuple[int, Change], ...]  # with their places in the row, for any version
+    rank: int = 0  # place of the row among all rows
 
 
 def groups_of(row: Row, rank: int) -> list[ChangeGroup]:
@@ -126,13 +117,7 @@ class Schedule:
 
 
 class Relevance:
-    """
-    Says of each patch whether it is for this process, and why it is not.
-
-    Attributes:
-        awaits_role: the process learns its role later, when upstream's modules may be there.
-
-    """
+    """Says of each patch whether it is for this process, and why it is not."""
 
     def __init__(self, states: PatchStates, selection: Selection) -> None:
         self.selection = selection
@@ -174,13 +159,7 @@ class Relevance:
     # -- the answer, once and for all -------------------------------------------------------------
 
     def settle(self, state: PatchState) -> None:
-        """
-        Ask whether a patch is for here, before it is due.
-
-        Raises:
-            ApplyError: nobody can tell, and the patch is required.
-
-        """
+        """Ask whether a patch is for here, before it is due; an error is the patch's failure."""
         try:
             self.is_for_here(state)
         except Exception as error:  # noqa: BLE001 - the patch's failure, like any other
@@ -197,9 +176,7 @@ class Relevance:
         """
         Whether a patch is for here; skips it where it is not.
 
-        Raises:
-            PatchkitError: nobody can tell, or something speaks against a patch that is.
-
+        Raises PatchkitError where nobody can tell, or something speaks against a patch that is.
         """
         if not state.settled:
             self._states.settings.check_names(self._states.patches)
@@ -237,7 +214,6 @@ class Relevance:
             self._note_unreviewed(self._states.patches[name], words)
 
     def _review(self, state: PatchState) -> None:
-        """Compare what the patch changes with what was reviewed, and do as the policy says."""
         if not (words := self.selection.unreviewed(state.row)):
             return
         if self._states.settings.on_drift == "stop":

@@ -203,12 +203,7 @@ def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
     """
     Find the rank of a worker among the arguments of a call that begins or initialises it.
 
-    Args:
-        call: a constructor with `rank`, or `init_worker`, which is given what every rank gets.
-        instance: what it is bound to.
-        args: the arguments.
-        kwargs: the same.
-
+    The call is a constructor with `rank`, or `init_worker`, which is given what every rank gets.
     """
     import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
 

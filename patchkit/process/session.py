@@ -51,17 +51,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """
-    The patches of one process.
-
-    Attributes:
-        states: how it stands with each patch, by name.
-        roles: those that the process has entered.
-        hooks: patchkit's own, called after each execution of a module; complete before arming.
-        blocks: what blocks hold, and rows that they have brought along.
-        lookout: looks again at what is applied.
-
-    """
+    """The patches of one process."""
 
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
         self.journal = journal
@@ -72,7 +62,7 @@ class Session:
         self._finder = Finder(self, self.provide)
         self._executions = Executions(self._finder)
         self._applier = Applier(self._schedule, self._states, self._relevance, self._executions)
-        self.hooks: dict[str, list[Hook]] = {}
+        self.hooks: dict[str, list[Hook]] = {}  # patchkit's own, by module; complete before arming
         self.blocks = Blocks(
             self._schedule, self._states, self._relevance, self._applier, self._finder
         )
@@ -180,13 +170,7 @@ class Session:
     # -- roles ----------------------------------------------------------------------------------
 
     def enter(self, role: Role) -> None:
-        """
-        Enter a role: apply what has waited for it.
-
-        Raises:
-            ApplyError: a required patch of the role fails or has failed, or is overwritten.
-
-        """
+        """Enter a role: apply what has waited for it, or stop if a required patch fails, or has."""
         self.stop_if_failed({role})
         if role not in self.roles:
             self.roles.add(role)
@@ -217,9 +201,7 @@ class Session:
         """
         Stop where a required patch of these roles, by default of those entered, has failed.
 
-        Raises:
-            ApplyError: one has, or somebody has overwritten what one had changed.
-
+        Raises ApplyError, also where somebody has overwritten what one had changed.
         """
         wanted = self.roles if roles is None else roles
         self._states.stop_if_failed(list(self.states.values()), wanted)

@@ -33,42 +33,20 @@ if TYPE_CHECKING:
 
 
 class Transaction(Record, frozen=False, eq=False):
-    """
-    What was made of one group, all or nothing, and what takes it back.
-
-    Args:
-        patch: name of the patch.
-        rank: place of its row among all rows.
-        undos: what takes the changes back, in the order in which they were made.
-        calls: those of the undos that belong to one execution of the module, and run before the
-            next.
-        sites: changed attributes, each with the target that led to it.
-        routes: the ways to the targets, as they were.
-        targets: all that is changed, also where that is no attribute.
-
-    """
+    """What was made of one group, all or nothing, and what takes it back."""
 
     patch: str = ""
-    rank: int = 0
-    undos: list[Callable[[], None]] = field(default_factory=list)
-    calls: list[Callable[[], None]] = field(default_factory=list)
-    sites: list[tuple[str, Site]] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
+    rank: int = 0  # place of its row among all rows
+    undos: list[Callable[[], None]] = field(default_factory=list)  # as they were made
+    calls: list[Callable[[], None]] = field(default_factory=list)  # those for one execution only
+    sites: list[tuple[str, Site]] = field(default_factory=list)  # with the target that led there
+    routes: list[Route] = field(default_factory=list)  # the ways to the targets, as they were
+    targets: list[str] = field(default_factory=list)  # also what is no attribute
 
     def apply(
         self, changes: Iterable[Placed], module: ModuleType | None, body: ModuleType, sites: Sites
     ) -> None:
-        """
-        Make the changes, or none of them.
-
-        Args:
-            changes: those that are for the versions here, with their places in the row.
-            module: the group's module; None before it executes.
-            body: the loaded body.
-            sites: every changed attribute of this process.
-
-        """
+        """Make the changes, given with their places in the row, or none of them."""
         try:
             for wave in in_waves(changes):
                 self._apply_wave(wave, module, body, sites)
@@ -109,7 +87,6 @@ class Transaction(Record, frozen=False, eq=False):
                 self.routes.append(route)  # the way to it, so that it can be walked again
 
     def _make(self, change: Change, ready: Prepared) -> tuple[Target, list[Site]]:
-        """Make one change; return what it changes."""
         self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
         if isinstance(change, AfterImport):
             self.calls.append(ready.undo)
@@ -159,10 +136,7 @@ class Inspection(Record, eq=False):
         """
         Look at what a group has changed; return why it does not act any more.
 
-        Args:
-            group: it.
-            is_settled: whether another thread has not begun meanwhile to apply it anew.
-
+        A group that is not settled another thread has begun to apply anew.
         """
         name, made = group.patch.name, group.made
         looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]

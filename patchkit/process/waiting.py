@@ -51,19 +51,10 @@ class Turns:
 
     def take(self, thing: Taken, is_left: Callable[[], bool]) -> bool:
         """
-        Wait for a turn and take it.
+        Wait for a turn and take it, unless `is_left` says to leave it to whose turn it is.
 
-        Args:
-            thing: what it is at.
-            is_left: whether to leave it to the thread whose turn it is, and not wait.
-
-        Returns:
-            False where it is this thread's already, or left to the other one, which may be
-            waiting for this one.
-
-        Raises:
-            TimeoutError: the other thread's turn does not end.
-
+        Returns False where it is this thread's already, or left to another one, which may be
+        waiting for this one. Raises TimeoutError where the other thread's turn does not end.
         """
         me = get_ident()
         with self._free:
@@ -88,14 +79,10 @@ class Turns:
     @contextlib.contextmanager
     def within(self, *things: Taken, patience: float = PATIENCE) -> Iterator[bool]:
         """
-        Take turns for the time of a block, all at once.
+        Take turns for the time of a block, all at once; False once the patience is over.
 
         Where it is this thread's turn already, or that of a thread that waits for this one, the
         turn goes back to it afterwards.
-
-        Returns:
-            Whether they were to be had; False once the patience is over.
-
         """
         me = get_ident()
         with self._free:

@@ -25,25 +25,14 @@ if TYPE_CHECKING:
 
 
 class _Here(Record, frozen=False):
-    """
-    The one session of this process.
-
-    Args:
-        session: the session, armed or lent.
-        is_armed: the process is armed, so the session is not only for borrowers.
-        borrowers: number of borrowers.
-        packs: number of borrowers that named each pack; 0 where none does any more.
-        guard: lock around reading and writing these fields, and nothing else.
-        turn: lock for a borrower that comes or goes; rows are read under it, no body is loaded.
-
-    """
+    """The one session of this process, armed, or lent to borrowers."""
 
     session: Session | None = None
     is_armed: bool = False
     borrowers: int = 0
-    packs: Counter[str] = field(default_factory=Counter)
-    guard: threading.Lock = field(default_factory=threading.Lock)
-    turn: threading.RLock = field(default_factory=threading.RLock)
+    packs: Counter[str] = field(default_factory=Counter)  # how many borrowers named each
+    guard: threading.Lock = field(default_factory=threading.Lock)  # around these fields only
+    turn: threading.RLock = field(default_factory=threading.RLock)  # a borrower's that comes, goes
 
 
 _here = _Here()
@@ -56,14 +45,10 @@ def current() -> Session | None:
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
     """
-    Arm this process once; None with `PATCHKIT=0`, or where only Python's own code runs.
+    Arm this process once, for these roles or those that patchkit finds out.
 
-    Args:
-        roles: its roles; None means that patchkit finds out.
-
-    Raises:
-        PatchkitError: a setting or a row is malformed, or a required patch failed.
-
+    Returns None with `PATCHKIT=0`, or where only Python's own code runs. Raises PatchkitError where
+    a setting or a row is malformed, or a required patch failed.
     """
     if (session := current()) is not None:
         return session
@@ -92,8 +77,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
         names: patches that it should know; none means all.
         packs: modules with more rows, which apply to no role.
 
-    Raises:
-        PatchkitError: a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
+    Raises PatchkitError where a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
 
     """
     settings = Settings.read()
@@ -120,12 +104,9 @@ def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) ->
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
     """
-    Give a lent session back; the last borrower ends it, unless the process was armed since.
+    Give a lent session back, with the packs that it was lent with.
 
-    Args:
-        session: the session.
-        packs: those that it was lent with; their rows go when nobody names them any more.
-
+    The last borrower ends it, unless the process was armed since.
     """
     with _here.turn:
         _here.packs.subtract(packs)

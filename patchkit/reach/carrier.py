@@ -43,12 +43,9 @@ _AS_BASE = """exec(code) or type(
 
 class Carrier:
     """
-    Unpickling it arms the process; what comes out is None.
+    Unpickling it arms the process, for a role where that is known; what comes out is None.
 
-    Args:
-        role: the role of the process, where it is known.
-        sys_path: `sys.path` of the process, where that is set only after the unpickling.
-
+    `sys_path` is for a process that would set its own only after the unpickling.
     """
 
     arrive = "arrive"

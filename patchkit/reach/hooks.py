@@ -140,7 +140,6 @@ def _watch_ray(session: Session) -> None:
 
 
 def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
-    """Find the descriptor of the actor's class in arguments, and return the role of its name."""
     named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
     return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)
 
@@ -179,7 +178,6 @@ def watch_children(session: Session) -> None:
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Arm the helper of the model registry before it calls its function."""
     function, *rest = args
     carrying = partial(function)
     carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]

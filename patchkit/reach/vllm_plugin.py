@@ -15,12 +15,6 @@ def platform() -> None:
 
 
 def general() -> None:
-    """
-    Arm when vLLM loads its general plugins.
-
-    Raises:
-        PatchkitError: a setting or a row is malformed, or a required patch failed.
-
-    """
+    """Arm when vLLM loads its general plugins; what failed before is raised again."""
     if (session := arm_unasked()) is not None:
         session.stop_if_failed()
