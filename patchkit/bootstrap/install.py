@@ -99,7 +99,11 @@ def install(folder: Path, location: str | None = None) -> bool:
     try:
         _write_all(texts)
     except OSError as error:
-        raise BootstrapError(_not_writable(folder, error)) from error
+        run = Path(__file__).absolute().parent / "run"
+        raise BootstrapError(
+            f"{folder}: cannot be written ({error.strerror}), so nothing was; without a bootstrap, "
+            f"'patchkit run -- COMMAND' arms what it starts, and PYTHONPATH={run} what inherits it"
+        ) from error
     return True
 
 
@@ -187,22 +191,17 @@ def _state(held: bytes | None, text: str) -> str:
 
 
 def _together(states: set[str]) -> str:
-    if FOREIGN in states:
-        return FOREIGN
     if states == {ABSENT}:
         return ABSENT
-    if ABSENT in states:
-        return INCOMPLETE
-    return OUTDATED if OUTDATED in states else INSTALLED
+    worst = {FOREIGN: FOREIGN, ABSENT: INCOMPLETE, OUTDATED: OUTDATED}
+    return next((worst[state] for state in worst if state in states), INSTALLED)
 
 
 def _refuse_foreign(here: Bootstrap) -> None:
     foreign = [str(file) for file, state in here.files.items() if state == FOREIGN]
     if foreign:
-        found = ", ".join(foreign)
-        raise BootstrapError(
-            f"{found}: not written by patchkit, or not readable; move it away first"
-        )
+        text = "not written by patchkit, or not readable; move it away first"
+        raise BootstrapError(f"{', '.join(foreign)}: {text}")
 
 
 # -- writing -----------------------------------------------------------------------------------
@@ -228,11 +227,3 @@ def _leftovers(folder: Path) -> Iterator[Path]:
     for file in folder.glob(".*.tmp"):
         if file.stem[1:].rpartition("-")[0] in stems and MARK.encode() in (_read(file) or b""):
             yield file
-
-
-def _not_writable(folder: Path, error: OSError) -> str:
-    run = Path(__file__).absolute().parent / "run"
-    return (
-        f"{folder}: cannot be written ({error.strerror}), so nothing was; without a bootstrap, "
-        f"'patchkit run -- COMMAND' arms what it starts, and PYTHONPATH={run} what inherits it"
-    )

@@ -27,7 +27,7 @@ from patchkit.imports.half_imported import (
     spec_of,
     when_initialized,
 )
-from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
+from patchkit.imports.loaders import Notifier, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from patchkit.imports.loaders import Watcher
+
     Path = Sequence[str] | None
 
 _UTIL = "importlib.util"
@@ -43,16 +45,11 @@ _UTIL = "importlib.util"
 
 class Finder:
     """
-    Watches the imports of some modules.
+    Watches the imports of some modules, and tells a watcher of every execution of these.
 
-    Args:
-        watcher: told of every execution of a watched module.
-        provide: asked for the spec of a watched module that no other finder finds.
-
-    Attributes:
-        stir: called when modules may be imported unseen: the package of a watched module is about
-            to be imported, or another finder came first.
-
+    `provide` is asked for the spec of a watched module that no other finder finds. `stir` is called
+    when modules may be imported unseen: the package of a watched module is about to be imported, or
+    another finder came first.
     """
 
     def __init__(
@@ -181,7 +178,7 @@ class Finder:
                 self.stir()
 
 
-class BodyFinder(Finder, Watcher):
+class BodyFinder(Finder):
     """
     Arms the process just before a body executes, which other code imports.
 
@@ -208,6 +205,11 @@ class BodyFinder(Finder, Watcher):
         """Arm the process before the body executes and imports its targets."""
         if not _has_session():
             self._arm()
+
+    def _ignore(self, *_: object, **__: object) -> None:
+        pass
+
+    imported = import_ended = main_unreachable = _ignore
 
 
 def watch_bodies(arm: Callable[[], object]) -> None:

@@ -54,22 +54,6 @@ class Notifier(Record, frozen=False, eq=False):
         """Whether this module is watched now."""
         return self.active and (name in self.names or name in self.own)
 
-    def begin(self, name: str, module: ModuleType) -> bool:
-        """Whether to report this execution; not where a loader further out does."""
-        if not self.is_for(name) or id(module) in self.executing:
-            return False
-        self.executing.add(id(module))
-        return True
-
-    def end(self, module: ModuleType) -> None:
-        """Note that the module has executed."""
-        self.executing.discard(id(module))
-
-    def importing(self, name: str) -> None:
-        """Report a module that is about to execute."""
-        if name in self.names:
-            self.watcher.importing(name)
-
     def imported(self, name: str, module: ModuleType) -> None:
         """Report a module that has executed."""
         if self.active and name in self.own:
@@ -155,16 +139,18 @@ class _Execution(_StandIn):
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
         name, notifier = self.key
-        if not notifier.begin(name, module):
+        if not notifier.is_for(name) or id(module) in notifier.executing:  # a loader further out
             self.method(module)
             return
         before = sys.modules.get(name)
+        notifier.executing.add(id(module))
         try:
-            notifier.importing(name)
+            if name in notifier.names:
+                notifier.watcher.importing(name)
             self.method(module)
             self.done_by = get_ident()
         finally:
-            notifier.end(module)
+            notifier.executing.discard(id(module))
         notifier.imported(name, _resulting(name, module, before))
 
 
@@ -177,7 +163,8 @@ class _Loading(_StandIn):
         if not notifier.is_for(name):
             return self.method(fullname)
         before = sys.modules.get(fullname)
-        notifier.importing(name)
+        if name in notifier.names:
+            notifier.watcher.importing(name)
         module = self.method(fullname)
         try:
             notifier.imported(name, sys.modules.get(fullname, module))

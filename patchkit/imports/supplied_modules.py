@@ -32,13 +32,9 @@ _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 class ProvidedLoader:
     """
-    Loads a module that a patch provides.
+    Loads a module that a patch provides; `serve` fills it, and returns whether a patch did.
 
-    Args:
-        name: the module's full name.
-        serve: fills the module; returns whether a patch did.
-        package: whether modules below it are provided too.
-
+    It is a `package` if modules below it are provided too.
     """
 
     def __init__(self, name: str, serve: Serve, *, package: bool) -> None:

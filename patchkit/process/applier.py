@@ -166,7 +166,11 @@ class Applier:
         try:
             self._copies.repoint(groups, scope)
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
-            self._fail_together(groups, error)
+            states = list(dict.fromkeys(group.patch for group in groups))
+            self.take_back(*reversed(states))
+            with contextlib.ExitStack() as stack:  # all are failed before one stops the process
+                for state in reversed(states):
+                    stack.callback(self._states.fail, state, error)
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
@@ -174,13 +178,6 @@ class Applier:
                 for name, top in hidden.items():
                     text = f"{target}: the replacement of {name} is hidden by that of {top}"
                     self._states.say("info", text)
-
-    def _fail_together(self, groups: Iterable[GroupState], error: Exception) -> None:
-        states = list(dict.fromkeys(group.patch for group in groups))
-        self.take_back(*reversed(states))
-        with contextlib.ExitStack() as stack:  # all are failed before one stops the process
-            for state in reversed(states):
-                stack.callback(self._states.fail, state, error)
 
     def _still_wanted(self, group: GroupState) -> bool:
         """Whether nobody has failed or undone its patch meanwhile, in another thread."""

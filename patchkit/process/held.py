@@ -44,14 +44,8 @@ class Blocks(Record, eq=False):
         Apply patches whatever the roles of this process, and import what they change.
 
         What comes before an import waits for it. Without names all that are for here are meant.
-
-        Returns:
-            The names, to be let go later, once for each time that they are held.
-
-        Raises:
-            UnknownPatchError: a name that no row has.
-            ApplyError: a patch is not for here, or fails; all are as they were.
-
+        Returns the names, to be let go later, once for each time that they are held. Raises
+        ApplyError where a patch is not for here, or fails; then all are as they were.
         """
         states = list(self.schedule.patches.values())
         if names:
@@ -59,7 +53,25 @@ class Blocks(Record, eq=False):
             states = [state for state in states if state in chosen]
         else:
             states = [state for state in states if not self._reason_to_skip(state)]
-        self._hold(states)
+        # As one step: nobody counts on what another thread takes back.
+        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
+            if not has_it:
+                wanted = ", ".join(state.name for state in states)
+                raise ApplyError(
+                    f"{wanted}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    "for a block of its own, expected it to end; look at what their bodies wait for"
+                )
+            for state in states:
+                self._refuse_unfit(state)
+            for state in states:
+                state.holders += 1
+                if state.holders == 1:
+                    self.states.reopen(state)
+            try:
+                self._make(states)
+            except BaseException:
+                self._let_go(states)
+                raise
         return tuple(state.name for state in states)
 
     def let_go(self, names: Iterable[str]) -> None:
@@ -78,27 +90,6 @@ class Blocks(Record, eq=False):
                 known = ", ".join(patches) or "none"
                 raise UnknownPatchError(f"found {name!r}, expected a patch's name: {known}")
         return [patches[name] for name in names]
-
-    def _hold(self, states: Sequence[PatchState]) -> None:
-        # As one step: nobody counts on what another thread takes back.
-        with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
-            if not has_it:
-                names = ", ".join(state.name for state in states)
-                raise ApplyError(
-                    f"{names}: for {_PATIENCE:.0f} s another thread has been applying one of them "
-                    "for a block of its own, expected it to end; look at what their bodies wait for"
-                )
-            for state in states:
-                self._refuse_unfit(state)
-            for state in states:
-                state.holders += 1
-                if state.holders == 1:
-                    self.states.reopen(state)
-            try:
-                self._make(states)
-            except BaseException:
-                self._let_go(states)
-                raise
 
     def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
         """Take back what nobody holds any more and no role has; return what went wrong."""

@@ -149,18 +149,18 @@ class Lookout:
         self._unmet = unmet
 
     def tell_at_end(self) -> None:
-        """Write which patches were never for here: arming has not asked, as that costs a start."""
-        if self._states.journal.directory is not None:
-            with suppress(Exception):  # the process ends as it would without
-                if self._is_worth_asking():
-                    self.tell_unmet()
+        """
+        Write which patches were never for here: arming has not asked, as that costs a start.
 
-    def _is_worth_asking(self) -> bool:
-        """Whether versions cost nothing more, or what a row would change is not installed."""
-        if {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys():
-            return True
-        tops = {name.partition(".")[0] for name in self._schedule.targets}
-        return any(PathFinder.find_spec(top) is None for top in tops)
+        Now versions cost nothing more, or what a row would change is not installed, or nobody asks.
+        """
+        if self._states.journal.directory is None:
+            return
+        with suppress(Exception):  # the process ends as it would without
+            tops = {name.partition(".")[0] for name in self._schedule.targets}
+            is_cheap = {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys()
+            if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
+                self.tell_unmet()
 
 
 def _facts_of(state: PatchState) -> list[dict[str, Any]]:
@@ -172,13 +172,9 @@ def _facts_of(state: PatchState) -> list[dict[str, Any]]:
 
 class Verifier:
     """
-    A thread, once it is started.
+    A thread, once it is started, that looks every so many seconds; never for 0.
 
-    Args:
-        look: what it calls.
-        seconds: between two looks; 0 for none.
-        waits_for_me: whether a thread cannot go on before the one that asks does.
-
+    `waits_for_me` says whether a thread cannot go on before the one that asks does.
     """
 
     def __init__(

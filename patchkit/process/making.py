@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit import copies
-from patchkit.copies.scope import Copy, Keepers, Outcome
+from patchkit.copies.scope import Keepers, Outcome
 from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
@@ -21,7 +21,7 @@ from patchkit.process.transaction import Transaction
 from patchkit.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
     from patchkit.changes.sites import Sites
@@ -58,7 +58,8 @@ class Maker(Record, eq=False):
         if group.plan.moment == BEFORE and module is not None:
             name = group.plan.module
             raise ApplyError(f"{name} was imported before patchkit could run before it")
-        group.made.take_back()  # what the module's last execution left of it
+        if group.applied_to is not None:
+            group.made.take_back()  # what the module's last execution left of it
         body = self._load(group)
         if body is None or not (self._has_no_half_body(group) and self.relevance.is_open(group)):
             return False  # the body itself asks for the module that it provides
@@ -81,7 +82,9 @@ class Maker(Record, eq=False):
         group.applied_to = self.executions.now(group, module)
         for (_, change), reason in asked:
             if reason is not None:
-                self._tell_left_out(group.patch.name, change, reason)
+                name, target = group.patch.name, str(change.place)
+                self.states.journal.write("left-out", name=name, target=target, reason=reason)
+                self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
         if not wanted and not self._is_left(group.patch):
             raise NotWanted(f"no change applies here: {reasons[0]}")
         return bool(wanted)
@@ -91,11 +94,6 @@ class Maker(Record, eq=False):
         left = [group for group in state.groups if group.applied_to is None]
         is_waiting = any(self.relevance.changes_here(group) for group in left)
         return is_waiting or any(group.made.undos for group in state.groups)
-
-    def _tell_left_out(self, name: str, change: Change, reason: str) -> None:
-        target = str(change.place)
-        self.states.journal.write("left-out", name=name, target=target, reason=reason)
-        self.states.say("info", f"{name}: {change.kind} of {target} left out: {reason}")
 
     def _load(self, group: GroupState) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
@@ -182,7 +180,8 @@ class CopiesPass(Record, eq=False):
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error]
-        self._say("undo: out of reach: {}", outcome.left)
+        for copy in outcome.left:
+            self.states.say("info", f"undo: out of reach: {copy}")
         return []
 
     def _revisit(self, module: str) -> None:
@@ -192,14 +191,11 @@ class CopiesPass(Record, eq=False):
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return
-        self._say("{} was copied meanwhile, and is repointed", outcome.rebound)
+        for copy in outcome.rebound:
+            self.states.say("info", f"{copy} was copied meanwhile, and is repointed")
 
     def _keepers(self) -> Keepers:
         return Keepers(self.schedule.keepers, self.schedule.bodies, self.sites)
-
-    def _say(self, text: str, found: Iterable[Copy]) -> None:
-        for copy in found:
-            self.states.say("info", text.format(copy))
 
 
 def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:

@@ -58,11 +58,18 @@ def patch_set(states: Iterable[PatchState], relevance: Relevance, role: Role) ->
 
 def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
     """Write into an engine's configuration which patches are for each role."""
-    sets = {role: patch_set(states.patches.values(), relevance, role) for role in Role}
-    if _write(config, sets):
-        _tell_digest(Role.MAIN, sets[Role.MAIN], states)
-    else:
+    extra = getattr(config, "additional_config", None)
+    if extra is None and hasattr(config, "additional_config"):
+        extra = config.additional_config = {}
+    if not isinstance(extra, dict):
         states.say("warning", "the engine's additional_config is no dict: not stamped")
+        return
+    sets = {role: patch_set(states.patches.values(), relevance, role) for role in Role}
+    extra[KEY] = {_VERSION: _version()} | {
+        str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
+        for role, patches in sets.items()
+    }
+    _tell_digest(Role.MAIN, sets[Role.MAIN], states)
 
 
 def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) -> None:
@@ -96,7 +103,9 @@ def fingerprint(row: Row) -> str:
     """Hash what a row does: what it declares, its body, and its data files."""
     fields = {name: value for name, value in vars(row.patch).items() if name not in _NO_CODE}
     declared = "\n".join([canonical(fields), *map(_words, row.patch.changes)])
-    return hash_of((declared.encode(), body_bytes(row), *data_bytes(row)))
+    folders = _folders(row.pack)
+    data = [b"".join(_bytes(f"{at}/{name}") for at in folders) for name in row.patch.data]
+    return hash_of((declared.encode(), body_bytes(row), *data))
 
 
 def _version() -> str:
@@ -113,19 +122,6 @@ def _words(change: Change) -> str:
 
 def _in_order(patches: PatchSet) -> list[str]:
     return sorted(patches, key=lambda name: patches[name].at)
-
-
-def _write(config: Any, sets: Mapping[Role, PatchSet]) -> bool:
-    extra = getattr(config, "additional_config", None)
-    if extra is None and hasattr(config, "additional_config"):
-        extra = config.additional_config = {}
-    if not isinstance(extra, dict):
-        return False
-    extra[KEY] = {_VERSION: _version()} | {
-        str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
-        for role, patches in sets.items()
-    }
-    return True
 
 
 def _stamped(config: Any, role: Role) -> PatchSet | None:
@@ -181,6 +177,7 @@ def _is_open(state: PatchState) -> bool:
     return state.row.patch.when is not None and not any(group.applied_to for group in state.groups)
 
 
+# -- the files of a pack that decide what its patches do; read, never imported --------------------
 def hash_of(parts: Iterable[bytes]) -> str:
     """Hash parts, whichever they are and in this order."""
     import hashlib  # noqa: PLC0415 - 3 ms of a start, and few processes hash anything
@@ -206,12 +203,6 @@ def body_bytes(row: Row) -> bytes:
         return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]
     except (OSError, AttributeError):
         return b""
-
-
-def data_bytes(row: Row) -> Iterator[bytes]:
-    """Read the files that a row names."""
-    for name in row.patch.data:
-        yield b"".join(_bytes(f"{folder}/{name}") for folder in _folders(row.pack))
 
 
 def _folders(pack: str) -> list[str]:

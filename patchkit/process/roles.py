@@ -135,22 +135,17 @@ def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
     `PATCHKIT_ROLE` out of environ where it is meant for this process.
     """
     if is_ray_worker():
-        return _told(environ.pop(ROLE_VARIABLE, ""))
+        told = environ.pop(ROLE_VARIABLE, "")
+        if told and told not in map(str, Role):
+            roles = ", ".join(repr(str(known)) for known in Role)
+            raise SettingsError(f"{ROLE_VARIABLE}: found {told!r}, expected one of {roles}")
+        return frozenset({Role(told)} if told else ())
     processes = [sys.modules[name].current_process() for name in _PROCESSES if name in sys.modules]
     role = next(filter(None, map(role_of_process, processes)), None)
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
     if role is None and _is_told_by_parent() and not has_begun:
         return frozenset()
     return frozenset({role or Role.MAIN})
-
-
-def _told(role: str) -> frozenset[Role]:
-    try:
-        return frozenset({Role(role)} if role else ())
-    except ValueError:
-        roles = ", ".join(repr(str(known)) for known in Role)
-        found = f"{ROLE_VARIABLE}: found {role!r}, expected one of {roles}"
-        raise SettingsError(found) from None
 
 
 def run_beside_its_name() -> str | None:

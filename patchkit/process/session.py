@@ -123,8 +123,9 @@ class Session:
             # What serves the module has done so now, or refuses one that upstream has.
             if due := [*missed, *serving, *after]:
                 self._apply(due, {name: module}, partial(modules_since, name))
-            if of_body := self._schedule.of_body(name):
-                self._apply_late(of_body, from_body=True)
+            of_body, me = self._schedule.of_body(name), get_ident()
+            if waiting := [group for group in of_body if group.thread != me]:
+                self._apply_late(waiting, from_body=True)
             if postponed := self._executions.postponed(name):
                 self._apply_late(postponed)
             if serving:

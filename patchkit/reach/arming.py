@@ -84,22 +84,18 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
     if not settings.enabled:
         raise SettingsError("PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1")
     with _here.turn:
-        return _lend(settings, names, packs)
-
-
-def _lend(settings: Settings, names: Collection[str], packs: Collection[str]) -> Session:
-    present = _here.session
-    session, is_first = _take(present or _make(settings), arming=False)
-    _here.packs.update(packs)
-    try:
-        if is_first:
-            session.arm(frozenset(), lent=True)
-        if packs or (present and not (names and session.states.keys() >= set(names))):
-            session.blocks.meet(Registry.collect(settings, packs))
-    except BaseException:
-        give_back(session, packs)
-        raise
-    return session
+        present = _here.session
+        session, is_first = _take(present or _make(settings), arming=False)
+        _here.packs.update(packs)
+        try:
+            if is_first:
+                session.arm(frozenset(), lent=True)
+            if packs or (present and not (names and session.states.keys() >= set(names))):
+                session.blocks.meet(Registry.collect(settings, packs))
+        except BaseException:
+            give_back(session, packs)
+            raise
+        return session
 
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
