@@ -25,17 +25,7 @@ class SettingsError(PatchkitError):
 
 
 class DeclarationError(PatchkitError):
-    """
-    A row, or the pack that contains it, is malformed.
-
-    Args:
-        pack: module name of the pack.
-        patch: name of the patch, or None when the fault is the pack's.
-        field: the field of the row at fault.
-        found: its value.
-        expected: what is allowed.
-
-    """
+    """A row, or (where `patch` is None) the pack that contains it, is malformed."""
 
     def __init__(self, pack: str, patch: str | None, field: str, found: str, expected: str) -> None:
         where = f"pack {pack}" + (f", patch {patch!r}" if patch else "")
@@ -68,14 +58,7 @@ class RequirementError(PatchkitError):
 
 
 class ApplyError(PatchkitError):
-    """
-    A required patch could not be applied, so the process must stop.
-
-    Args:
-        text: the message.
-        patch: name of the patch, where its failure was reported before.
-
-    """
+    """A required patch could not be applied: stop. `patch`: whose failure was reported before."""
 
     def __init__(self, text: str, patch: str | None = None) -> None:
         super().__init__(text)
@@ -122,13 +105,7 @@ class ScaffoldError(PatchkitError):
 
 
 def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
-    """
-    Return the file and line of a row, or of the pack itself where no row is named.
-
-    Returns:
-        None where the pack has not been imported, or has no file.
-
-    """
+    """Return the file and line of a row (of the pack, if none is named); None if there is none."""
     file = getattr(sys.modules.get(pack), "__file__", None)
     if file is None:
         return None

@@ -63,15 +63,9 @@ class Drift:
 
     def releases(self, row: Row, project: str) -> tuple[str, str] | None:
         """
-        Find the reviewed releases, first and last, whose sources are those that lie here.
+        Find the reviewed releases of a distribution, first and last, with the sources of here.
 
-        Args:
-            row: whose targets tell.
-            project: the distribution, canonicalized.
-
-        Returns:
-            None where no target tells, or one tells that this is none of them.
-
+        None where no target of the row tells, or one tells that this is none of them, or several.
         """
         key = (row.name, project)
         if key not in self._releases:
@@ -87,9 +81,7 @@ class Drift:
         """
         Compare the targets of a row with what was reviewed; nothing where no lock speaks of it.
 
-        Raises:
-            LockError: the lock is none.
-
+        Raises LockError where the lock is none.
         """
         look = self._look(row)
         return {target: look.verdict(target) for target in _targets(changes)} if look else {}
@@ -114,30 +106,17 @@ def _targets(changes: Iterable[Change]) -> list[Target]:
 
 
 class Verdict(NamedTuple):
-    """
-    How a target that is here compares with what was reviewed.
-
-    Args:
-        state: `reviewed`; `drift`, it has another source; `unreviewed`, it was never looked at for
-            this patch; `unknown`, it cannot be compared; `absent`, it is not here.
-        words: what is the matter; '' where nothing is.
-
-    """
+    """How a target that is here compares with what was reviewed."""
 
     state: str
+    """`reviewed`, `drift`, `unreviewed` for this patch, `unknown` (not comparable), `absent`."""
+
     words: str = ""
+    """What is the matter; '' where nothing is."""
 
 
 class Look:
-    """
-    One look at the targets of a row.
-
-    Args:
-        patch: name of the row.
-        lock: what was reviewed.
-        here: what is installed, which looks at several rows may share.
-
-    """
+    """One look at the targets of a row; looks at several rows may share what is installed here."""
 
     def __init__(self, patch: str, lock: Lock, here: Here) -> None:
         self._patch = patch
@@ -154,7 +133,7 @@ class Look:
             return Verdict("unknown", f"{target} {_UNKNOWN}: {error}")
 
     def releases(self, targets: Iterable[Target], project: str) -> tuple[str, str] | None:
-        """Find the releases as `Drift.releases` does; None also where one target has several."""
+        """Find the releases, as `Drift.releases` does."""
         here = [spans for target in targets if (spans := self._spans_here(target)) is not None]
         of_project = [[span for span in spans if span.project == project] for spans in here]
         if not of_project or any(len(spans) != 1 for spans in of_project):

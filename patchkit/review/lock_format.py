@@ -95,15 +95,12 @@ class Lock:
 
     def text(self) -> str:
         """Write the file: patches and targets sorted, releases in their order."""
-        return "\n".join([_HEAD + _FORMAT, *self._blocks()])
-
-    def _blocks(self) -> Iterator[str]:
+        lines = [_HEAD + _FORMAT]
         for patch, targets in sorted(self.entries.items()):
-            lines = [f"\n{patch}"]
+            lines.append(f"\n{patch}")
             for target, spans in sorted(targets.items()):
                 lines += [f"  {target}", *(line for span in spans for line in span.lines())]
-            yield "\n".join(lines)
-        yield ""
+        return "\n".join([*lines, ""])
 
 
 def read_lock(file: Path) -> Lock:
@@ -166,9 +163,13 @@ class _Parser:
         text = line.lstrip(" ")
         depth = len(line) - len(text)
         if depth == 0:
-            self._open_patch(text)
+            if text in self._entries or " " in text:
+                raise self._refused(text, "the name of a patch, each once")
+            self._targets, self._spans = self._entries.setdefault(text, {}), None
         elif depth == 2 and self._targets is not None and ":" in text:
-            self._open_target(text, self._targets)
+            if text in self._targets:
+                raise self._refused(text, "each target once")
+            self._spans = self._targets.setdefault(text, [])
         elif depth == 4 and self._spans is not None:
             self._add_span(text, self._spans)
         elif depth == 6 and self._spans:
@@ -176,17 +177,6 @@ class _Parser:
         else:
             expected = "a patch, its targets by two blanks, their releases by four, wordings by six"
             raise self._refused(text, expected)
-
-    def _open_patch(self, name: str) -> None:
-        if name in self._entries or " " in name:
-            raise self._refused(name, "the name of a patch, each once")
-        self._targets = self._entries[name] = {}
-        self._spans = None
-
-    def _open_target(self, target: str, targets: dict[str, list[Span]]) -> None:
-        if target in targets:
-            raise self._refused(target, "each target once")
-        self._spans = targets[target] = []
 
     def _add_span(self, text: str, spans: list[Span]) -> None:
         match = _SPAN.fullmatch(text)

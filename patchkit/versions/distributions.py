@@ -115,13 +115,12 @@ class ProviderSearch:
 
 def _stated(name: str, package: _Package) -> FoundVersion | None:
     """Return the version that the package's files state, if possible one that names a release."""
-    folder = package.place.parent
-    is_folder = package.place.name.startswith("__init__.")
-    files = ["_version.py", "version.py"] if is_folder else []
-    stated = []
-    for file in (*(folder / file for file in files), package.place):
-        shown = f"{package.name}/{file.name}" if is_folder else file.name
-        stated += [FoundVersion(name, text, shown) for text in _static_version(file)]
+    stated, files, within = [], [package.place], ""
+    if package.place.name.startswith("__init__."):
+        within = f"{package.name}/"
+        files[:0] = [package.place.with_name(name) for name in ("_version.py", "version.py")]
+    for file in files:
+        stated += [FoundVersion(name, text, within + file.name) for text in _static_version(file)]
     return next(filter(_says_something, stated), next(iter(stated), None))
 
 
@@ -144,7 +143,7 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
         spec = next(filter(_has_file, _ask_other_finders(package)), None)
     if spec is None or not _has_file(spec):
         return None
-    return _Package(package, _path(spec.origin).absolute())
+    return _Package(package, Path(str(spec.origin)).absolute())
 
 
 def _has_file(spec: ModuleSpec | None) -> bool:
@@ -185,7 +184,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
 
 
 def _root(dist: Distribution) -> Path:
-    return _path(dist.locate_file("")).absolute()
+    return Path(str(dist.locate_file(""))).absolute()
 
 
 def _record_of(dist: Distribution, package: _Package) -> str:
@@ -230,13 +229,9 @@ def _source_tree(dist: Distribution) -> Path | None:
     try:
         origin = json.loads(_read(dist, "direct_url.json") or "{}")
         editable = origin.get("dir_info", {}).get("editable") is True
-        return _path(unquote(urlsplit(origin["url"]).path)) if editable else None
+        return Path(unquote(urlsplit(origin["url"]).path)) if editable else None
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
-
-
-def _path(place: object) -> Path:
-    return Path(str(place))
 
 
 def _read(dist: Distribution, file: str) -> str:
@@ -257,7 +252,7 @@ def _header(dist: Distribution, field: str) -> str:
 
 
 def _static_version(file: Path) -> Iterator[str]:
-    """Yield the texts that a file assigns to `__version__` or `version`, without executing it."""
+    """Yield the texts that a file assigns to `__version__` or `version`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):

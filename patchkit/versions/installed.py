@@ -83,10 +83,7 @@ class Versions:
         """
         Say why a requirement does not hold here; None where it holds.
 
-        Raises:
-            RequirementError: the text is no requirement.
-            VersionError: the version here names no release.
-
+        Raises RequirementError if it is none, VersionError if the version here names no release.
         """
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)

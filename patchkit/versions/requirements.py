@@ -72,9 +72,7 @@ class FoundVersion(Record):
         """
         Return the release that it counts as, such as `0.12.0` for `0.12.0rc1.dev3+cpu`.
 
-        Raises:
-            VersionError: the text is no version, or names no release.
-
+        Raises VersionError: the text is no version, or names no release.
         """
         version = parse_version(self.version)
         if version is None:
@@ -103,13 +101,7 @@ class FoundVersion(Record):
 
 
 def release_order(text: str) -> ReleaseVersion:
-    """
-    Read a release's version, for comparison.
-
-    Raises:
-        VersionError: the text is no version.
-
-    """
+    """Read a release's version, for comparison; raise VersionError if it is none."""
     version = parse_version(text)
     if version is None:
         raise VersionError(f"found {text!r}, expected the version of a release such as '0.12.0'")
@@ -154,13 +146,7 @@ def check_requirement(text: str) -> None:
 
 
 def parse_requirement(text: str) -> Requirement:
-    """
-    Read a requirement string (PEP 508).
-
-    Raises:
-        RequirementError: the text is no requirement, or names a URL instead of versions.
-
-    """
+    """Read a requirement (PEP 508); raise RequirementError if it is none, or names a URL."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
 
     try:
@@ -205,10 +191,7 @@ def satisfies(version: str, specifier: str) -> bool:
     """
     Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
 
-    Raises:
-        VersionError: the version names no release.
-        RequirementError: the bounds are invalid.
-
+    Raises VersionError if the version names no release, RequirementError if the bounds are invalid.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
 
@@ -226,14 +209,7 @@ def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
 
 
 def holds_between(text: str, first: str, last: str) -> bool | None:
-    """
-    Whether a requirement holds for every release from one to another; None where it may for some.
-
-    Raises:
-        RequirementError: the text is no requirement.
-        VersionError: first or last names no release.
-
-    """
+    """Whether a requirement holds for all releases from one to another; None if for some only."""
     clauses = list(parse_requirement(text).specifier)
     answers = [_holds_between(clause, _release(first), _release(last)) for clause in clauses]
     return False if False in answers else None if None in answers else True
