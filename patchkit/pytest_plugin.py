@@ -22,11 +22,11 @@ from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import satisfies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()
-_FORMER = pytest.StashKey["dict[str, str | None]"]()
+_ENVIRON = pytest.StashKey[pytest.MonkeyPatch]()
 
 _MARKERS = (
     "patched(name, ..., packs=()): apply these patches around the test; none means all for here",
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Let tests decide which patches apply, before a conftest imports vLLM and its plugins."""
-    _set(early_config, TESTS_VARIABLE, "1")
+    _environ(early_config).setenv(TESTS_VARIABLE, "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,27 +68,18 @@ def pytest_configure(config: pytest.Config) -> None:
     packs = config.getoption("patchkit_patches") or project.packs
     folders = project.folders_of(packs)
     sys.path += folders
-    _append(config, "PYTHONPATH", os.pathsep, folders)
-    _append(config, _VARIABLE, ",", packs)
+    for name, mark, texts in (("PYTHONPATH", os.pathsep, folders), (_VARIABLE, ",", packs)):
+        if texts:
+            former = filter(None, [os.environ.get(name)])
+            _environ(config).setenv(name, mark.join([*former, *texts]))
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Restore the environment."""
-    for name, former in config.stash.get(_FORMER, {}).items():
-        if former is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = former
-
-
-def _append(config: pytest.Config, name: str, mark: str, texts: Sequence[str]) -> None:
-    if texts:
-        _set(config, name, mark.join([*filter(None, [os.environ.get(name)]), *texts]))
-
-
-def _set(config: pytest.Config, name: str, text: str) -> None:
-    config.stash.setdefault(_FORMER, {})[name] = os.environ.get(name)
-    os.environ[name] = text
+def _environ(config: pytest.Config) -> pytest.MonkeyPatch:
+    """Return what changes the environment, and restores it at the end."""
+    if _ENVIRON not in config.stash:
+        config.stash[_ENVIRON] = pytest.MonkeyPatch()
+        config.add_cleanup(config.stash[_ENVIRON].undo)
+    return config.stash[_ENVIRON]
 
 
 def pytest_report_header() -> str:
