@@ -84,7 +84,7 @@ def _importers(modules: Modules, targets: Collection[Target]) -> dict[Target, li
 
 
 def _imported(tree: ModuleTree) -> Iterator[tuple[ast.ImportFrom, str]]:
-    waiting: list[ast.AST] = list(tree.body)
+    waiting: list[ast.AST] = list(tree.tree.body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom):

@@ -37,14 +37,7 @@ class Form(str, Enum):
 
 
 class Condition(NamedTuple):
-    """
-    Something that must hold for a definition to count, and that cannot be told here.
-
-    Args:
-        words: for people.
-        test: the expression, None where there is none (`except ImportError`).
-
-    """
+    """What must hold for a definition to count; `except ImportError` has no test."""
 
     words: str
     test: ast.expr | None = None

@@ -15,6 +15,7 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.signature import is_private
+from patchkit.upstream.resolving.syntax import DEFS
 from patchkit.upstream.resolving.touches import touched_by
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
@@ -115,25 +116,23 @@ def gives_more(lookup: Lookup, meta: Value) -> bool:
     return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
 
 
-def remade_by(lookup: Lookup, value: Value, name: str, *, is_def: bool) -> str:
-    """Name the metaclass that may replace what a class binds, or take it away; '' for none."""
-    meta = metaclass(lookup, value)
+def remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
+    """Doubt what a class binds where its metaclass may replace it, or take it away."""
+    meta = None if name.startswith("__") else metaclass(lookup, entry)
     if meta is None or not meta.classes:
-        return ""
+        return value
     if any(one.dotted.startswith("enum.") for one in mro(lookup, meta)):
-        return ""
-    makers = _methods(lookup, meta, _MAKERS)
-    is_touched = any(not is_def or _spells(one, name) for one in makers)
-    return meta.qualname if is_touched else ""
+        return value
+    is_def = isinstance(next(iter(value.nodes), None), DEFS)
+    code = (node for maker in _methods(lookup, meta, _MAKERS) for node in ast.walk(maker))
+    if any(not is_def or getattr(node, "value", None) == name for node in code):
+        return undecidable(f"the metaclass {meta.qualname} may replace it or take it away")
+    return value
 
 
 def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
     bodies = (entry.classes[-1].body for entry in mro(lookup, meta) if entry.classes)
     return (one for body in bodies for one in body if getattr(one, "name", "") in names)
-
-
-def _spells(node: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.Constant) and one.value == name for one in ast.walk(node))
 
 
 # --- what it derives from
@@ -153,7 +152,7 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     text = ast.unparse(node)
     if isinstance(node, ast.Starred):
         return undecidable(f"the base {text}")
-    bases = {_key(one): one for one in lookup.evaluate(node, value.above) if not _is_none(one)}
+    bases = {_key(one): one for one in lookup.evaluate(node, value.above) if not one.is_none}
     if len(bases) != 1:
         return undecidable(f"the base {text}, which is one of several,")
     base = next(iter(bases.values()))
@@ -181,10 +180,6 @@ def _key(value: Value) -> object:
     if value.classes:
         return id(value.classes[-1])
     return value.dotted if value.kind is Kind.OUTSIDE else id(value)
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value.expression, ast.Constant) and value.expression.value is None
 
 
 # --- what is done to it

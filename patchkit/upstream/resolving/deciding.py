@@ -31,14 +31,7 @@ _DEPTH = 5
 
 
 class Platform(NamedTuple):
-    """
-    The Python that a release is judged for.
-
-    Args:
-        python: its version.
-        system: its `sys.platform`.
-
-    """
+    """The Python that a release is judged for: its version and `sys.platform`."""
 
     python: tuple[int, int] = (3, 11)
     system: str = "linux"
@@ -66,14 +59,7 @@ class _UndecidedError(Exception):
 
 
 class Conditions:
-    """
-    Tells whether conditions hold, through names that modules of a release bind once.
-
-    Args:
-        modules: the release's.
-        platform: the Python that it is judged for.
-
-    """
+    """Tells whether conditions hold, through names that modules of a release bind once."""
 
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self._modules = modules

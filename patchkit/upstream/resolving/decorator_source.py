@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.touches import Def
+    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Value
 
 SAME = "same"

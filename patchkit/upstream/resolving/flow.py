@@ -42,17 +42,7 @@ _OPEN = (ast.While, ast.Match, getattr(ast, "TypeAlias", ast.Match))
 
 
 class Flow:
-    """
-    Follows the statements of one scope for one name.
-
-    Args:
-        name: followed.
-        tree: the module of the scope.
-        lookup: knows about other modules.
-        until: the statement to stop before; None to the end.
-        is_module: False in the body of a class.
-
-    """
+    """Follows the statements of a module or class for one name, up to a statement or to the end."""
 
     def __init__(
         self,
@@ -94,9 +84,8 @@ class Flow:
         return (Case(Binding(self._name, form, node, **details)),)
 
     def _unfollowed(self, node: ast.stmt, cases: Cases) -> Cases:
-        if {self._name, ANY}.isdisjoint(names_in(node, self._tree)):
-            return cases
-        return (*cases, *self._bind(Form.OPEN, node))
+        is_concerned = not {self._name, ANY}.isdisjoint(names_in(node, self._tree))
+        return (*cases, *self._bind(Form.OPEN, node)) if is_concerned else cases
 
     # --- definitions and assignments
 
@@ -112,9 +101,8 @@ class Flow:
         return self._bind(Form.FUNCTION, node)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign, cases: Cases) -> Cases:
-        if node.value is None:
-            return cases
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets if node.value is not None else ():
             cases = self._assign_to(target, node.value, node, cases)
         return cases
 
@@ -132,15 +120,14 @@ class Flow:
             return shaped(cases, node)
         return cases
 
-    def _aug_assign(self, node: ast.AugAssign, cases: Cases) -> Cases:
-        return shaped(cases, node) if dotted(node.target) == self._name else cases
-
-    def _expression(self, node: ast.Expr, cases: Cases) -> Cases:
-        call = node.value.func if isinstance(node.value, ast.Call) else None
-        is_shaping = isinstance(call, ast.Attribute) and call.attr in _MUTATORS
-        if is_shaping and dotted(call).rpartition(".")[0] == self._name:
-            return shaped(cases, node)
-        return cases
+    def _shaping(self, node: ast.AugAssign | ast.Expr, cases: Cases) -> Cases:
+        if isinstance(node, ast.AugAssign):
+            owner, is_shaping = dotted(node.target), True
+        else:
+            called = dotted(getattr(node.value, "func", None))
+            owner, _, method = called.rpartition(".")
+            is_shaping = method in _MUTATORS
+        return shaped(cases, node) if is_shaping and owner == self._name else cases
 
     def _delete(self, node: ast.Delete, cases: Cases) -> Cases:
         for target in node.targets:
@@ -167,13 +154,11 @@ class Flow:
             return cases
         cases = self._submodule(module, node, cases)
         for alias in node.names:
-            if alias.name == "*":
-                cases = self._star(module, node, cases)
-            else:
-                cases = self._from(module, alias, node, cases)
+            step = self._star if alias.name == "*" else self._from
+            cases = step(module, alias, node, cases)
         return cases
 
-    def _star(self, module: str, node: ast.stmt, cases: Cases) -> Cases:
+    def _star(self, module: str, _: ast.alias, node: ast.stmt, cases: Cases) -> Cases:
         brought = self._lookup.exports(module, self._name)
         if brought is None:
             return (*cases, *self._bind(Form.OPEN, node, module=module))
@@ -265,8 +250,7 @@ class Flow:
     _STEPS: ClassVar[dict[type, Callable[..., Cases | None]]] = {
         **dict.fromkeys(SCOPES, _definition),
         **dict.fromkeys((ast.Assign, ast.AnnAssign), _assign),
-        ast.AugAssign: _aug_assign,
-        ast.Expr: _expression,
+        **dict.fromkeys((ast.AugAssign, ast.Expr), _shaping),
         ast.Delete: _delete,
         ast.Import: _import,
         ast.ImportFrom: _import_from,

@@ -19,7 +19,7 @@ from patchkit.upstream.resolving.classes import (
     metaclass,
     mro,
     own_binding,
-    remade_by,
+    remade,
     written,
 )
 from patchkit.upstream.resolving.constructors import generated
@@ -30,9 +30,10 @@ from patchkit.upstream.resolving.touches import edits_of
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Values
 
 _OF_CLASSES = frozenset(dir(type)) | {
@@ -129,13 +130,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     if fields.may_be_field(lookup, entry, name):
         reason = "a base that is not known may make a field of it"
         return tuple(replace(one, kind=Kind.FIELD).unsure(reason) for one in members)
-    return tuple(_remade(lookup, entry, name, one) for one in members)
-
-
-def _remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
-    is_def = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
-    meta = "" if name.startswith("__") else remade_by(lookup, entry, name, is_def=is_def)
-    return undecidable(f"the metaclass {meta} may replace it or take it away") if meta else value
+    return tuple(remade(lookup, entry, name, one) for one in members)
 
 
 def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
@@ -149,12 +144,8 @@ def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
 
 def _writer(entries: Sequence[Value]) -> str:
     """Name a base outside that may write methods for each class that derives from it."""
-    writers = (
-        _words(entry)
-        for entry in entries
-        if entry.kind is Kind.OUTSIDE and has_member(entry.dotted, "__init__") is None
-    )
-    return next(writers, "")
+    outside = (one for one in entries if one.kind is Kind.OUTSIDE)
+    return next((_words(one) for one in outside if has_member(one.dotted, "__init__") is None), "")
 
 
 def _inherited(entry: Value, name: str) -> Value:
@@ -215,9 +206,7 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
 def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
     place = f"{value.module}:{value.qualname}"
     for entry in classes:
-        found = _instance_attribute(entry, name)
-        if found is not None:
-            method, node = found
+        for method, node in _assigners(entry, name):
             reason = f"{entry.qualname}.{method.name} assigns it"
             if method.args.args[0].arg == "cls":
                 return undecidable(reason)
@@ -236,25 +225,19 @@ def _opened_by(lookup: Lookup, entry: Value) -> str:
 
 def _built_by_code(entry: Value) -> str:
     """Say that the body of a class binds computed names; '' where it does not."""
-    is_dynamic = any(
-        isinstance(node, ast.Call) and dotted(node.func) in ("locals", "vars", "exec")
-        for statement in entry.classes[-1].body
-        if not isinstance(statement, SCOPES)
-        for node in ast.walk(statement)
-    )
+    plain = (one for one in entry.classes[-1].body if not isinstance(one, SCOPES))
+    calls = (node for one in plain for node in ast.walk(one) if isinstance(node, ast.Call))
+    is_dynamic = any(dotted(call.func) in ("locals", "vars", "exec") for call in calls)
     return f"{entry.qualname} builds attributes by code" if is_dynamic else ""
 
 
-def _instance_attribute(
-    entry: Value, name: str
-) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.AST] | None:
-    if not re.search(rb"\.%s\b" % re.escape(name.encode()), entry.home.source):
-        return None
-    for method in entry.classes[-1].body:
+def _assigners(entry: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
+    """List the methods that assign an attribute of their first parameter, with where they do."""
+    is_named = re.search(rb"\.%s\b" % re.escape(name.encode()), entry.home.source)
+    for method in entry.classes[-1].body if is_named else ():
         if isinstance(method, DEFS) and method.args.args:
             wanted = f"{method.args.args[0].arg}.{name}"
             for node in ast.walk(method):
-                stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if stored and dotted(node) == wanted:
-                    return method, node
-    return None
+                is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if is_stored and dotted(node) == wanted:
+                    yield method, node

@@ -11,10 +11,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Condition
 from patchkit.upstream.resolving.flow import Flow
-from patchkit.upstream.resolving.literals import Literals, NotLiteralError
+from patchkit.upstream.resolving.literals import Literals, NotLiteralError, holds
 from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
@@ -50,15 +49,14 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     if not gives:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     reason = f"{tree.name} gives {name} lazily"
-    given = Value(
-        "present", Kind.ASSIGNMENT, tree.name, name, tree, (nodes[0],), reason, sure=False
-    )
+    where = (tree.name, name, tree, (nodes[0],))
+    given = Value("present", Kind.ASSIGNMENT, *where, reason, sure=False)
     return _for_checkers(lookup, tree, name) or (given,)
 
 
 def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     """Tell what a module that puts something else in its place has; () where it does not."""
-    if not tree.by_file("replaced", lambda: any(map(_replaces, statements(tree.body)))):
+    if not tree.by_file("replaced", lambda: any(map(_replaces, statements(tree.tree.body)))):
         return ()
     if f"{tree.name}.{name}" in lookup.modules:
         return (lookup.module(f"{tree.name}.{name}"),)
@@ -81,8 +79,7 @@ class _Getattr:
     """Follows a `__getattr__` for one name."""
 
     def __init__(self, lookup: Lookup, tree: ModuleTree, name: str) -> None:
-        self._lookup = lookup
-        self._tree = tree
+        self._literals = Literals(lookup, tree)
         self._name = name
         self._parameter = ""
 
@@ -94,19 +91,18 @@ class _Getattr:
         return self._follow(node.body, is_known=False)
 
     def _follow(self, body: Sequence[ast.stmt], *, is_known: bool) -> bool | None:
-        for statement in body:
+        for statement in filter(_ends, body):
             if isinstance(statement, ast.Return):
                 return is_known or None
             if isinstance(statement, ast.Raise):
                 error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
                 return False if dotted(error) == "AttributeError" else None
-            if not _ends(statement):
-                continue
-            if not isinstance(statement, ast.If) or (tested := self._test(statement.test)) is None:
+            tested = self._test(statement.test) if isinstance(statement, ast.If) else None
+            if tested is None or not isinstance(statement, ast.If):
                 return None
-            holds, is_listed = tested
+            is_taken, is_listed = tested
             is_known = is_known or is_listed
-            taken = statement.body if holds else statement.orelse
+            taken = statement.body if is_taken else statement.orelse
             if any(map(_ends, taken)):
                 return self._follow(taken, is_known=is_known)
         return None
@@ -116,22 +112,16 @@ class _Getattr:
         if not isinstance(node, ast.Compare) or dotted(node.left) != self._parameter:
             return None
         operator, other = node.ops[0], node.comparators[0]
-        if isinstance(operator, (ast.In, ast.NotIn)):
-            is_listed = self._contains(other)
-        else:
-            text = literals.text(self._lookup, other, self._tree)
-            is_listed = None if text is None else text == self._name
+        is_in = isinstance(operator, (ast.In, ast.NotIn))
+        if isinstance(other, ast.Call) and dotted(other.func) == "globals":
+            return isinstance(operator, ast.NotIn), False
+        spelled = self._literals.part(other)
+        if not is_in:
+            spelled = [spelled] if isinstance(spelled, str) else None
+        is_listed = holds(spelled, self._name)
         if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
             return None
         return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
-
-    def _contains(self, node: ast.expr) -> bool | None:
-        if isinstance(node, ast.Call) and dotted(node.func) == "globals":
-            return False
-        try:
-            return literals.holds(Literals(self._lookup, self._tree).value(node), self._name)
-        except NotLiteralError:
-            return None
 
 
 def _ends(statement: ast.stmt) -> bool:
@@ -159,18 +149,16 @@ def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, s
     text = spelled[-1] if isinstance(spelled, (tuple, list)) and spelled else spelled
     if isinstance(text, str):
         module, _, attribute = text.partition(":")
-        level = len(module) - len(module.lstrip("."))
-        absolute = tree.absolute(module[level:] or None, level)
+        last = module.lstrip(".")
+        absolute = tree.absolute(last or None, len(module) - len(last))
         for place in filter(None, (absolute, f"{tree.package}.{module}")):
             yield place, attribute or name
 
 
 def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool = False) -> Values:
     """Find a name that only type checkers import, or where only they do not replace the module."""
-    for statement in statements(tree.body):
-        is_if = isinstance(statement, ast.If) and dotted(statement.test).endswith("TYPE_CHECKING")
-        if not isinstance(statement, ast.If) or not is_if:
-            continue
+    ifs = (one for one in statements(tree.tree.body) if isinstance(one, ast.If))
+    for statement in (one for one in ifs if dotted(one.test).endswith("TYPE_CHECKING")):
         if replaced and not any(map(_replaces, statements(statement.orelse))):
             continue
         cases = Flow(name, tree, lookup).run(statement.body) or UNBOUND
@@ -192,7 +180,9 @@ def _replaces(statement: ast.stmt) -> bool:
 def _open(tree: ModuleTree) -> str:
     if not any(sign in tree.source for sign in _SIGNS):
         return ""
-    at_import = {id(node) for one in statements(tree.body) for node in (one, *expressions(one))}
+    at_import = {
+        id(node) for one in statements(tree.tree.body) for node in (one, *expressions(one))
+    }
     own = tree.name.rpartition(".")[2]
     for node in ast.walk(tree.tree):
         if _opens(node, own, runs=id(node) in at_import):
@@ -228,9 +218,8 @@ def _call_opens(node: ast.Call, own: str, *, runs: bool) -> bool:
 def _is_namespace(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute) and node.attr == "__dict__":
         return _is_own_module(node.value)
-    if not isinstance(node, ast.Call) or dotted(node.func) not in ("globals", "vars", "locals"):
-        return False
-    return all(map(_is_own_module, node.args))
+    is_call = isinstance(node, ast.Call) and dotted(node.func) in ("globals", "vars", "locals")
+    return is_call and all(map(_is_own_module, getattr(node, "args", ())))
 
 
 def _is_handed_on(node: ast.AST) -> bool:
@@ -238,8 +227,5 @@ def _is_handed_on(node: ast.AST) -> bool:
 
 
 def _is_own_module(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Subscript)
-        and dotted(node.value) in ("sys.modules", "modules")
-        and dotted(node.slice) == "__name__"
-    )
+    is_of_modules = isinstance(node, ast.Subscript) and dotted(node.slice) == "__name__"
+    return is_of_modules and dotted(getattr(node, "value", None)) in ("sys.modules", "modules")

@@ -34,10 +34,7 @@ class NotLiteralError(Exception):
 
 def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
     """Read a string; None where it is none."""
-    try:
-        literal = Literals(lookup, tree).value(node)
-    except NotLiteralError:
-        return None
+    literal = Literals(lookup, tree).part(node)
     return literal if isinstance(literal, str) else None
 
 
@@ -57,15 +54,7 @@ def holds(spelled: Any, item: Any) -> bool | None:
 
 
 class Literals:
-    """
-    Reads what expressions of one module spell out, through names where need be.
-
-    Args:
-        lookup: finds the names.
-        tree: the module.
-        depth: how many more names may stand for names.
-
-    """
+    """Reads what expressions of one module spell out; up to `depth` names may stand for names."""
 
     def __init__(self, lookup: Lookup, tree: ModuleTree, depth: int = _DEPTH) -> None:
         self._lookup = lookup
@@ -88,7 +77,7 @@ class Literals:
         if isinstance(node, ast.Dict):
             return self._dict(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-            return _joined(self._part(node.left), self._part(node.right))
+            return _joined(self.part(node.left), self.part(node.right))
         if isinstance(node, ast.Name):
             return self.of_name(node.id)
         if isinstance(node, ast.Attribute):
@@ -96,13 +85,7 @@ class Literals:
         raise NotLiteralError
 
     def of_name(self, name: str) -> Any:
-        """
-        Read what a module's name is bound to.
-
-        Raises:
-            NotLiteralError: not in one way, or not by a literal.
-
-        """
+        """Read what a name is bound to; NotLiteralError where not once, or by no literal."""
         if name in ("__name__", "__package__"):
             return self._tree.name if name == "__name__" else self._tree.package
         cases = self._lookup.cases(self._tree, name)
@@ -111,20 +94,14 @@ class Literals:
         return self.bound(cases[0].binding)
 
     def bound(self, binding: Binding) -> Any:
-        """
-        Read what a binding binds.
-
-        Raises:
-            NotLiteralError: it is no literal.
-
-        """
+        """Read what a binding binds; NotLiteralError where that is no literal."""
         if binding.form is Form.FROM:
             return self._in(self._lookup.modules.get(binding.module)).of_name(binding.imported)
         if binding.value is None:
             raise NotLiteralError
         literal = self._in(self._tree).value(binding.value)
         for part in binding.parts:
-            literal = _joined(literal, self._part(added_by(part)))
+            literal = _joined(literal, self.part(added_by(part)))
         return literal
 
     def _in(self, tree: ModuleTree | None) -> Literals:
@@ -132,7 +109,8 @@ class Literals:
             raise NotLiteralError
         return Literals(self._lookup, tree, self._depth - 1)
 
-    def _part(self, node: ast.expr | None) -> Any:
+    def part(self, node: ast.expr | None) -> Any:
+        """Read an expression; what is not spelled out is a list of what is open."""
         try:
             return self.value(node) if node else [_OPEN]
         except NotLiteralError:
@@ -141,14 +119,14 @@ class Literals:
     def _items(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Starred):
             return [self.value(node)]
-        spread = self._part(node.value)
+        spread = self.part(node.value)
         return spread if isinstance(spread, (list, tuple, dict)) else [_OPEN]
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         table: dict[Any, Any] = {}
         for key, held in zip(node.keys, node.values, strict=True):
             if key is None:
-                table = _joined(table, self._part(held))
+                table = _joined(table, self.part(held))
                 continue
             name = self.value(key)
             try:
@@ -260,14 +238,12 @@ def _of(literals: Literals, node: ast.expr, start: int) -> Iterator[_Entry]:
                 yield literals.value(key), entry
             except NotLiteralError:
                 yield f"the key {ast.unparse(key)}"
-    elif isinstance(node, (ast.List, ast.Tuple)) and not _spreads(node):
+    elif isinstance(node, (ast.List, ast.Tuple)) and not any(
+        isinstance(element, ast.Starred) for element in node.elts
+    ):
         yield from enumerate(node.elts, start)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         yield from _of(literals, node.left, start)
         yield from _of(literals, node.right, start)
     else:
         yield ast.unparse(node)
-
-
-def _spreads(node: ast.List | ast.Tuple) -> bool:
-    return any(isinstance(element, ast.Starred) for element in node.elts)

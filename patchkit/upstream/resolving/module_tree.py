@@ -45,11 +45,6 @@ class ModuleTree:
     file_notes: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
-    def body(self) -> list[ast.stmt]:
-        """The statements that run at import."""
-        return self.tree.body
-
-    @property
     def package(self) -> str:
         """What relative imports start from."""
         return self.name if self.is_package else self.name.rpartition(".")[0]

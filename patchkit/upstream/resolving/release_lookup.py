@@ -32,14 +32,7 @@ _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 
 
 class ReleaseLookup:
-    """
-    Looks names up in one release.
-
-    Args:
-        modules: the release's.
-        platform: the Python that it is judged for.
-
-    """
+    """Looks names up in one release, for one Python."""
 
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
@@ -131,11 +124,11 @@ class ReleaseLookup:
         if key in self._attributes:
             return self._attributes[key]
         circle = undecidable(f"{module}:{name} is imported in a circle")
-        return self.settled(
-            self._attributes,
-            key,
-            lambda: self._once(key, circle, lambda: self._attribute(module, name)),
-        )
+
+        def work() -> Values:
+            return self._once(key, circle, lambda: self._attribute(module, name))
+
+        return self.settled(self._attributes, key, work)
 
     def module(self, name: str) -> Value:
         """Tell what a module's name stands for."""

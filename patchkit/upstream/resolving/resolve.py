@@ -35,19 +35,12 @@ if TYPE_CHECKING:
 
 
 class Resolution:
-    """
-    What a target is in one release.
-
-    Args:
-        target: what was asked for.
-        variants: one for each way in which it may be bound; the first is the usual one.
-        lookup: the release, for what is worked out on demand.
-
-    """
+    """What a target is in one release, each way of binding it a variant, the usual one first."""
 
     def __init__(self, target: Target, variants: Values, lookup: Lookup) -> None:
         self.target = target
         self.variants = variants
+        self._first = variants[0]
         self._lookup = lookup
 
     def __repr__(self) -> str:
@@ -129,8 +122,9 @@ class Resolution:
         """The text of its definition, decorators included; '' where there is none."""
         if self._first.tree is None or self.lines is None:
             return ""
+        first, last = self.lines
         text = self._first.tree.source.decode(errors="replace").splitlines(keepends=True)
-        return "".join(text[self.lines[0] - 1 : self.lines[1]])
+        return "".join(text[first - 1 : last])
 
     @cached_property
     def signature(self) -> Signature | None:
@@ -149,10 +143,6 @@ class Resolution:
     def _deciding(self) -> tuple[Value, ...]:
         """The variants without what stands in where an optional import fails."""
         return tuple(variant for variant in self.variants if not variant.stands_in) or self.variants
-
-    @property
-    def _first(self) -> Value:
-        return self.variants[0]
 
 
 class Resolver:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
+Def = ast.FunctionDef | ast.AsyncFunctionDef
 DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*DEFS, ast.ClassDef)
 
@@ -59,10 +60,10 @@ def called_at_import(tree: ModuleTree) -> set[str]:
 
 
 def _called(tree: ModuleTree) -> set[str]:
-    functions = {one.name: one for one in tree.body if isinstance(one, SCOPES)}
-    marks = [mark for function in functions.values() for mark in function.decorator_list]
-    waiting = _calls(node for one in statements(tree.body) for node in expressions(one))
-    waiting |= {mark.id for mark in marks if isinstance(mark, ast.Name)}
+    functions = {one.name: one for one in tree.tree.body if isinstance(one, SCOPES)}
+    marks = (mark for function in functions.values() for mark in function.decorator_list)
+    waiting = {mark.id for mark in marks if isinstance(mark, ast.Name)}
+    waiting |= _calls(node for one in statements(tree.tree.body) for node in expressions(one))
     found: set[str] = set()
     while waiting:
         name = waiting.pop()

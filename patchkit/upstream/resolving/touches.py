@@ -11,7 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.syntax import DEFS, dotted, expressions, given_to, statements
+from patchkit.upstream.resolving.syntax import (
+    DEFS,
+    Def,
+    dotted,
+    expressions,
+    given_to,
+    statements,
+)
 from patchkit.upstream.resolving.values import Kind, Scope
 
 if TYPE_CHECKING:
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Value, Values
 
-Def = ast.FunctionDef | ast.AsyncFunctionDef
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""
 
@@ -33,14 +39,7 @@ _HARMLESS = frozenset({"builtins", "typing", "typing_extensions", "logging"})
 
 
 class Edits(NamedTuple):
-    """
-    What may have been done to a class.
-
-    Args:
-        names: that are set or deleted, each with how.
-        opened: how others may be; '' where they are not.
-
-    """
+    """What sets or deletes names on a class; `opened` says how others may be set, '' for none."""
 
     names: dict[str, str]
     opened: str
@@ -118,7 +117,10 @@ def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
 def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     code = _code(function)
     touched = [(code.stored, False)]
-    touched += [_set_by(lookup, call, function.home) for call in code.setters]
+    for call in code.setters:
+        at = -2 if "." in dotted(call.func) else 1
+        name = literals.text(lookup, call.args[at], function.home) if call.args[1:] else None
+        touched.append((frozenset() if name is None else frozenset([name]), name is None))
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:
@@ -126,12 +128,6 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
         elif called is not function.nodes[0] and depth < DEPTH:
             touched.append(touched_by(lookup, replace(function, nodes=(called,)), depth + 1))
     return frozenset().union(*(names for names, _ in touched)), any(more for _, more in touched)
-
-
-def _set_by(lookup: Lookup, call: ast.Call, tree: ModuleTree) -> Touched:
-    at = -2 if "." in dotted(call.func) else 1
-    name = literals.text(lookup, call.args[at], tree) if len(call.args) > 1 else None
-    return (frozenset(), True) if name is None else (frozenset([name]), False)
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
@@ -166,7 +162,7 @@ def _edits(lookup: Lookup, entry: Value) -> Edits:
     if entry.home.source.count(entry.classes[-1].name.encode()) < 2:
         return Edits(names, opened)
     end = entry.classes[0].end_lineno or 0
-    below = (one for one in statements(entry.home.body) if (one.end_lineno or 0) > end)
+    below = (one for one in statements(entry.home.tree.body) if (one.end_lineno or 0) > end)
     for statement, node in ((one, node) for one in below for node in expressions(one)):
         for name in _set_on(lookup, entry, statement, node):
             text = f"line {statement.lineno}"

@@ -54,19 +54,12 @@ AS_METHOD = {Kind.FUNCTION: Kind.METHOD, Kind.ASYNC_FUNCTION: Kind.ASYNC_METHOD}
 
 @dataclass(frozen=True)
 class Scope:
-    """
-    Where an expression stands.
-
-    Args:
-        tree: its module.
-        classes: the class bodies around it, outermost first.
-        until: the statement that it is part of, for what runs at import.
-
-    """
+    """Where an expression stands: in a module, in class bodies, the outermost first."""
 
     tree: ModuleTree
     classes: tuple[ast.ClassDef, ...] = ()
     until: ast.stmt | None = None
+    """The statement that it is part of, for what runs at import."""
 
     def name(self, name: str) -> str:
         """Qualify a name that is bound here."""
@@ -88,7 +81,7 @@ class Value:
         reason: why it is absent or undecidable, or a remark.
         conditions: what must hold.
         expression: what was assigned.
-        signature: how it can be called; None where that cannot be told.
+        signature: None where it cannot be told.
         classes: for a class, the class definitions from the outermost to itself.
         dotted: the name of something outside.
         instance_of: its class, for an object made by calling one.

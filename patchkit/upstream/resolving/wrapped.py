@@ -94,7 +94,7 @@ def _makes_functions(function: ast.AST) -> bool:
 def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
     if scope.classes:
         return _by_name(scope.classes[-1].body)
-    return scope.tree.by_file("additions", lambda: _by_name(scope.tree.body))
+    return scope.tree.by_file("additions", lambda: _by_name(scope.tree.tree.body))
 
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
@@ -136,7 +136,7 @@ def operator_in(lookup: Lookup, module: str, value: Value) -> Values:
     names = value.dotted.removeprefix(_OPERATORS).split(".")
     if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
         return (value,)
-    for statement in statements(tree.body):
+    for statement in statements(tree.tree.body):
         function = _function_of(statement, module.partition(".")[0], "::".join(names))
         if function:
             return tuple(map(_operator, lookup.evaluate(function, Scope(tree))))

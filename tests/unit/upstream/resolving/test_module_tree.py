@@ -21,7 +21,7 @@ def test_tells_packages_modules_and_namespaces_apart() -> None:
     modules = Modules(Files(Memory({"up.": "", "up.space.deep": "x = 1"})))
     space = modules.get("up.space")
     assert space is not None
-    assert (space.is_package, space.path, space.body) == (True, "", [])
+    assert (space.is_package, space.path, space.tree.body) == (True, "", [])
     assert "up.space.deep" in modules
     assert "up.space.none" not in modules
 
