@@ -102,18 +102,16 @@ class Site(Record, frozen=False, eq=False):
     def put(self, layer: Layer) -> None:
         """Put a layer on, where its rank says; a TargetError where it, or a copy, is not kept."""
         with self.guard:
-            layers = [*self.layers, layer]
-            if refused := self._set(sorted(layers, key=lambda one: (not one.base, one.rank))):
+            layers = sorted([*self.layers, layer], key=lambda each: (not each.base, each.rank))
+            if refused := self._set(layers):
                 raise TargetError(_refusal(refused))
 
     def take(self, layer: Layer) -> None:
         """
         Take a layer off, if it is on; also one that was put on by half.
 
-        Raises:
-            UndoError: somebody else has overwritten it since, and it is left as it is; or a copy
-                refuses what it held before, and the others have it back.
-
+        An UndoError where somebody else has overwritten it since, and it is left as it is; or where a
+        copy refuses what it held before, and the others have it back.
         """
         with self.guard:
             if layer in self.layers:

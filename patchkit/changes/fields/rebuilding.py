@@ -148,8 +148,7 @@ class Rebuilt:
         """
         Do the same after the change is taken back.
 
-        What nobody else has changed gets its former objects back. So do not those that came later:
-        they are built anew.
+        What nobody else has changed gets its former objects back; what came later is built anew.
         """
         classes = dependents(changed)
         records = self._records

@@ -113,9 +113,9 @@ def refuse_registered(value: Any, words: str) -> None:
             f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
     # A dict of the module, which other threads may be filling: copied in one go.
-    every = list(value.__globals__.values())
-    for held in [one for one in every if type(one) is FunctionType and hasattr(one, "registry")]:
-        if any(part is value for part in registrations(held)):
+    for held in list(value.__globals__.values()):
+        may_dispatch = type(held) is FunctionType and hasattr(held, "registry")
+        if may_dispatch and any(part is value for part in registrations(held)):
             name = held.__name__
             raise TargetError(
                 f"{words}: found a function that {name} dispatches to, and goes on calling; let "
@@ -146,7 +146,7 @@ def _operator_of(function: FunctionType) -> str | None:
     text = "\n".join((*every, ""))
     if not any(end in text for end in ends):  # most are not: this takes some microseconds
         return None
-    for name in sorted(name for name in every if f"{name}\n".endswith(ends)):
+    for name in sorted(name for name in text.splitlines() if f"{name}\n".endswith(ends)):
         space, _, rest = name.partition("::")
         packet, _, overload = rest.partition(".")
         operator = getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
@@ -177,12 +177,13 @@ def refused_call(old: Any, new: Any) -> str | None:
     theirs, ours = _signature(old), _signature(new)
     if theirs is None or ours is None:
         return None
-    given = list(theirs.parameters.values())
-    for call in ([one for one in given if one.default is one.empty], given):
-        by_position = [one for one in call if one.kind <= one.POSITIONAL_OR_KEYWORD]
-        by_keyword = [one.name for one in call if one.kind is one.KEYWORD_ONLY]
+    parameters = list(theirs.parameters.values())
+    required = [given for given in parameters if given.default is given.empty]
+    for call in (required, parameters):
+        positions = [given for given in call if given.kind <= given.POSITIONAL_OR_KEYWORD]
+        keywords = [given.name for given in call if given.kind is given.KEYWORD_ONLY]
         try:
-            ours.bind(*by_position, **dict.fromkeys(by_keyword))
+            ours.bind(*positions, **dict.fromkeys(keywords))
         except TypeError as error:
             return f"takes {ours}, expected to take what callers of {theirs} pass: {error}"
     return None

@@ -19,10 +19,7 @@ def publish(text: str, file: str) -> str:
     """
     Make a module's edited text known, and return the file name for its code.
 
-    Args:
-        text: of the whole module.
-        file: of the module; the new one has the same last name, which log lines show.
-
+    Its last name is that of the module's file, which log lines show.
     """
     content = text.encode(errors="surrogatepass")
     digest = hashlib.sha256(content).hexdigest()[:32]

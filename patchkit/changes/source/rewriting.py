@@ -108,10 +108,8 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     """
     Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
 
-    Raises:
-        MiscountError: the fragment does not occur as often as it should.
-        TargetError: `old` or `new` is no Python, or `new` leaves the function.
-
+    A MiscountError where it does not occur as often as it should; a TargetError where `old` or
+    `new` is no Python, or `new` leaves the function.
     """
     fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
     new = [token for token in new if token.kind != NEWLINE]
@@ -166,7 +164,7 @@ class _Spot:
     @property
     def is_whole(self) -> bool:
         """Whether whole statements stand here, so that a block may be left empty."""
-        previous, first = self._until[-2:] if len(self._until) > 1 else self._until * 2
+        first, previous = self._until[-1], self._until[-2:][0]
         begins = first.margin is not None or (previous.text == ":" and not previous.depth)
         ends = self._next is None or self._next.kind == NEWLINE
         return begins and ends and first.text not in _CLAUSES
