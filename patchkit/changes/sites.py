@@ -110,8 +110,8 @@ class Site(Record, frozen=False, eq=False):
         """
         Take a layer off, if it is on; also one that was put on by half.
 
-        An UndoError where somebody else has overwritten it since, and it is left as it is; or where a
-        copy refuses what it held before, and the others have it back.
+        An UndoError where somebody else has overwritten it since, and it is left as it is; or
+        where a copy refuses what it held before, and the others have it back.
         """
         with self.guard:
             if layer in self.layers:

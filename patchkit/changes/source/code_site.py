@@ -94,8 +94,8 @@ class CodeSite:
         """
         Take an edit off, if it is on; also one that was put on by half.
 
-        An UndoError where somebody else has changed the code since, or a later edit changes text of this
-        one, which so stays until that is taken off.
+        An UndoError where somebody else has changed the code since, or a later edit changes text
+        of this one, which so stays until that is taken off.
         """
         if edit not in self._edits:
             return
