@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
-from patchkit.check.declarations import of_row, unordered
+from patchkit.check.declarations import of_ranges, of_row, unordered
 from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.importers import of_importers
@@ -15,7 +15,6 @@ from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
-from patchkit.check.spans import of_ranges
 from patchkit.check.trails import Moves
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide

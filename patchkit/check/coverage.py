@@ -45,8 +45,9 @@ class Coverage:
     def meets(self, row: Row, subject: Subject) -> bool:
         """Whether a row has anything to do with a release, in its range or not."""
         texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
-        return names_project(texts, subject.project) or bool(
-            self._covered(subject) & set(packages_of([row]))
+        packages = packages_of([row])
+        return subject.project in projects_of(texts) or not self._covered(subject).isdisjoint(
+            packages
         )
 
     def due(self, row: Row, subject: Subject) -> list[Change]:
@@ -115,11 +116,6 @@ def package_of(change: Change) -> str:
 def packages_of(rows: Iterable[Row]) -> list[str]:
     """Name every import package that rows change something of."""
     return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
-
-
-def names_project(texts: Iterable[str], project: str) -> bool:
-    """Whether any requirement is about a distribution."""
-    return project in projects_of(texts)
 
 
 def projects_of(texts: Iterable[str]) -> list[str]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from patchkit.errors import UpstreamError
     from patchkit.upstream.facts import Facts
 
+Place = tuple[str, int | None]
+"""A file, and a line in it where one is told."""
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
 RETIRE = "end the range before this release; the row can go once no other release needs it"
 _OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchkit.check.kept import Kept
-from patchkit.check.subjects import of_release
+from patchkit.check.opening import of_release
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from patchkit.check.kept import Kept
-from patchkit.check.subjects import Subject, of_release
+from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.releases import find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from patchkit.upstream.reading.releases import Library
+    from patchkit.upstream.reading.releases import Library, Release
     from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.versions.installed import Versions
 
@@ -50,6 +50,22 @@ def _expected(spec: str, library: Library) -> str:
     name = canonical(parse_requirement(spec).name)
     return "expected one at least" + (
         f"; the newest of {name} is {released[-1]}" if released else ""
+    )
+
+
+def of_release(release: Release, kept: Kept) -> Subject:
+    """Make a subject of a release on the index."""
+    sha256 = release.link.sha256
+    return Subject(
+        release.name,
+        release.project,
+        release.version,
+        release.opened,
+        kept if sha256 else None,
+        sha256 or "",
+        is_local=False,
+        option=f"--releases '{release.project}=={release.version}'",
+        release=release if sha256 else None,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.findings import Finding
+from patchkit.check.findings import Finding, Place
 from patchkit.errors import DeclarationError, place_of_row, shown
 from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.rows.declaration import Patch
@@ -87,7 +87,7 @@ class PackSource:
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
         self._root = (self._folders or [self._file])[0].parents[name.count(".")]
         self._facts: dict[Target, Facts] = {}
-        self._places: dict[str, tuple[str, int | None]] = {}
+        self._places: dict[str, Place] = {}
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -107,14 +107,14 @@ class PackSource:
             self._facts[target] = facts_of(self.resolver, target)
         return self._facts[target]
 
-    def place(self, row: Row, name: str = "") -> tuple[str, int | None]:
+    def place(self, row: Row, name: str = "") -> Place:
         """Return the file and line of an object of a body, or of the row itself."""
         found = self.facts(row, name) if name and row.patch.body is not None else None
         if found and found.lines and found.module.partition(".")[0] == self.name.split(".")[0]:
             return shown(self._root / found.path), found.lines[0]
         return self.row_place(row.name)
 
-    def row_place(self, name: str) -> tuple[str, int | None]:
+    def row_place(self, name: str) -> Place:
         """Return the file and line where a row's name is written."""
         if name not in self._places:
             self._places[name] = place_of_row(self.name, name) or (shown(self._file), None)

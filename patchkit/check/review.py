@@ -18,7 +18,7 @@ from patchkit.versions.requirements import canonical, release_order
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from patchkit.check.spans import Place
+    from patchkit.check.findings import Place
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target

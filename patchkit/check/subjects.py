@@ -189,22 +189,6 @@ class Subject:
             resolver.forget_conclusions()
 
 
-def of_release(release: Release, kept: Kept) -> Subject:
-    """Make a subject of a release on the index."""
-    sha256 = release.link.sha256
-    return Subject(
-        release.name,
-        release.project,
-        release.version,
-        release.opened,
-        kept if sha256 else None,
-        sha256 or "",
-        is_local=False,
-        option=f"--releases '{release.project}=={release.version}'",
-        release=release if sha256 else None,
-    )
-
-
 def _paths(target: Target) -> Iterable[str]:
     """The files that are read to find a target that is defined where it is named."""
     parts = target.module.split(".")
