@@ -103,9 +103,8 @@ def _due_once(
     row: Row, group: Sequence[Change], coverage: Coverage, subject: Subject, place: Place
 ) -> Iterator[Finding]:
     names = coverage.names(subject) & {canonical(name) for name in packages_of([row])}
-    if not names or not coverage.allows(row.patch.requires, subject):
-        return
-    if names.isdisjoint(projects_of(text for one in group for text in one.requires)):
+    narrowed = projects_of(text for one in group for text in one.requires)
+    if names.isdisjoint(narrowed) or not coverage.allows(row.patch.requires, subject):
         return
     due = [one for one in group if coverage.allows(one.requires, subject)]
     places = list(dict.fromkeys(str(one.place) for one in due))

@@ -17,7 +17,7 @@ from patchkit.upstream.moves.whereabouts import Whereabouts
 from patchkit.upstream.reading.files import ParsedFiles, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from patchkit.upstream.reading.cache import Cache
     from patchkit.upstream.reading.files import Files
@@ -36,10 +36,6 @@ class Kept:
 
     A file of the same path, size and checksum counts as the same file, whichever release it is in:
     what was concluded from such files is neither fetched nor concluded again.
-
-    Args:
-        cache: keeps them.
-
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -56,14 +52,12 @@ class Kept:
 
     def of_release(self, key: str) -> dict[Target, Facts]:
         """Return what was said of a release."""
-        kept = self.cache.get(_name("facts", key))
-        known = json.loads(kept).items() if kept else ()
-        return {Target.parse(text): Facts.of_data(data) for text, data in known}
+        known = self._get("facts", key) or {}
+        return {Target.parse(text): Facts.of_data(data) for text, data in known.items()}
 
     def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
         """Keep what is said of a release."""
-        data = {str(target): found.as_data() for target, found in known.items()}
-        self.cache.put(_name("facts", key), json.dumps(data).encode())
+        self._put("facts", key, {str(target): one.as_data() for target, one in known.items()})
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has."""
@@ -84,53 +78,48 @@ class Kept:
             self._new.add(target)
 
     def keep_conclusions(self) -> None:
-        """Write down what was noted since the last time; what others have written stays."""
+        """Write down what was noted since the last time."""
         with self._lock:
-            for target in self._new:
-                self._concluded[target] |= self._recalled(target)
             new = {target: [*self._concluded[target].items()] for target in self._new}
             self._new.clear()
         for target, known in new.items():
-            self.cache.put(_name("conclusions", str(target)), _as_data(known))
+            rows = [
+                ([(*asked, answer) for asked, answer in grounds], found.as_data())
+                for grounds, found in known
+            ]
+            self._put("conclusions", str(target), rows)
 
     def move(self, key: str) -> Whereabouts | None:
         """Return what was said about a move, None where nothing was."""
-        kept = self.cache.get(_name("moves", key))
+        kept = self._get("moves", key)
         if kept is None:
             return None
-        place, likeness, words = json.loads(kept)
+        place, likeness, words = kept
         return Whereabouts(Target.parse(place) if place else None, likeness, words)
 
     def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
         """Keep what is said about moves."""
         for key, move in found.items():
-            row = (str(move.place or ""), move.likeness, move.words)
-            self.cache.put(_name("moves", key), json.dumps(row).encode())
+            self._put("moves", key, (str(move.place or ""), move.likeness, move.words))
 
     def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
-        kept = self.cache.get(_name("conclusions", str(target)))
-        return dict(_of_data(*one) for one in json.loads(kept)) if kept else {}
+        rows = self._get("conclusions", str(target)) or ()
+        return {
+            tuple((Question(kind, path), said) for kind, path, said in asked): Facts.of_data(one)
+            for asked, one in rows
+        }
 
+    def _get(self, topic: str, key: str) -> Any:
+        kept = self.cache.get(f"{topic} {_code()} {key}")
+        return None if kept is None else json.loads(kept)
 
-def _as_data(known: Iterable[tuple[_Grounds, Facts]]) -> bytes:
-    rows = [
-        ([(*asked, answer) for asked, answer in grounds], one.as_data()) for grounds, one in known
-    ]
-    return json.dumps(rows).encode()
-
-
-def _of_data(grounds: list[Any], found: dict[str, Any]) -> tuple[_Grounds, Facts]:
-    asked = ((Question(kind, path), answer) for kind, path, answer in grounds)
-    return tuple(asked), Facts.of_data(found)
-
-
-def _name(topic: str, key: str) -> str:
-    """Name what is kept after the code that works it out: another answer has another name."""
-    return f"{topic} {_code()} {key}"
+    def _put(self, topic: str, key: str, data: object) -> None:
+        self.cache.put(f"{topic} {_code()} {key}", json.dumps(data).encode())
 
 
 @functools.cache
 def _code() -> str:
+    """Tell the code apart that works out what is kept: another answer has another name."""
     whole = hashlib.sha256()
     for file in sorted(Path(upstream.__file__).parent.rglob("*.py")):
         whole.update(file.read_bytes())

@@ -28,9 +28,7 @@ def learn_all(
     """
     Look up in each release what is wanted of it, several at a time, in several processes.
 
-    Returns:
-        The error of each release that cannot be read, by its name.
-
+    What comes back is the error of each release that cannot be read, by its name.
     """
 
     def work(subject: Subject) -> None:
@@ -40,8 +38,7 @@ def learn_all(
     results = in_parallel(subjects, work, progress, learners(subjects, wanted, work))
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.keep_conclusions()
-    faults = {one.name: results[one.name] for one in subjects}
-    return {name: error for name, error in faults.items() if isinstance(error, UpstreamError)}
+    return {name: error for name, error in results.items() if isinstance(error, UpstreamError)}
 
 
 def in_parallel(
@@ -50,13 +47,7 @@ def in_parallel(
     progress: Progress | None = None,
     helpers: Sequence[Worker[T]] = (),
 ) -> dict[str, T | UpstreamError]:
-    """
-    Do the same with several releases at a time.
-
-    Returns:
-        For each release, by its name, what came of it, or why it could not be read.
-
-    """
+    """Do the same with several releases at a time; for each name, what came of it, or its error."""
     with _no_collection():
         results = for_each(subjects, work, progress, helpers)
     for kept in {subject.kept for subject in subjects if subject.kept}:

@@ -1,4 +1,9 @@
-"""Which releases are looked at: what is installed, a source tree, a wheel, or those on an index."""
+"""
+Which releases are looked at: what is installed, a source tree, a wheel, or those on an index.
+
+All raise `UpstreamError` where there is nothing to look at, and those here `VersionError` where one
+does not say which release it is.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +27,7 @@ if TYPE_CHECKING:
 
 
 def on_index(spec: str, library: Library) -> list[Subject]:
-    """
-    Open the releases that a requirement allows.
-
-    Raises:
-        RequirementError: spec is no requirement.
-        UpstreamError: no place knows the project, or it has no such release.
-
-    """
+    """Open the releases that a requirement allows; `RequirementError` where it is none."""
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
     kept = Kept(library.cache)
@@ -48,9 +46,8 @@ def _expected(spec: str, library: Library) -> str:
         return f"which has pre-releases only; expected a bound that names one, such as {newest}"
     released = [one.public for one in versions if not one.is_prerelease]
     name = canonical(parse_requirement(spec).name)
-    return "expected one at least" + (
-        f"; the newest of {name} is {released[-1]}" if released else ""
-    )
+    newest = f"; the newest of {name} is {released[-1]}" if released else ""
+    return f"expected one at least{newest}"
 
 
 def of_release(release: Release, kept: Kept) -> Subject:
@@ -70,36 +67,20 @@ def of_release(release: Release, kept: Kept) -> Subject:
 
 
 def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:
-    """
-    Open import packages where they are installed.
-
-    Returns:
-        The releases, and the packages that are not installed.
-
-    Raises:
-        VersionError: a version says nothing.
-
-    """
+    """Open import packages where they are installed, and list those that are not."""
     subjects, missing = [], []
     for package in packages:
         try:
             source = open_installed(package)
         except UpstreamError:
             missing.append(package)
-            continue
-        subjects.append(_local(source, package, versions))
+        else:
+            subjects.append(_local(source, package, versions))
     return subjects, missing
 
 
 def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[Subject]:
-    """
-    Open a source tree, with those of the packages that it holds.
-
-    Raises:
-        UpstreamError: it holds none of them.
-        VersionError: it does not say which release it is.
-
-    """
+    """Open a source tree, with those of the packages that it holds, one at least."""
     if not directory.is_dir():
         raise UpstreamError(f"found no folder {str(directory)!r}, expected a source tree")
     found, faults = [], []
@@ -109,34 +90,22 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
             found.append(_local(open_tree(directory, package), package, versions, option))
         except UpstreamError as error:
             faults.append(error)
-    if not found:
-        raise _nothing_in(directory, faults, packages)
-    return found
+    if found:
+        return found
+    if len(faults) == 1:
+        raise faults[0]
+    if not faults:
+        raise UpstreamError(f"{directory}: no patch changes anything")
+    fault = f"found none of {', '.join(packages)}, expected one at least"
+    raise UpstreamError(f"the tree at {directory}: {fault}")
 
 
 def archive(file: Path, versions: Versions) -> list[Subject]:
-    """
-    Open a wheel file, or a source distribution.
-
-    Raises:
-        UpstreamError: it is neither, or cannot be read.
-        VersionError: it does not say which release it is.
-
-    """
+    """Open a wheel file, or a source distribution."""
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
     option = f"--wheel {shlex.quote(str(file))}"
     return [_local(open_archive(file), file.name.partition("-")[0], versions, option)]
-
-
-def _nothing_in(
-    directory: Path, faults: list[UpstreamError], packages: Sequence[str]
-) -> UpstreamError:
-    if len(faults) > 1:
-        names = ", ".join(packages)
-        fault = f"found none of {names}, expected one at least"
-        return UpstreamError(f"the tree at {directory}: {fault}")
-    return faults[0] if faults else UpstreamError(f"{directory}: no patch changes anything")
 
 
 def _local(
