@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -33,7 +33,6 @@ _WANTED = (
     click.option("--wheel", metavar="FILE", help="A wheel, or a source distribution."),
     click.option("--here", is_flag=True, help="What is installed, whatever pyproject.toml says."),
 )
-_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 class Wanted(NamedTuple):
@@ -69,18 +68,6 @@ def wanted_option(command: Callable[..., object]) -> Callable[..., object]:
     return with_wanted
 
 
-def patches_option(command: _Command) -> _Command:
-    """Give a command that reads rows `--patches MODULE`, repeatable; else the project's packs."""
-    return click.option(
-        "--patches",
-        "packs",
-        multiple=True,
-        metavar="MODULE",
-        help="A pack to add to the installed ones; default: those of pyproject.toml; repeatable.",
-        callback=_with_packs_of_this_project,
-    )(command)
-
-
 def _with_packs_of_this_project(
     _: click.Context, __: click.Parameter, named: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -90,23 +77,30 @@ def _with_packs_of_this_project(
     return packs
 
 
-def format_option(command: _Command) -> _Command:
-    """Give a command that has data `--format table|json`."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json"]),
-        default="table",
-        show_default=True,
-        help="For a person or for a program.",
-    )(command)
+patches_option = click.option(
+    "--patches",
+    "packs",
+    multiple=True,
+    metavar="MODULE",
+    help="A pack to add to the installed ones; default: those of pyproject.toml; repeatable.",
+    callback=_with_packs_of_this_project,
+)
+"""Of every command that reads rows."""
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="For a person or for a program.",
+)
+"""Of every command that has data."""
 
-def offline_option(command: _Command) -> _Command:
-    """Give a command that reads releases `--offline`."""
-    return click.option(
-        "--offline", is_flag=True, help="Use only what was read before and is kept here."
-    )(command)
+offline_option = click.option(
+    "--offline", is_flag=True, help="Use only what was read before and is kept here."
+)
+"""Of every command that reads releases."""
 
 
 def complete_names(

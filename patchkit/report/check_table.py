@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Group, StateTable
 
+    Cell = tuple[str, str]
+
 SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
@@ -56,49 +58,48 @@ def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
         return
-    wide = _in_words(grid)
-    if _width(wide) <= room:
-        yield _table(wide)
+    heads = [printable(str(run).replace(" - ", "\n- ")) for run in grid.runs]
+    cells = [[(_word(state), _style(state)) for state in row] for row in grid.rows.values()]
+    if table := _level(heads, [*map(printable, grid.rows)], cells, room):
+        yield table
         return
     used.update(str(state) for row in grid.rows.values() for state in row if state)
-    level = _under_versions(grid, room)
-    if _width(level) <= room:
-        yield _table(level)
+    heads = [printable(run.first) for run in grid.runs]
+    left = max(room - sum(cell_len(head) + _GAP for head in heads), 16)
+    cells = [[_mark(state, 1) for state in row] for row in grid.rows.values()]
+    if table := _level(heads, [_cropped(name, left) for name in grid.rows], cells, room):
+        yield table
         return
     names = [_cropped(name, max(room * 2 // 5, 16)) for name in grid.rows]
     left = room - max(map(len, names)) - _GAP
     step = 2 if len(grid.runs) * 2 <= left else 1
     size = max(left // step, 1)
     for start in range(0, len(grid.runs), size):
-        yield _in_marks(grid, names, slice(start, start + size), step)
+        yield _upright(grid, names, slice(start, start + size), step)
 
 
-def _in_words(grid: StateTable) -> list[list[Text]]:
-    """Lay out the cells of a grid whose states are words, the heads of its columns first."""
-    heads = [str(run).replace(" - ", "\n- ") for run in grid.runs]
-    words = {None: "", "out-of-range": "-"}
-    rows = [
-        [
-            Text(printable(name), style="name"),
-            *(Text(words.get(state, str(state)), style=_style(state)) for state in row),
-        ]
-        for name, row in grid.rows.items()
+def _level(
+    heads: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[Cell]], room: int
+) -> Table | None:
+    """Lay out states below the heads of their columns; None where there is no room for it."""
+    rows = [[Text(""), *(Text(head, style="note") for head in heads)]]
+    for name, row in zip(names, cells, strict=True):
+        rows.append([Text(name, style="name"), *(Text(*cell) for cell in row)])
+    widths = [
+        max(cell_len(line) for cell in column for line in cell.plain.split("\n"))
+        for column in zip(*rows, strict=True)
     ]
-    return [[Text(""), *(Text(printable(head), style="note") for head in heads)], *rows]
+    if sum(widths) + _GAP * (len(widths) - 1) > room:
+        return None
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    for _ in widths:
+        table.add_column(no_wrap=True)
+    for cells_of_row in rows:
+        table.add_row(*cells_of_row)
+    return table
 
 
-def _under_versions(grid: StateTable, room: int) -> list[list[Text]]:
-    """Lay out the cells of a grid whose states are marks, below the first versions of columns."""
-    heads = [Text(printable(run.first), style="note") for run in grid.runs]
-    left = room - sum(head.cell_len + _GAP for head in heads)
-    rows = [
-        [Text(_cropped(name, max(left, 16)), "name"), *(Text(*_mark(state, 1)) for state in row)]
-        for name, row in grid.rows.items()
-    ]
-    return [[Text(""), *heads], *rows]
-
-
-def _in_marks(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
+def _upright(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
     """Lay out columns of one character, with their first versions upright above them."""
     table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(no_wrap=True, style="name")
@@ -112,24 +113,11 @@ def _in_marks(grid: StateTable, names: Sequence[str], part: slice, step: int) ->
     return table
 
 
-def _width(rows: Sequence[Sequence[Text]]) -> int:
-    widths = [
-        max(cell_len(line) for cell in column for line in cell.plain.split("\n"))
-        for column in zip(*rows, strict=True)
-    ]
-    return sum(widths) + _GAP * (len(widths) - 1)
+def _word(state: State | None) -> str:
+    return "-" if state == "out-of-range" else str(state or "")
 
 
-def _table(rows: Sequence[Sequence[Text]]) -> Table:
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    for _ in rows[0]:
-        table.add_column(no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _mark(state: State | None, step: int) -> tuple[str, str]:
+def _mark(state: State | None, step: int) -> Cell:
     return (_MARKS[state] if state else "").ljust(step), _style(state)
 
 

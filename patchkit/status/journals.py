@@ -54,7 +54,8 @@ class _Entry(dict[str, Any]):
     """One line; a value that is not what it should be counts as none."""
 
     def text(self, key: str) -> str:
-        return _text(self.get(key))
+        value = self.get(key)
+        return value if isinstance(value, str) else ""
 
     def whole(self, key: str) -> int | None:
         value = self.get(key)
@@ -64,29 +65,23 @@ class _Entry(dict[str, Any]):
         return self.get(key) is True
 
     def words(self, key: str) -> tuple[str, ...]:
-        return _words(self.get(key))
-
-    def pairs(self, key: str) -> dict[str, Any]:
         value = self.get(key)
-        return value if isinstance(value, dict) else {}
+        words = value if isinstance(value, list) else ()
+        return tuple(word for word in words if isinstance(word, str))
+
+    def pairs(self, key: str) -> _Entry:
+        value = self.get(key)
+        return _Entry(value if isinstance(value, dict) else {})
 
     def texts(self, key: str) -> dict[str, str]:
-        return {name: _text(value) for name, value in self.pairs(key).items()}
+        pairs = self.pairs(key)
+        return {name: pairs.text(name) for name in pairs}
 
     @property
     def time(self) -> float:
         value = self.get("time")
         is_number = isinstance(value, (int, float)) and abs(value) < 1e11  # in this age, and no NaN
         return float(value) if is_number and math.isfinite(value) else 0  # type: ignore[arg-type]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _words(value: object) -> tuple[str, ...]:
-    words = value if isinstance(value, list) else ()
-    return tuple(word for word in words if isinstance(word, str))
 
 
 def _entry(line: bytes) -> _Entry | None:
@@ -114,7 +109,7 @@ def _process(entry: _Entry) -> ProcessStatus | None:
         # A fork inherits the answer, and has an ordinary parent.
         asked_by=None if forked else entry.text("asked_by") or None,
         is_copy=forked,
-        patches={name: PatchStatus(name, roles=_words(roles.get(name))) for name in names},
+        patches={name: PatchStatus(name, roles=roles.words(name)) for name in names},
     )
 
 
@@ -180,7 +175,8 @@ def _note_patch(process: ProcessStatus, entry: _Entry) -> None:
 
 
 def _note_applied(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> None:
-    layers = {target: _words(order) for target, order in entry.pairs("layers").items()}
+    told = entry.pairs("layers")
+    layers = {target: told.words(target) for target in told}
     for target, order in layers.items():
         # Patches that told of it before stay, where the last one knows only of itself.
         others = set(process.layers.get(target, ())).difference(order)
