@@ -78,7 +78,6 @@ def _compared(
     *,
     offline: bool,
 ) -> tuple[str, str, Sequence[Comparison]]:
-    """Return the names of two releases, and the targets in both."""
     from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.coverage import package_of, packages_of  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415

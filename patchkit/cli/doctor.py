@@ -79,7 +79,6 @@ def command(packs: tuple[str, ...], form: str) -> int:
 def _health(
     selection: Selection, environ: Mapping[str, str], extra: Collection[str]
 ) -> Iterator[HealthLine]:
-    """Look at everything that decides on patches here; `extra` are packs of `--patches`."""
     rows: list[Row] = []
     packs = list(_packs(selection.settings, extra, rows))
     try:

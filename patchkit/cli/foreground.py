@@ -81,7 +81,6 @@ def _become(words: Sequence[str], environ: Mapping[str, str], mask: set[int]) ->
 
 
 def _attend(pid: int) -> int:
-    """Wait until the command has ended."""
     while True:
         told = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
         if told.si_signo == signal.SIGCHLD:

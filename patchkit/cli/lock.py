@@ -111,7 +111,6 @@ def _unread(file: Path, rows: Sequence[Row]) -> str:
 def _accepted(
     files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
-    """Return each lock as it is and as it is to be, and the releases that cannot be read."""
     from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late, as above
     from patchkit.check.review import accept  # noqa: PLC0415
     from patchkit.cli.look import open_packages  # noqa: PLC0415

@@ -172,7 +172,6 @@ def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[U
 
 
 def _next_steps(plan: Plan) -> Iterator[NextStep]:
-    """Say what is left to do, in order."""
     files = {file.what: shown(file.path) for file in plan.files}
     rows, name = shown(plan.place.file), plan.patch.name
     if plan.refusal:

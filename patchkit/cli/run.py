@@ -118,7 +118,6 @@ def _tell_the_end(journal: str, started: float, how: str) -> None:
 
 
 def _last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
-    """Say what became of the patches in the processes started since; `how` shows more."""
     every = picture.processes
     processes = [process for process in every if (process.started or started) >= started]
     told = [

@@ -103,7 +103,6 @@ def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
 
 
 def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
-    """Compare the target of a change with what was reviewed."""
     if not change.is_reviewed:
         return None
     if lock is None:
@@ -141,7 +140,6 @@ def state_of(target: Target, here: Here) -> TargetHere:
 
 
 def _present(target: Target, facts: Facts, file: str) -> TargetHere:
-    """Say what it is and where from, and what is not sure about it."""
     module = facts.module or target.module
     if module != target.module:
         file = file_of(find_module(module)) or file

@@ -76,7 +76,6 @@ def command(
 
 @contextmanager
 def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[Look]:
-    """Give what looks at the journals, here or on the nodes of a cluster."""
     if ray is None:
         folder = _checked(directory, must_be=must_be)
         yield lambda: [look(folder)]
@@ -118,6 +117,5 @@ def _watch(see: Look, is_ray: bool) -> Picture:
 
 
 def _has_ended(picture: Picture) -> bool:
-    """Whether there was a main process, and it is known to have ended."""
     roots = [process.alive for process in picture.processes if process.parent is None]
     return bool(roots) and all(alive is False for alive in roots)

@@ -50,7 +50,6 @@ def _command(group: Group, report: Report) -> str:
 
 
 def _in_repository(name: str | None) -> str:
-    """Name a file as seen from the working directory; '' where it is not in there."""
     file, here = Path(name or "").absolute(), Path.cwd()
     if not name or not file.is_file() or not file.is_relative_to(here):
         return ""

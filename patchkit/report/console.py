@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
@@ -72,9 +73,13 @@ class _Trimmed:
         return getattr(self._stream, name)
 
 
-def columns(*, header: bool = False) -> Table:
+whole = partial(Column, no_wrap=True)
+folded = partial(Column, overflow="fold")
+
+
+def columns(*those: Column, header: bool = False) -> Table:
     """Make a table without lines."""
-    return Table(box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
+    return Table(*those, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
 
 
 def print_diff_lines(lines: Iterable[str], out: Console) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from patchkit.report.console import columns
+from patchkit.report.console import columns, folded, whole
 from patchkit.report.words import one_line
 
 if TYPE_CHECKING:
@@ -36,16 +36,10 @@ def process_tree(picture: Picture) -> Table:
     """Lay out a line for each process or bundle of them."""
     with_hosts = len({process.host for process in picture.processes}) > 1
     with_looks = any(_is_verified(process) for process in picture.processes)
-    table = columns(header=True)
-    table.add_column("process", no_wrap=True)
-    if with_hosts:
-        table.add_column("node", no_wrap=True)
-    table.add_column("pid", no_wrap=True, justify="right")
-    table.add_column("started", no_wrap=True, justify="right")
-    table.add_column("state", no_wrap=True)
-    if with_looks:
-        table.add_column("verified", no_wrap=True, justify="right")
-    table.add_column("patches", overflow="fold")
+    heads = [whole("process"), *([whole("node")] if with_hosts else [])]
+    heads += [whole("pid", justify="right"), whole("started", justify="right"), whole("state")]
+    heads += [whole("verified", justify="right")] if with_looks else []
+    table = columns(*heads, folded("patches"), header=True)
     children = picture.children()
     for root in children.get(None, []):
         for guide, same in _lines(root, children):
@@ -64,7 +58,6 @@ def process_tree(picture: Picture) -> Table:
 
 
 def _lines(root: ProcessStatus, children: Children) -> Iterator[Line]:
-    """Walk down a tree; each line has its guide, and the processes that it stands for."""
     waiting: list[tuple[str, str, Sequence[ProcessStatus]]] = [("", "", [root])]
     while waiting:
         guide, below, same = waiting.pop()

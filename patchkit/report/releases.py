@@ -6,9 +6,10 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from rich.table import Column
 from rich.text import Text
 
-from patchkit.report.console import columns, console, print_diff_lines
+from patchkit.report.console import columns, console, print_diff_lines, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,9 +48,7 @@ def _words(comparison: Comparison) -> str:
 
 def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
     """Print the releases that were chosen, and which cases each exercises."""
-    table = columns(header=True)
-    table.add_column(project, no_wrap=True)
-    table.add_column("exercises")
+    table = columns(whole(project), Column("exercises"), header=True)
     for release, cases in chosen.items():
         table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
     console().print(table)

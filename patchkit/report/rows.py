@@ -8,10 +8,11 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.table import Column
 from rich.text import Text
 
 from patchkit.errors import shown
-from patchkit.report.console import columns, console, print_diff_lines
+from patchkit.report.console import columns, console, folded, print_diff_lines, whole
 from patchkit.rows.declaration import Role
 
 if TYPE_CHECKING:
@@ -57,21 +58,20 @@ def print_list(
 
 
 def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
-    table = columns(header=True)
-    table.add_column("patch", no_wrap=not everything, overflow="fold")
-    table.add_column("roles", overflow="fold")
-    table.add_column("here" if everything else "requires", overflow="fold")
-    if with_why:
-        table.add_column("why")
+    names = folded("patch", no_wrap=not everything)
+    here = folded("here" if everything else "requires")
+    why = [Column("why")] if with_why else []
+    table = columns(names, folded("roles"), here, *why, header=True)
     for pack in dict.fromkeys(row.pack for row, _ in rows):
         table.add_row(Text(pack, style="heading"))
         for row, reason in rows:
             if row.pack == pack:
-                here = _here(row, reason) if everything else Text(", ".join(row.patch.requires))
-                why = Text(row.patch.why, style="note", no_wrap=True, overflow="ellipsis")
-                name = Text(f"  {row.name}", style="note" if reason else "name")
-                roles = "all" if len(row.roles) == len(Role) else _roles(row)
-                table.add_row(name, roles, here, *([why] if with_why else []))
+                table.add_row(
+                    Text(f"  {row.name}", style="note" if reason else "name"),
+                    "all" if len(row.roles) == len(Role) else _roles(row),
+                    _here(row, reason) if everything else Text(", ".join(row.patch.requires)),
+                    *(Text(row.patch.why, "note", no_wrap=True, overflow="ellipsis") for _ in why),
+                )
     return table
 
 
@@ -103,7 +103,7 @@ def print_show(found: RowHere) -> None:
 
 
 def _fields(found: RowHere) -> Table:
-    row, table = found.row, _grid()
+    row, table = found.row, _labelled()
     table.add_row("here", _selected(found.reason))
     table.add_row("roles", _roles(row))
     requires = columns()
@@ -132,7 +132,7 @@ def _fields(found: RowHere) -> Table:
 
 
 def _change_fields(found: ChangeHere) -> Table:
-    table, change = _grid(), found.change
+    table, change = _labelled(), found.change
     if change.body_name:
         table.add_row("by", change.body_name)
     for label, value in found.fields.items():
@@ -158,7 +158,6 @@ def _change_fields(found: ChangeHere) -> Table:
 
 
 def _review(found: ChangeHere) -> Iterator[tuple[str, Text]]:
-    """Say what was reviewed of a target, and what is the matter."""
     review = found.review
     if review is None or review.state == "no-lock":  # which the page says once
         return
@@ -197,11 +196,8 @@ def _selected(reason: str | None) -> Text:
     return Text(f"not selected: {reason}", "warn") if reason else Text("selected", "ok")
 
 
-def _grid() -> Table:
-    table = columns()
-    table.add_column(style="note", no_wrap=True)
-    table.add_column(overflow="fold")
-    return table
+def _labelled() -> Table:
+    return columns(whole(style="note"), folded())
 
 
 # -- a new row --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from patchkit.report.console import columns, console
+from patchkit.report.console import columns, console, folded, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import count, one_line
 
@@ -51,7 +51,6 @@ def live() -> Iterator[Callable[[Picture], None]]:
 
 
 def _page(picture: Picture) -> RenderableType:
-    """Lay the picture out: processes, patches, agreement, findings, notes."""
     hosts = len({process.host for process in picture.processes})
     running = sum(bool(process.alive) for process in picture.processes)
     processes = count(len(picture.processes), "process")
@@ -77,7 +76,6 @@ def _page(picture: Picture) -> RenderableType:
 
 
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
-    """Index how patches stand in the processes that tell of them."""
     stands: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
     for process in filter(_tells, picture.processes):
         for patch in process.patches.values():
@@ -96,12 +94,8 @@ def _patches(picture: Picture) -> Table:
     by_patch = _by_patch(picture)
     counts = {name: _copies(patch for _, patch in stands) for name, stands in by_patch.items()}
     with_copies = any(text.plain for text in counts.values())
-    table = columns(header=True)
-    for heading in ("patch", *roles):
-        table.add_column(heading, no_wrap=True)
-    if with_copies:
-        table.add_column("copies", overflow="fold")
-    table.add_column("remarks", overflow="fold")
+    more = map(folded, ("copies", "remarks") if with_copies else ("remarks",))
+    table = columns(*map(whole, ("patch", *roles)), *more, header=True)
     for name, stands in by_patch.items():
         cells = [_stand(stands, role) for role in roles]
         cells += [counts[name]] if with_copies else []
@@ -150,10 +144,7 @@ def _remarks(stands: Stands) -> Text:
 
 
 def _findings(findings: Iterable[ProcessFinding]) -> Table:
-    table = columns()
-    table.add_column(no_wrap=True, style="bad")
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table = columns(whole(style="bad"), whole(), folded())
     same: dict[tuple[str, str], list[ProcessStatus]] = {}
     for kind, message, process in findings:
         same.setdefault((kind, message), []).extend(filter(None, [process]))
@@ -175,19 +166,14 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
 
 
 def _patch_page(name: str, stands: Stands) -> RenderableType:
-    """Tell all that is known of one patch: how it stands in each process, and its targets."""
     parts: list[RenderableType] = [Text(one_line(name), style="name"), "", _stands(stands)]
     facts = _known(stands)
     return Group(*parts, "", facts) if facts.row_count else Group(*parts)
 
 
 def _stands(stands: Stands) -> Table:
-    """Make a row of each status with its cause, and the processes that have it so."""
-    table = columns(header=True)
-    table.add_column("process", no_wrap=True)
-    table.add_column("pid", overflow="fold")
-    table.add_column("status", no_wrap=True)
-    table.add_column("cause", overflow="fold")
+    heads = whole("process"), folded("pid"), whole("status"), folded("cause")
+    table = columns(*heads, header=True)
     alike: dict[tuple[str, str, str], list[str]] = {}
     for process, patch in stands:
         roles = ", ".join(process.roles) or "no role yet"
@@ -199,11 +185,7 @@ def _stands(stands: Stands) -> Table:
 
 
 def _known(stands: Stands) -> Table:
-    """Make a row of each fact; the same in several processes is one."""
-    table = columns()
-    table.add_column(no_wrap=True, style="heading")
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold", style="note")
+    table = columns(whole(style="heading"), folded(), folded(style="note"))
     where: dict[Fact, list[str]] = {}
     applied = [(process, patch) for process, patch in stands if patch.status == "applied"]
     for process, patch in applied:

@@ -87,7 +87,6 @@ def _give_parent(process: ProcessStatus, claim: Claim | None, known: ByPid) -> N
 
 
 def _before(process: ProcessStatus, parents: Sequence[ProcessStatus]) -> list[ProcessStatus]:
-    """Find the latest that was there when a process began."""
     return [parent for parent in parents if parent.started <= process.started][-1:]
 
 

@@ -122,7 +122,6 @@ def _missing(
 
 
 def _strangers(processes: Iterable[ProcessStatus], running: Running) -> list[ProcessStatus]:
-    """Find the processes that have vLLM in them, and no journal."""
     known = by_pid(process for process in processes if process.alive)
     strangers = [
         _stranger(host, pid, seen)
@@ -155,7 +154,6 @@ def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
 
 
 def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
-    """Put each process after its parent, and ranks in order."""
 
     def place(process: ProcessStatus) -> tuple[bool, int, float, int]:
         rank = -1 if process.rank is None else process.rank

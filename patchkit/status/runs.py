@@ -55,7 +55,6 @@ def _is_own(home: Path, *, make: bool = True) -> bool:
 
 
 def _runs(home: Path) -> Iterator[Path]:
-    """List the folders of runs, the newest first, which their names tell."""
     yield from sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
 
 
