@@ -76,25 +76,19 @@ def command(
 
 @contextmanager
 def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[Look]:
-    if ray is None:
-        folder = _checked(directory, must_be=must_be)
-        yield lambda: [look(folder)]
+    if ray is not None:
+        from patchkit.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
+
+        with RayNodes(ray) as nodes:
+            yield partial(nodes.look, directory)
         return
-    from patchkit.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
-
-    with RayNodes(ray) as nodes:
-        yield partial(nodes.look, directory)
-
-
-def _checked(directory: str | None, *, must_be: bool) -> str:
-    if directory is None:
-        directory = str(newest_run() or "") or None
-    if directory is None:
+    folder = directory or newest_run()
+    if folder is None:
         here = "no 'patchkit run' has left a journal here, and PATCHKIT_JOURNAL is not set"
         raise click.UsageError(f"{here}: expected DIR, the directory of the journals")
-    if must_be and not Path(directory).is_dir():
-        raise click.UsageError(f"{directory}: found no such directory, expected one with journals")
-    return directory
+    if must_be and not Path(folder).is_dir():
+        raise click.UsageError(f"{folder}: found no such directory, expected one with journals")
+    yield lambda: [look(str(folder))]
 
 
 def _watch(see: Look, is_ray: bool) -> Picture:

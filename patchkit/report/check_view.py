@@ -39,12 +39,12 @@ class Run(NamedTuple):
     @property
     def first(self) -> str:
         """The oldest one's version."""
-        return version_of(self.releases[0])
+        return self.releases[0].rpartition(" ")[2]
 
     @property
     def last(self) -> str:
         """The newest one's version."""
-        return version_of(self.releases[-1])
+        return self.releases[-1].rpartition(" ")[2]
 
     def __str__(self) -> str:
         return self.first if len(self.releases) == 1 else f"{self.first} - {self.last}"
@@ -160,11 +160,5 @@ def looked_at(report: Report) -> str:
     return ", ".join(parts)
 
 
-def version_of(release: str) -> str:
-    """Return the version of `vllm 0.32.0`."""
-    return release.partition(" ")[2] or release
-
-
 def _project_of(release: str) -> str:
-    name, _, version = release.partition(" ")
-    return name if version else ""
+    return release.partition(" ")[0] if " " in release else ""

@@ -18,10 +18,7 @@ def printable(text: str) -> str:
     """Leave no control characters in what a stranger may have written; lines stay lines."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    if character == "\t":
-        return "    "
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii", "replace")
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
+        for letter in text.replace("\t", "    ")
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from patchkit.status.process_status import ProcessStatus
 
     Look = Mapping[str, Any]
+    Difference = tuple[str, ProcessStatus | None]
 
 _ROLES = ("main", "engine-core", "worker")
 _OUT = {"skipped", "failed"}
@@ -29,18 +30,8 @@ class ProcessFinding(NamedTuple):
     process: ProcessStatus | None = None
 
 
-class Disagreement(NamedTuple):
-    """A difference between processes of one role; `process` is the different one, if it is one."""
-
-    role: str
-    message: str
-    process: ProcessStatus | None = None
-
-
-def findings(
-    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> Iterator[ProcessFinding]:
-    """Find what there is to look at in processes, and the disagreements among them."""
+def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
+    """Find what there is to look at in each process."""
     for process in processes:
         if not process.is_reached and not process.is_starting:
             yield ProcessFinding("not-reached", process.reason, process)
@@ -55,9 +46,6 @@ def findings(
                     yield ProcessFinding("overwritten", message, process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
-    for difference in differences:
-        message = f"{difference.role}: {difference.message}"
-        yield ProcessFinding("disagreement", message, difference.process)
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
@@ -80,24 +68,21 @@ def obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
 # -- agreement --------------------------------------------------------------------------------
 
 
-def agreement(
-    processes: Iterable[ProcessStatus], differences: Iterable[Disagreement]
-) -> dict[str, bool]:
+def agreement(processes: Iterable[ProcessStatus], broken: Collection[str]) -> dict[str, bool]:
     """Say by role whether all processes of each engine have the same patches."""
     roles = {role for process in processes for role in process.roles}
-    broken = {difference.role for difference in differences}
     known = [role for role in _ROLES if role in roles]
     return {role: role not in broken for role in (*known, *sorted(roles - {*_ROLES}))}
 
 
-def disagreements(processes: Iterable[ProcessStatus]) -> list[Disagreement]:
-    """Find every difference between processes of one engine that have the same role."""
-    found: list[Disagreement] = []
+def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, ProcessFinding]]:
+    """Find every difference between processes of one engine that have the same role, with it."""
     for engine in _engines(processes):
         there = [process for process in engine if not (process.is_copy or process.is_starting)]
         for role in sorted({role for process in there for role in process.roles}):
-            found += _within(role, [process for process in there if role in process.roles])
-    return found
+            alike = [process for process in there if role in process.roles]
+            for message, process in _within(role, alike):
+                yield role, ProcessFinding("disagreement", f"{role}: {message}", process)
 
 
 def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
@@ -120,30 +105,30 @@ def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessSta
     return engines.values()
 
 
-def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
     told = [process for process in alike if role in process.disagreements]
     for process in told:
-        yield Disagreement(role, process.disagreements[role], process)
+        yield process.disagreements[role], process
     reached = [process for process in alike if process.is_reached]
     for process in alike:
         if not process.is_reached and reached:
-            yield Disagreement(role, f"{_who(process)} is not reached, others are", process)
+            yield f"{_who(process)} is not reached, others are", process
     if not told:
         yield from _by_digest(role, reached)
         yield from _by_patch(role, reached)
 
 
-def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
     holders: dict[str, list[ProcessStatus]] = {}
     for process in alike:
         if role in process.digests:
             holders.setdefault(process.digests[role], []).append(process)
     if len(holders) > 1:
         texts = [f"{digest} in {_all(processes)}" for digest, processes in holders.items()]
-        yield Disagreement(role, f"different digests: {'; '.join(texts)}")
+        yield f"different digests: {'; '.join(texts)}", None
 
 
-def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreement]:
+def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
     for name in dict.fromkeys(name for process in alike for name in process.patches):
         knowing = [process for process in alike if name in process.patches]
         if role not in (knowing[0].patches[name].roles or (role,)):
@@ -151,8 +136,7 @@ def _by_patch(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Disagreemen
         having = [one for one in knowing if one.patches[name].status == "applied"]
         lacking = [one for one in knowing if one.stand(one.patches[name])[0] in _OUT]
         if having and lacking:
-            text = f"{name} is applied in {_all(having)}, not in {_all(lacking)}"
-            yield Disagreement(role, text)
+            yield f"{name} is applied in {_all(having)}, not in {_all(lacking)}", None
 
 
 def _all(processes: Sequence[ProcessStatus]) -> str:

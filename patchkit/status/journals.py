@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from patchkit.status.node import contents
+from patchkit.status.node import contents, writer
 from patchkit.status.process_status import (
     ChangedModule,
     ChildStart,
@@ -20,9 +20,6 @@ from patchkit.status.process_status import (
     PatchStatus,
     ProcessStatus,
 )
-
-_DIGITS = 10
-"""A pid has fewer, a time in nanoseconds more."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -114,13 +111,10 @@ def _process(entry: _Entry) -> ProcessStatus | None:
 
 
 def _process_of_file(name: str) -> ProcessStatus | None:
-    writer, _, start = name.removesuffix(".jsonl").rpartition("-")
-    host, _, pid = writer.rpartition("-")
-    if not (host and pid.isdecimal() and start.isdecimal()):
+    (host, pid), start = writer(name), name.removesuffix(".jsonl").rpartition("-")[2]
+    if not (host and pid and start.isdecimal() and 10 < len(start) < 20):
         return None
-    if not len(pid) < _DIGITS < len(start) < 2 * _DIGITS:
-        return None
-    return ProcessStatus(host, int(pid), started=int(start) / 1e9)
+    return ProcessStatus(host, pid, started=int(start) / 1e9)
 
 
 def _note(process: ProcessStatus, entry: _Entry) -> None:

@@ -69,9 +69,11 @@ def draw(looks: Sequence[Look]) -> Picture:
     now = max((look.get("now", 0) for look in looks), default=time.time())
     processes += _missing(link(processes), running, now)
     processes += _strangers(processes, running)
-    differences = disagreements(processes)
-    picture = Picture(_in_order(processes), agreement(processes, differences), now=now)
-    picture.findings = [*findings(picture.processes, differences), *obstacles(looks)]
+    differing = list(disagreements(processes))
+    agreeing = agreement(processes, {role for role, _ in differing})
+    picture = Picture(_in_order(processes), agreeing, now=now)
+    differences = (finding for _, finding in differing)
+    picture.findings = [*findings(picture.processes), *differences, *obstacles(looks)]
     picture.notes = _notes(looks, picture)
     picture.journals = list(dict.fromkeys(filter(None, (look.get("directory") for look in looks))))
     if not picture.processes and not picture.findings:
