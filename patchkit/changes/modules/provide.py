@@ -48,23 +48,18 @@ class PreparedProvide:
     _take_back: Callable[[], object] | None = None
 
     def apply(self) -> None:
-        """Fill the module."""
+        """Fill the module, and say whose it is; its file is the body's."""
         parent, child = _in_parent(self.module)
         self._former = namespace(parent).get(child, MISSING)
         self._is_made = True
-        self._sign()
-        result = self.fill(self.module)
-        self._take_back = result if callable(result) else None
-
-    def _sign(self) -> None:
-        """Say whose it is; its file is the body's."""
         loader = loader_of(self.module)
         assert loader is not None  # `prepare` has seen it
         loader.patch, loader.body = self.patch, self.body
         file = getattr(self.body, "__file__", None)
         if file is not None:
-            self.module.__file__ = file
-            spec_of(self.module).origin = file
+            self.module.__file__ = spec_of(self.module).origin = file
+        result = self.fill(self.module)
+        self._take_back = result if callable(result) else None
 
     def undo(self) -> None:
         """
@@ -136,9 +131,15 @@ def _in_parent(module: ModuleType) -> tuple[Any, str]:
 
 def _filler(value: object, body: ModuleType) -> Fill | None:
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
-        return _with(body, {"__all__": list(value), **_named(body, value)})
+        missing = [name for name in value if not hasattr(body, name)]
+        if missing:
+            what = f"body {body.__name__} has no {missing[0]!r}"
+            raise TargetError(f"{what}, which is to be provided")
+        named = {name: getattr(body, name) for name in value}
+        return _with(body, {"__all__": list(value), **named})
     if isinstance(value, ModuleType):
-        return _with(value, _content(value))
+        content = {name: held for name, held in vars(value).items() if name not in _IMPORTLIBS}
+        return _with(value, content)
     if isinstance(value, type):
         return _with(value, {name: getattr(value, name) for name in dir(value) if name[0] != "_"})
     return value if callable(value) else None
@@ -151,15 +152,3 @@ def _with(source: object, content: dict[str, Any]) -> Fill:
             setattr(module, name, value)
 
     return fill
-
-
-def _named(body: ModuleType, names: list[str] | tuple[str, ...]) -> dict[str, Any]:
-    missing = [name for name in names if not hasattr(body, name)]
-    if missing:
-        raise TargetError(f"body {body.__name__} has no {missing[0]!r}, which is to be provided")
-    return {name: getattr(body, name) for name in names}
-
-
-def _content(module: ModuleType) -> dict[str, Any]:
-    values = vars(module).items()
-    return {name: value for name, value in values if name not in _IMPORTLIBS}
