@@ -3,10 +3,8 @@ The bootstrap's files in a site-packages folder: their content, installing and r
 
 Python runs the `import` lines of `.pth` files when it starts. From 3.15 on (PEP 829) it calls the
 `package.module:function` lines of `.start` files, and ignores the import lines of the `.pth` with
-the same name; from 3.18 on it ignores all import lines. Not tested yet, as no Python has PEP 829:
-a `.start` file is UTF-8 with one such line each, `#` begins a comment, a module outside a package
-is allowed, and the function gets no arguments. Both files are always written: an older Python
-ignores the `.start`.
+the same name; from 3.18 on it ignores all import lines. Not tested yet, as no Python has PEP 829.
+Both files are always written: an older Python ignores the `.start`.
 """
 
 from __future__ import annotations

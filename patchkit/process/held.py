@@ -138,8 +138,11 @@ class Blocks(Record, eq=False):
             _refuse_undone(states)  # says more
             raise
         _refuse_undone(states)
-        if left := self._waiting(states):
-            raise _unfinished(left[0])
+        for group in self._waiting(states):
+            raise ApplyError(
+                f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
+                f"{group.patch.body} is still importing; request it after that import finishes"
+            )
 
     def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
         """The groups that apply to a module once that is imported."""
@@ -192,13 +195,6 @@ def _refuse_undone(states: Iterable[PatchState]) -> None:
             raise _failed(state) from state.error
         if state.status == SKIPPED:
             raise ApplyError(f"patch {state.name} does not apply here: {state.reason}")
-
-
-def _unfinished(group: GroupState) -> ApplyError:
-    return ApplyError(
-        f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
-        f"{group.patch.body} is still importing; request it after that import finishes"
-    )
 
 
 def _failed(state: PatchState) -> ApplyError:

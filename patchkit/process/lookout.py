@@ -1,11 +1,10 @@
 """
 Looks again, all the life of a process, at what is applied and at what was never for here.
 
-The `Verifier` is a thread that nobody notices. It ends before a fork, as a child of several threads
-may wait for a lock that nobody gives back, and it begins anew after it; and it ends before the
-interpreter does. A look may apply a patch, and so import its body: a fork waits for that. Where
-that cannot be, as it waits for the thread that forks, the child imports anew what nobody goes on to
-import there.
+The `Verifier` is a thread that ends before a fork, as a child of several threads may wait for a
+lock that nobody gives back, and begins anew after it; and it ends before the interpreter does. A
+look may import a body, and a fork waits for that. Where that cannot be, as it waits for the thread
+that forks, the child imports anew what nobody goes on to import there.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.plan import Relevance, Schedule
     from patchkit.process.waiting import Executions, Turns
-    from patchkit.rows.declaration import Change, Patch, Row
+    from patchkit.rows.declaration import Change, Patch
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -100,7 +100,10 @@ class Maker(Record, eq=False):
         group.loads = True
         self.turns.tell()
         try:
-            return load_body(group.patch.row, afresh=group.applied_to is not None)
+            loaded = sys.modules.get(group.patch.body)
+            if group.applied_to is None or loaded is None or group.patch.row.patch.body is None:
+                return importlib.import_module(group.patch.body)
+            return importlib.reload(loaded)  # as the module that it builds on, which executed anew
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.plan.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
@@ -115,14 +118,6 @@ class Maker(Record, eq=False):
     def _has_no_half_body(self, group: GroupState) -> bool:
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
-
-
-def load_body(row: Row, *, afresh: bool = False) -> ModuleType:
-    """Import a row's body; execute it `afresh` where the module that it builds on was, too."""
-    loaded = sys.modules.get(row.body)
-    if afresh and loaded is not None and row.patch.body is not None:
-        return importlib.reload(loaded)
-    return importlib.import_module(row.body)
 
 
 def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:

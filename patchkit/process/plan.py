@@ -193,18 +193,17 @@ class Relevance:
     def _refuse_conflict(self, state: PatchState) -> None:
         for other in list(self._states.patches.values()):
             named = other.name in state.row.patch.conflicts
-            named = named or state.name in other.row.patch.conflicts
-            if named and self._is_beside(other, state):
+            if not (named or state.name in other.row.patch.conflicts):
+                continue
+            if state.holders:  # beside one that a block holds, whatever is for here
+                is_beside = other.holders > 0 or other.status == APPLIED
+            else:
+                is_beside = self.selection.reason_to_skip(other.row) is None
+            if is_beside:
                 raise ApplyError(
                     f"it conflicts with {other.name}, which is selected too; leave one out "
                     "with PATCHKIT_DISABLE"
                 )
-
-    def _is_beside(self, other: PatchState, state: PatchState) -> bool:
-        """Whether a patch is there too; beside one that a block holds, whatever is for here."""
-        if state.holders:
-            return other.holders > 0 or other.status == APPLIED
-        return self.selection.reason_to_skip(other.row) is None
 
     # -- review -----------------------------------------------------------------------------------
 

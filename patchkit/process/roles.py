@@ -72,8 +72,6 @@ function, and all that it uses, comes from the module under its own name.
 LIBRARIES = ("multiprocessing", "multiprocess")
 """What starts child processes: Python's own, and its namesake with functions of the same names."""
 
-_PROCESSES = tuple(f"{library}.process" for library in LIBRARIES)
-
 ROLE_VARIABLE = "PATCHKIT_ROLE"
 """Tells a Ray worker process its role before it has loaded anything; consumed on arrival."""
 
@@ -140,7 +138,8 @@ def initial_roles(environ: MutableMapping[str, str]) -> frozenset[Role]:
             roles = ", ".join(repr(str(known)) for known in Role)
             raise SettingsError(f"{ROLE_VARIABLE}: found {told!r}, expected one of {roles}")
         return frozenset({Role(told)} if told else ())
-    processes = [sys.modules[name].current_process() for name in _PROCESSES if name in sys.modules]
+    started = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
+    processes = [module.current_process() for module in started if module is not None]
     role = next(filter(None, map(role_of_process, processes)), None)
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
     if role is None and _is_told_by_parent() and not has_begun:

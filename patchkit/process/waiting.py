@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from threading import get_ident
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from patchkit.imports.half_imported import importer_awaited, is_half_imported
 from patchkit.process.plan import AFTER
@@ -23,19 +23,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from patchkit.imports.finder import Finder
-    from patchkit.process.patch_state import GroupState
+    from patchkit.process.patch_state import GroupState, PatchState
+
+    Taken = GroupState | PatchState
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
 
 _LOOK = 0.05
 """Seconds between looks at what the other thread waits for."""
-
-
-class Taken(Protocol):
-    """What turns are taken at; `thread` is the ident of the thread whose turn it is."""
-
-    thread: int | None
 
 
 class Turns:

@@ -251,6 +251,22 @@ def test_reload_applies_again(world: World) -> None:
     assert module.function() == "old"
 
 
+def test_a_body_executes_again_with_its_target(world: World) -> None:
+    """It builds on what the module held; one that somebody threw out is imported."""
+    session = a_world(world)
+    session.arm(MAIN)
+    module = load("up.mod")
+    first, body = module.function, sys.modules["pack.patch_a"]
+    importlib.reload(module)
+    second = module.function
+    assert second is not first
+    assert sys.modules["pack.patch_a"] is body
+    del sys.modules["pack.patch_a"]
+    importlib.reload(module)
+    assert module.function is not second
+    assert sys.modules["pack.patch_a"] is not body
+
+
 def test_eviction_and_a_second_import_apply_again(world: World) -> None:
     """A module thrown out of `sys.modules` and imported again is patched like the first."""
     session = a_world(world)

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import packages
 import pytest
-from packages import World, module_of
+from packages import module_of
 from samples import row
 
 from patchkit import AfterImport, Replace, Wrap
 from patchkit.changes.sites import Sites
 from patchkit.errors import TargetError
-from patchkit.process.making import load_body, reason_to_skip
+from patchkit.process.making import reason_to_skip
 from patchkit.process.transaction import Transaction, unwind
 
 world = packages.world
@@ -108,17 +107,6 @@ def test_unwind_runs_all_in_reverse_and_once() -> None:
     assert str(error) == "two"
     assert order == [3, 2, 1]
     assert unwind(undos) == []
-
-
-def test_a_body_is_loaded_once_or_afresh(world: World) -> None:
-    """A body is a module like any other; after a reload of its target it executes again."""
-    world.pack(patch_a="class Thing: ...")
-    a_row = row()
-    first = load_body(a_row).Thing
-    assert load_body(a_row).Thing is first
-    assert load_body(a_row, afresh=True).Thing is not first
-    del sys.modules["pack.patch_a"]
-    assert load_body(a_row, afresh=True).Thing is not first
 
 
 @pytest.mark.parametrize(
