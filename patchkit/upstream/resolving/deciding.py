@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.upstream.resolving.bindings import Binders
-from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.syntax import dotted, truth_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,19 +70,13 @@ class Conditions:
         return self._truth(test, tree, _DEPTH)
 
     def _truth(self, test: ast.expr, tree: ModuleTree, depth: int) -> bool | None:
-        if isinstance(test, ast.BoolOp):
-            parts = [self._truth(part, tree, depth) for part in test.values]
-            decisive = isinstance(test.op, ast.Or)
-            if decisive in parts:
-                return decisive
-            return None if None in parts else not decisive
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            inner = self._truth(test.operand, tree, depth)
-            return None if inner is None else not inner
-        try:
-            return bool(self._value(test, tree, depth))
-        except (_UndecidedError, TypeError, IndexError, ValueError):
-            return None
+        def of_part(part: ast.expr) -> bool | None:
+            try:
+                return bool(self._value(part, tree, depth))
+            except (_UndecidedError, TypeError, IndexError, ValueError):
+                return None
+
+        return truth_of(test, of_part)
 
     def _value(self, node: ast.expr, tree: ModuleTree, depth: int) -> Any:
         if isinstance(node, ast.Constant):
@@ -95,10 +89,9 @@ class Conditions:
             return self._value(node.value, tree, depth)[_index(node.slice)]
         if isinstance(node, ast.Call):
             return self._call(node, tree, depth)
-        if isinstance(node, (ast.BoolOp, ast.UnaryOp)):
-            truth = self._truth(node, tree, depth)
-            if truth is not None:
-                return truth
+        is_logic = isinstance(node, ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Not)
+        if is_logic and (truth := self._truth(node, tree, depth)) is not None:
+            return truth
         return self._name(dotted(node), tree, depth)
 
     def _compare(self, node: ast.Compare, tree: ModuleTree, depth: int) -> bool:

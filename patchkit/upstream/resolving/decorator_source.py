@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.syntax import DEFS, dotted
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, truth_of
 from patchkit.upstream.resolving.touches import DEPTH, function_of
 from patchkit.upstream.resolving.values import Kind, Scope
 
@@ -41,19 +41,11 @@ class _Use(NamedTuple):
 
 
 class DecoratorSource:
-    """
-    The source of a decorator.
-
-    Args:
-        lookup: for what it calls.
-        value: the decorator.
-
-    """
+    """The source of a decorator."""
 
     def __init__(self, lookup: Lookup, value: Value) -> None:
-        assert value.tree is not None
         self._lookup = lookup
-        self._tree = value.tree
+        self._tree = value.home
         self._is_bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
 
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
@@ -63,11 +55,12 @@ class DecoratorSource:
         def work() -> str:
             return self._outcome(node, is_call=is_call, depth=depth)
 
-        outcome: str = self._lookup.settled(self._tree.notes, key, work)
-        return outcome
+        return self._lookup.settled(self._tree.notes, key, work)
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
-        if depth > DEPTH or any(map(_yields, node.body)) or _signs(node):
+        values = (getattr(statement, "value", None) for statement in node.body)
+        is_generator = any(isinstance(value, (ast.Yield, ast.YieldFrom)) for value in values)
+        if depth > DEPTH or is_generator or ".__signature__" in _stored(node):
             return UNKNOWN
         use = _use(node, is_call=is_call, skipped=int(self._is_bound and depth == 0))
         returned: list[ast.expr | None] = []
@@ -93,7 +86,8 @@ class DecoratorSource:
     def _returned(
         self, node: ast.FunctionDef, returned: ast.expr | None, use: _Use, depth: int
     ) -> str:
-        returned = _uncast(returned)
+        if isinstance(returned, ast.Call) and dotted(returned.func).endswith("cast"):
+            returned = returned.args[-1] if len(returned.args) == 2 else returned
         name = returned.id if isinstance(returned, ast.Name) else ""
         inner = self._tree.by_file(("inner", id(node)), lambda: _defined_in(node))
         if use.is_call:
@@ -104,7 +98,7 @@ class DecoratorSource:
         if returned is None or not use.given:
             return UNKNOWN
         if ast.unparse(returned) == use.given:
-            return UNKNOWN if _binds(node, use.given) else SAME
+            return UNKNOWN if use.given in _stored(node) else SAME
         if name in inner:
             return _wrapped(node, inner[name], use.given)
         return self._of_call(returned, use, inner, depth)
@@ -143,26 +137,10 @@ def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
     return {one.name: one for one in reversed(inner)}
 
 
-def _binds(node: ast.AST, name: str) -> bool:
-    names = (one for one in ast.walk(node) if isinstance(one, ast.Name))
-    return any(one.id == name and isinstance(one.ctx, ast.Store) for one in names)
-
-
-def _signs(node: ast.AST) -> bool:
-    attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
-    return any(one.attr == "__signature__" and isinstance(one.ctx, ast.Store) for one in attributes)
-
-
-def _yields(statement: ast.stmt) -> bool:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, (ast.Yield, ast.YieldFrom))
-
-
-def _uncast(returned: ast.expr | None) -> ast.expr | None:
-    is_cast = isinstance(returned, ast.Call) and dotted(returned.func).endswith("cast")
-    if isinstance(returned, ast.Call) and is_cast and len(returned.args) == 2:
-        return returned.args[1]
-    return returned
+def _stored(node: ast.AST) -> set[str]:
+    """Name what a function binds: `name`, and `.attribute` of whatever."""
+    stores = (one for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store))
+    return {getattr(one, "id", f".{getattr(one, 'attr', '')}") for one in stores}
 
 
 def _wrapped(node: ast.FunctionDef, inner: Def, given: str) -> str:
@@ -174,15 +152,11 @@ def _wrapped(node: ast.FunctionDef, inner: Def, given: str) -> str:
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
         if dotted(one.targets[0]) == inner.name
     ]
-    if not any(_is_wraps(one, given) for one in (*above, *below)):
+    calls = (one for one in (*above, *below) if isinstance(one, ast.Call) and one.args)
+    wraps = (call for call in calls if dotted(call.func).endswith("wraps"))
+    if not any(ast.unparse(call.args[0]) == given for call in wraps):
         return UNKNOWN
     return WRAPS_ASYNC if isinstance(inner, ast.AsyncFunctionDef) else WRAPS
-
-
-def _is_wraps(call: ast.expr, given: str) -> bool:
-    if not isinstance(call, ast.Call) or not call.args:
-        return False
-    return dotted(call.func).endswith("wraps") and ast.unparse(call.args[0]) == given
 
 
 # --- the ways through a function
@@ -195,28 +169,14 @@ def _follow(body: Sequence[ast.stmt], use: _Use, returned: list[ast.expr | None]
             returned += [statement.value] if isinstance(statement, ast.Return) else []
             return False
         if isinstance(statement, ast.If):
-            truth = _truth(statement.test, use)
+            truth = truth_of(statement.test, lambda test: use.facts.get(ast.unparse(test)))
             ways = [] if truth is False else [statement.body]
             ways += [] if truth is True else [statement.orelse]
             if not any(_follow(way, use, returned) for way in ways):
                 return False
-        elif not isinstance(statement, (*DEFS, ast.ClassDef)):
+        elif not isinstance(statement, SCOPES):
             blocks = [getattr(statement, name, ()) for name in _BLOCKS]
             blocks += [handler.body for handler in getattr(statement, "handlers", ())]
             for block in blocks:
                 _follow(block, use, returned)
     return True
-
-
-def _truth(test: ast.expr, use: _Use) -> bool | None:
-    """Tell what a test comes to; None where the use does not tell."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        truth = _truth(test.operand, use)
-        return None if truth is None else not truth
-    if isinstance(test, ast.BoolOp):
-        parts = [_truth(one, use) for one in test.values]
-        decisive = isinstance(test.op, ast.Or)
-        if decisive in parts:
-            return decisive
-        return None if None in parts else not decisive
-    return use.facts.get(ast.unparse(test))

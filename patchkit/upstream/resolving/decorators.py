@@ -18,8 +18,9 @@ from patchkit.upstream.resolving.decorator_source import (
     WRAPS_ASYNC,
     DecoratorSource,
 )
+from patchkit.upstream.resolving.outside import as_typing
 from patchkit.upstream.resolving.touches import bases_added_by, touched_by
-from patchkit.upstream.resolving.values import Kind, Value
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.lookup import Lookup
@@ -103,11 +104,13 @@ class Effect:
     options: dict[str, ast.expr] = field(default_factory=dict)
 
 
+_UNTOLD = Effect(UNKNOWN, is_open=True)
+
+
 def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     """Tell what a decorator does."""
     key, notes = ("effect", id(decorator)), scope.tree.notes
-    found: Effect = lookup.settled(notes, key, lambda: _effect_of(lookup, decorator, scope))
-    return found
+    return lookup.settled(notes, key, lambda: _effect_of(lookup, decorator, scope))
 
 
 def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
@@ -116,22 +119,14 @@ def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     options = {one.arg or "**": one.value for one in keywords}
     values = lookup.evaluate(called, scope)
     effects = [_effect(lookup, value, decorator, options) for value in values]
-    first = effects[0] if effects else Effect(UNKNOWN, is_open=True)
-    if any((one.what, one.kind) != (first.what, first.kind) for one in effects):
-        return Effect(UNKNOWN, is_open=True)
-    return first
+    is_told = len({(one.what, one.kind) for one in effects}) == 1
+    return effects[0] if is_told else _UNTOLD
 
 
 def function_kind(
     lookup: Lookup, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, *, method: bool
 ) -> tuple[Kind | None, str]:
-    """
-    Tell what a decorated function is.
-
-    Returns:
-        The kind, and '' or the decorator that nothing is known about.
-
-    """
+    """Tell what a decorated function is; or None, and the decorator that nothing is known about."""
     is_async = isinstance(node, ast.AsyncFunctionDef)
     special: Kind | None = None
     for decorator in reversed(node.decorator_list):
@@ -144,28 +139,22 @@ def function_kind(
             if special in _AFTER:
                 return None, ast.unparse(decorator)
             is_async, special = effect.what == WRAPS_ASYNC, None
-    return special or _plain(method=method, is_async=is_async), ""
-
-
-def _plain(*, method: bool, is_async: bool) -> Kind:
-    if method:
-        return Kind.ASYNC_METHOD if is_async else Kind.METHOD
-    return Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
+    plain = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
+    return special or (AS_METHOD[plain] if method else plain), ""
 
 
 def _effect(
     lookup: Lookup, value: Value, decorator: ast.expr, options: dict[str, ast.expr]
 ) -> Effect:
-    is_call = isinstance(decorator, ast.Call)
     if value.kind is Kind.OUTSIDE or value.dotted:
-        return _outside(value.dotted.replace("typing_extensions.", "typing."), options)
+        return _outside(as_typing(value.dotted), options)
     node = value.nodes[0] if value.nodes else None
     if value.state != "present" or not isinstance(node, ast.FunctionDef) or value.tree is None:
-        return Effect(UNKNOWN, is_open=True)
+        return _UNTOLD
     source = DecoratorSource(lookup, value)
     touched, is_open = touched_by(lookup, value)
     flavour = source.dataclass_of(node, DATACLASSES)
-    what = SAME if flavour else source.outcome(node, is_call=is_call)
+    what = SAME if flavour else source.outcome(node, is_call=isinstance(decorator, ast.Call))
     bases = tuple(bases_added_by(lookup, value)) if "__bases__" in touched else ()
     touched -= {"__bases__"} if bases else set()
     return Effect(what, None, touched, is_open or what == UNKNOWN, flavour, bases, options)
@@ -178,6 +167,4 @@ def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
         touched = _SETTING.get(name, frozenset())
         flavour = "attrs" if touched is _ATTRS else DATACLASSES.get(name, "")
         return Effect(SAME, None, touched, dataclass=flavour, options=options)
-    if name in _WRAPS:
-        return Effect(WRAPS)
-    return Effect(UNKNOWN, is_open=True)
+    return Effect(WRAPS) if name in _WRAPS else _UNTOLD

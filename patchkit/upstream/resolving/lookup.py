@@ -25,7 +25,7 @@ class Lookup(Protocol):
     circles: int
     """How often something was asked for that is being worked out."""
 
-    def settled(self, memo: dict[Any, T], key: Any, work: Callable[[], T]) -> T:
+    def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
         """Work something out once; again where it came out as it did because of a circle."""
 
     def decide(self, test: ast.expr, tree: ModuleTree) -> bool | None:

@@ -47,11 +47,10 @@ class ReleaseLookup:
         """Let go of what was found."""
         self._attributes.clear()
 
-    def settled(self, memo: dict[Any, T], key: Any, work: Callable[[], T]) -> T:
+    def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
         """Work something out once; again where it came out as it did because of a circle."""
-        if key in memo:
-            return memo[key]
-        before, value = self.circles, work()
+        before = self.circles
+        value: T = memo[key] if key in memo else work()
         if self.circles == before:
             memo[key] = value
         return value

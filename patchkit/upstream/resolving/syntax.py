@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
@@ -33,6 +33,20 @@ def words(node: ast.expr, limit: int = 60) -> str:
 def given_to(call: ast.Call) -> list[ast.expr]:
     """List what a call is given, by place or by name."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def truth_of(test: ast.expr, of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+    """Work `and`, `or` and `not` out; None where the parts do not tell."""
+    if isinstance(test, ast.BoolOp):
+        parts = [truth_of(part, of_part) for part in test.values]
+        decisive = isinstance(test.op, ast.Or)
+        if decisive in parts:
+            return decisive
+        return None if None in parts else not decisive
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = truth_of(test.operand, of_part)
+        return None if inner is None else not inner
+    return of_part(test)
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
