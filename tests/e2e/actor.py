@@ -75,8 +75,8 @@ def main() -> None:
     actor = ray.remote(cls).options(**options).remote(**creation_arguments(cls, config))
     if PLACE == "method":
         # A real method with real dispatch; no rank is mapped, so that nothing changes.
-        ray.get(actor.execute_method.remote("adjust_rank", {device: 0}), timeout=300)
-    print(json.dumps(ray.get(actor.__ray_call__.remote(seen, device), timeout=300)), flush=True)
+        ray.get(actor.execute_method.remote("adjust_rank", {device: 0}), timeout=600)
+    print(json.dumps(ray.get(actor.__ray_call__.remote(seen, device), timeout=600)), flush=True)
 
 
 if __name__ == "__main__":

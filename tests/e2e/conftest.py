@@ -1,7 +1,8 @@
 """
 Real vLLM, real Ray, simulated NPUs. Run it with the environment that `make e2e` makes.
 
-Engines run one at a time, each in processes of its own, with their logs in pytest's directory.
+Two files of tests run at a time, each engine in processes of its own, with its logs in pytest's
+directory.
 """
 
 from __future__ import annotations

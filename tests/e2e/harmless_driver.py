@@ -70,7 +70,7 @@ def from_ray(sent: dict[str, object]) -> dict[str, object]:
     """By cloudpickle, as arguments of a task."""
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
-    seen: dict[str, object] = ray.get(ray.remote(num_cpus=0)(look).remote(sent), timeout=100)
+    seen: dict[str, object] = ray.get(ray.remote(num_cpus=0)(look).remote(sent), timeout=200)
     return seen
 
 

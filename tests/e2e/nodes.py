@@ -84,7 +84,7 @@ class Node:
     ) -> processes.Outcome:
         """Run a command on the node, for two minutes at most."""
         full = processes.environment(env, self.environment)
-        return processes.run(self.command(*words), full, 120, log, leave=leave)
+        return processes.run(self.command(*words), full, 300, log, leave=leave)
 
     @property
     def journal(self) -> Path:

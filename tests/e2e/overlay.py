@@ -13,7 +13,7 @@ SCRIPTS = ("patchkit", "ray", "vllm")
 def make(directory: Path) -> Path:
     """Make one over the environment of this Python; return its Python."""
     command = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=200)
     python = directory / "bin" / "python"
     version = "python{}.{}".format(*sys.version_info)
     below = sysconfig.get_path("purelib")

@@ -49,7 +49,7 @@ def await_failure() -> None:
         TimeoutError: none has.
 
     """
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if any(entry.get("status") == "failed" for entry in entries()):
             return

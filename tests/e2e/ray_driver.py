@@ -58,9 +58,9 @@ def runtime_env(hook: str) -> dict[str, object] | None:
 def main() -> None:
     """Run a task and an actor, and say what they saw."""
     ray.init(log_to_driver=False, runtime_env=runtime_env(sys.argv[1]))
-    task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=60)
+    task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=200)
     actor = ray.remote(num_cpus=0)(Actor).remote()
-    found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=60)}
+    found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=200)}
     print(json.dumps({"driver": os.getpid(), **found}), flush=True)
 
 

@@ -64,7 +64,7 @@ def generate_on(disk: str, python: Path, model: Path, directory: Path) -> Run:
     script = ("sh", "-c", f"{BEGIN} {disk} {END}", "sh", str(journal), str(said))
     command = [*UNSHARE, *script, str(python), str(scenario.HERE / "generate.py"), str(model)]
     env = processes.environment(ENV, {"PATCHKIT_JOURNAL": str(journal)})
-    outcome = processes.run([*command, *ARGUMENTS], env, 300, directory / "log")
+    outcome = processes.run([*command, *ARGUMENTS], env, 600, directory / "log")
     assert said.exists(), outcome.tail()
     code = int(said.with_suffix(".exit").read_text())
     assert list(journal.iterdir()) == [], "the mount was the run's own"

@@ -39,7 +39,7 @@ def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[
     env = {**os.environ, "PYTHONPATH": str(folder)}
     command = [str(python), *words]
     return subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False
     )
 
 

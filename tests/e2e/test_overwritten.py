@@ -41,7 +41,7 @@ def begin(module):
 
 def overwrite(module):
     files = f"{os.environ['PATCHKIT_JOURNAL']}/*-{os.getpid()}-*.jsonl"
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         told = "".join(open(file).read() for file in glob.glob(files))
         if '"verified"' in told and '"name":"counted","status":"applied"' in told:
@@ -69,7 +69,7 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
     }
     env = processes.environment(scenario.VLLM, settings)
     command = [str(python), str(DRIVER), str(model)]
-    outcome = processes.run(command, env, 300, tmp_path / "engine.log")
+    outcome = processes.run(command, env, 600, tmp_path / "engine.log")
     assert outcome.status == 0, outcome.tail()
     said = json.loads(next(one for one in outcome.output.splitlines() if one.startswith('{"be')))
     assert said["after"] == said["before"]

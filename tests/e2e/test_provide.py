@@ -71,7 +71,7 @@ def driven(python: Path, ray: Cluster, directory: Path, **more: str) -> processe
     told = {"PATCHKIT_PATCHES": "acme_backports", "PYTHONPATH": str(directory), **more}
     env = processes.environment(scenario.MACHINE, ray.environment, told)
     command = [str(python), "-m", "patchkit", "run", "--", str(python), str(DRIVER)]
-    return processes.run(command, env, 180, directory / "driver.log")
+    return processes.run(command, env, 300, directory / "driver.log")
 
 
 def test_a_driver_a_task_and_an_actor_share_it(python: Path, ray: Cluster, tmp_path: Path) -> None:

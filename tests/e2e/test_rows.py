@@ -111,7 +111,7 @@ def run(kind: str, python: Path, model: Path, directory: Path, **more: str) -> R
         **more,
     }
     command = [str(python), str(HERE / "rows_engine.py"), kind, str(model)]
-    outcome = processes.run(command, processes.environment(env), 300, directory / "log")
+    outcome = processes.run(command, processes.environment(env), 600, directory / "log")
     found = [line for line in outcome.output.splitlines() if line.startswith('{"process"')]
     assert outcome.status == 0, outcome.tail()
     assert found, outcome.tail()

@@ -49,7 +49,7 @@ def second(ray: Cluster, python: Path, tmp_path_factory: pytest.TempPathFactory)
     flags = [f"--{name}={value}" for name, value in options.items()]
     before = ray.pids()
     command = [str(python.with_name("ray")), "start", "--disable-usage-stats", *flags]
-    outcome = processes.run(command, env, 120, ray.directory / "second.log", leave=True)
+    outcome = processes.run(command, env, 300, ray.directory / "second.log", leave=True)
     assert outcome.status == 0, outcome.tail()
     yield journal
     processes.end(ray.pids() - before)
@@ -59,7 +59,7 @@ def status(python: Path, ray: Cluster, log: Path, *words: str) -> tuple[int | No
     """The exit code of `patchkit status --ray`, and what it says."""
     command = [str(python), "-m", "patchkit", "status", "--ray", ray.address, "--format", "json"]
     env = processes.environment(scenario.MACHINE, {"RAY_AUTH_MODE": "disabled"})
-    outcome = processes.run([*command, *words], env, 120, log)
+    outcome = processes.run([*command, *words], env, 300, log)
     return outcome.status, json.loads(outcome.output[outcome.output.index("{\n") :])
 
 
@@ -69,7 +69,7 @@ def driven(python: Path, ray: Cluster, directory: Path, hook: str, **more: str) 
     told = {"PATCHKIT_JOURNAL": str(directory / "journal"), "PYTHONPATH": str(directory)}
     env = processes.environment(scenario.MACHINE, ray.environment, told, more)
     log = directory / "driver.log"
-    outcome = processes.run([str(python), str(DRIVER), hook], env, 180, log)
+    outcome = processes.run([str(python), str(DRIVER), hook], env, 300, log)
     assert outcome.status == 0, outcome.tail()
     lines = [line for line in outcome.output.splitlines() if line.startswith('{"driver"')]
     return dict(json.loads(lines[-1]))
@@ -194,7 +194,7 @@ def test_what_a_users_actor_refers_to_is_patched(
     }
     env = processes.environment(scenario.MACHINE, ray.environment, told)
     driver = DRIVER.with_name("user_actor_driver.py")
-    outcome = processes.run([str(python), str(driver)], env, 180, tmp_path / "driver.log")
+    outcome = processes.run([str(python), str(driver)], env, 300, tmp_path / "driver.log")
     assert outcome.status == 0, outcome.tail()
     new = ["by", "old"]
     found = json.loads(next(line for line in outcome.output.splitlines() if "direct" in line))

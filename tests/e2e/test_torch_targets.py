@@ -292,7 +292,7 @@ def test_a_kernel_of_triton_runs(tmp_path: Any) -> None:
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "InterpretedFunction\n"), done.stderr

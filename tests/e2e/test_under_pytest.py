@@ -45,7 +45,7 @@ def in_child():
     answers = context.Queue()
     child = context.Process(target=told, args=(answers,))
     child.start()
-    answer = answers.get(timeout=120)
+    answer = answers.get(timeout=300)
     child.join()
     return answer
 """,
@@ -77,9 +77,9 @@ def test_only_what_a_test_names_is_applied(python: Path, tmp_path: Path) -> None
         (tmp_path / name).write_text(text)
     env = processes.environment(scenario.VLLM, {"PYTHONPATH": str(tmp_path)})
     command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
-    outcome = processes.run(command, env, 300, tmp_path / "log")
+    outcome = processes.run(command, env, 600, tmp_path / "log")
     assert outcome.status == 0, outcome.tail()
     assert "4 passed" in outcome.output
     program = [str(python), "-c", "import asking; print(asking.seen())"]
-    outcome = processes.run(program, env, 120, tmp_path / "program.log")
+    outcome = processes.run(program, env, 300, tmp_path / "program.log")
     assert outcome.output.splitlines()[-1] == "acme", outcome.tail()

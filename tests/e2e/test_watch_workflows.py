@@ -81,7 +81,7 @@ def workflow(name: str) -> dict[str, Any]:
 
 def git(folder: Path, *words: str) -> None:
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, timeout=120)
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 def commit(folder: Path) -> None:
@@ -107,7 +107,7 @@ class Machine:
         """Run a command of that Python's environment."""
         environ = {**self.environ, "PATH": path_with(self.bin, self.environ), **more}
         return subprocess.run(
-            words, cwd=cwd, env=environ, check=True, capture_output=True, text=True, timeout=300
+            words, cwd=cwd, env=environ, check=True, capture_output=True, text=True, timeout=600
         ).stdout
 
 

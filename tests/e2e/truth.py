@@ -60,7 +60,7 @@ class Imported:
 
     def same(self, pairs: list[tuple[list[str], list[str]]]) -> list[bool | None]:
         """Say of each pair of places whether they hold one object; then end."""
-        shown, _ = self._process.communicate(json.dumps(pairs) + "\n", timeout=300)
+        shown, _ = self._process.communicate(json.dumps(pairs) + "\n", timeout=600)
         answers: list[bool | None] = json.loads(shown)
         return answers
 

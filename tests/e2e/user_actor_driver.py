@@ -31,9 +31,9 @@ def main() -> None:
     env_vars = {"PYTHONPATH": os.environ["PYTHONPATH"]}
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
     actor = ray.remote(num_cpus=0)(Actor).remote()
-    found = ray.get(actor.seen.remote(), timeout=60)
-    direct = ray.get(actor.inherited.remote(), timeout=60)
-    task = ray.get(ray.remote(num_cpus=0)(function).remote(), timeout=60)
+    found = ray.get(actor.seen.remote(), timeout=200)
+    direct = ray.get(actor.inherited.remote(), timeout=200)
+    task = ray.get(ray.remote(num_cpus=0)(function).remote(), timeout=200)
     print(json.dumps({"actor": found, "direct": direct, "task": task}), flush=True)
 
 

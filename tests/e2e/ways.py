@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from patchkit.status import ProcessStatus
 
-TIMEOUT = 300
+TIMEOUT = 600
 PATCH_OF = {"main": "main-seen", "engine-core": "core-seen", "worker": "worker-seen"}
 SCRIPT = str(Path(generate.__file__))
 COMMANDS = {
@@ -211,7 +211,7 @@ class Lab:
         if self._bootstrapped is None:
             self._bootstrapped = overlay.make(self._directory / "venv")
             command = [str(self._bootstrapped), "-m", "patchkit", "bootstrap", "install"]
-            subprocess.run(command, check=True, capture_output=True, timeout=60)
+            subprocess.run(command, check=True, capture_output=True, timeout=200)
         return self._bootstrapped
 
     def _cluster(self, cell: Cell) -> cluster.Cluster:

@@ -20,7 +20,7 @@ def main(words: list[str]) -> None:
     ray.init(runtime_env=job.runtime_env(words))
     actor = ray.remote(job.Engine).options(num_cpus=0)
     engine = actor.remote(job.of_generate(words), job.handed(words))
-    print(json.dumps(ray.get(engine.generate.remote(), timeout=240)), flush=True)
+    print(json.dumps(ray.get(engine.generate.remote(), timeout=600)), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main(words: list[str], port: int) -> None:
     deployment = serve.deployment(Deployment).options(ray_actor_options={"num_cpus": 0})
     try:
         serve.run(deployment.bind(job.of_generate(words), job.handed(words)))
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=240) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=600) as answer:
             print(answer.read().decode(), flush=True)
     finally:
         serve.shutdown()

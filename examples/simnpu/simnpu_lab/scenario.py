@@ -101,7 +101,7 @@ def make_model(python: Path, directory: Path) -> Path:
     """Write the tiny model; return where."""
     model = directory / "model"
     command = [str(python), str(HERE / "make_model.py"), str(model)]
-    outcome = processes.run(command, processes.environment(VLLM), 180, directory / "model.log")
+    outcome = processes.run(command, processes.environment(VLLM), 300, directory / "model.log")
     if outcome.status != 0:
         raise RuntimeError(f"the tiny model was not made {outcome.tail()}")
     return model
@@ -113,7 +113,7 @@ def generate(
     log: Path,
     *arguments: str,
     env: Mapping[str, str],
-    timeout: float = 300,
+    timeout: float = 600,
 ) -> processes.Outcome:
     """Run the generating script."""
     command = [str(python), str(HERE / "generate.py"), str(model), *arguments]
