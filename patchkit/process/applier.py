@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from patchkit.changes.sites import Sites
 from patchkit.copies import everywhere
 from patchkit.errors import ApplyError
-from patchkit.process.making import CopiesPass, Maker, NotWanted
+from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted
 from patchkit.process.patch_state import APPLIED, SKIPPED
-from patchkit.process.plan import AFTER
-from patchkit.process.transaction import Inspection, unwind
+from patchkit.process.transaction import AFTER, unwind
 from patchkit.process.waiting import PATIENCE, Turns
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from patchkit.copies import Where
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
-    from patchkit.process.plan import Relevance, Schedule
+    from patchkit.process.schedule import Relevance, Schedule
     from patchkit.process.waiting import Executions
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
 from patchkit.imports.finder import let_pass
 from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
-from patchkit.process.plan import AFTER
+from patchkit.process.transaction import AFTER
 from patchkit.record import Record
 from patchkit.registry import duplicate
 from patchkit.rows.declaration import Row
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from patchkit.imports.finder import Finder
     from patchkit.process.applier import Applier
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
-    from patchkit.process.plan import Relevance, Schedule
+    from patchkit.process.schedule import Relevance, Schedule
 
 _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from patchkit.process.applier import Applier
     from patchkit.process.patch_state import PatchState, PatchStates
-    from patchkit.process.plan import Schedule
+    from patchkit.process.schedule import Schedule
     from patchkit.rows.selection import Selection
 
 _PATIENCE = 1.0

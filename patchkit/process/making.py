@@ -2,7 +2,8 @@
 Change groups made: bodies loaded and asked what they want, changes applied, copies repointed.
 
 `Maker` makes one group, `CopiesPass` then repoints the copies of all that were made, and `remarks`
-collects what the journal says of them beside their status.
+collects what the journal says of them. `Inspection` looks later whether somebody else has
+overwritten anything.
 """
 
 from __future__ import annotations
@@ -12,21 +13,22 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit import copies
+from patchkit.changes.overwrites import stranger_at, stranger_on, strangers_on_copies
 from patchkit.copies.scope import Keepers, Outcome
-from patchkit.errors import ApplyError, TargetError
+from patchkit.errors import ApplyError, OverwrittenError, TargetError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
-from patchkit.process.plan import AFTER, BEFORE, SERVING
-from patchkit.process.transaction import Transaction
-from patchkit.record import Record
+from patchkit.process.transaction import AFTER, BEFORE, SERVING, Transaction
+from patchkit.record import Record, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
+    from patchkit.changes.overwrites import Overwrite
     from patchkit.changes.sites import Sites
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
-    from patchkit.process.plan import Relevance, Schedule
+    from patchkit.process.schedule import Relevance, Schedule
     from patchkit.process.waiting import Executions, Turns
     from patchkit.rows.declaration import Change, Patch
 
@@ -247,3 +249,40 @@ def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
         is_changed = site.original is not site.current
         if site.rebind and is_changed and (reason := copies.untraced(site)) is not None:
             yield target, reason
+
+
+class Inspection(Record, eq=False):
+    """Looks whether strangers act on what was changed, and tells of each once."""
+
+    sites: Sites
+    states: PatchStates
+    told: set[tuple[str, str]] = field(default_factory=set)
+
+    def error_of(
+        self, group: GroupState, is_settled: Callable[[GroupState], bool]
+    ) -> OverwrittenError | None:
+        """
+        Look at what a group has changed; return why it does not act any more.
+
+        A group that is not settled another thread has begun to apply anew.
+        """
+        name, made = group.patch.name, group.made
+        looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]
+        looks += [(way.target, stranger_on(way, self.sites)) for way in tuple(made.routes)]
+        for target, overwrite in looks:
+            if overwrite is not None and is_settled(group):
+                self._tell(name, target, overwrite)
+                if not overwrite.wraps:
+                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
+        for _, site in tuple(made.sites):
+            for words, overwrite in strangers_on_copies(site):
+                self._tell(name, words, overwrite, "info" if overwrite.wraps else "warning")
+        return None
+
+    def _tell(self, name: str, target: str, overwrite: Overwrite, level: str = "info") -> None:
+        event = "wrapped" if overwrite.wraps else "overwritten"
+        text = f"{target} was {event} by {overwrite.by}"
+        if (name, text) not in self.told:
+            self.told.add((name, text))
+            self.states.journal.write(event, name=name, target=target, by=overwrite.by)
+            self.states.say(level, f"{name}: {text}")

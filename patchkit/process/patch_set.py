@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from patchkit.process.patch_state import PatchState, PatchStates
-    from patchkit.process.plan import Relevance
+    from patchkit.process.schedule import Relevance
     from patchkit.rows.declaration import Change, Row
 
     PatchSet = Mapping[str, "Mark"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from patchkit.process.journal import Journal
-    from patchkit.process.plan import ChangeGroup
+    from patchkit.process.transaction import ChangeGroup
     from patchkit.rows.declaration import Role, Row
     from patchkit.settings import Settings
 

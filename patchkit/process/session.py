@@ -27,8 +27,9 @@ from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
 from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.process.plan import AFTER, BEFORE, SERVING, Relevance, Schedule
 from patchkit.process.roles import run_beside_its_name
+from patchkit.process.schedule import Relevance, Schedule
+from patchkit.process.transaction import AFTER, BEFORE, SERVING
 from patchkit.process.waiting import Executions
 from patchkit.rows.declaration import Role
 from patchkit.rows.target import Item

@@ -1,7 +1,7 @@
 """
-One group of changes, all or none: resolves all first, and undoes what it made on error.
+One group of changes: what is planned, which never changes, and what was made of it.
 
-`Inspection` looks later whether somebody else has overwritten what was made.
+A transaction makes all or none: it resolves all first, and undoes what it made on error.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context
-from patchkit.changes.overwrites import route_of, stranger_at, stranger_on, strangers_on_copies
+from patchkit.changes.overwrites import route_of
 from patchkit.copies.scope import scope_of
-from patchkit.errors import OverwrittenError, TargetError
+from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AfterImport, Edit, Replace
@@ -22,14 +22,26 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from patchkit.changes.context import Prepared
-    from patchkit.changes.overwrites import Overwrite, Route
+    from patchkit.changes.overwrites import Route
     from patchkit.changes.sites import Site, Sites
     from patchkit.changes.source.edit import PreparedEdit
-    from patchkit.process.patch_state import GroupState, PatchStates
     from patchkit.rows.declaration import Change
     from patchkit.rows.target import Target
 
     Placed = tuple[int, Change]
+
+
+BEFORE, SERVING, AFTER = "before", "serving", "after"
+"""When changes are due: before a module executes, where nobody else has it, and after it."""
+
+
+class ChangeGroup(Record, eq=False):
+    """The changes of one row that one module's import makes due; they apply together."""
+
+    module: str
+    moment: str
+    changes: tuple[tuple[int, Change], ...]  # with their places in the row, for any version
+    rank: int = 0  # place of the row among all rows
 
 
 class Transaction(Record, frozen=False, eq=False):
@@ -121,40 +133,3 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
         except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
             errors.append(error)
     return errors
-
-
-class Inspection(Record, eq=False):
-    """Looks whether strangers act on what was changed, and tells of each once."""
-
-    sites: Sites
-    states: PatchStates
-    told: set[tuple[str, str]] = field(default_factory=set)
-
-    def error_of(
-        self, group: GroupState, is_settled: Callable[[GroupState], bool]
-    ) -> OverwrittenError | None:
-        """
-        Look at what a group has changed; return why it does not act any more.
-
-        A group that is not settled another thread has begun to apply anew.
-        """
-        name, made = group.patch.name, group.made
-        looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]
-        looks += [(way.target, stranger_on(way, self.sites)) for way in tuple(made.routes)]
-        for target, overwrite in looks:
-            if overwrite is not None and is_settled(group):
-                self._tell(name, target, overwrite)
-                if not overwrite.wraps:
-                    return OverwrittenError(f"{target} was overwritten by {overwrite.by}")
-        for _, site in tuple(made.sites):
-            for words, overwrite in strangers_on_copies(site):
-                self._tell(name, words, overwrite, "info" if overwrite.wraps else "warning")
-        return None
-
-    def _tell(self, name: str, target: str, overwrite: Overwrite, level: str = "info") -> None:
-        event = "wrapped" if overwrite.wraps else "overwritten"
-        text = f"{target} was {event} by {overwrite.by}"
-        if (name, text) not in self.told:
-            self.told.add((name, text))
-            self.states.journal.write(event, name=name, target=target, by=overwrite.by)
-            self.states.say(level, f"{name}: {text}")

@@ -9,7 +9,7 @@ from patchkit import Role
 from patchkit.errors import ApplyError
 from patchkit.process.journal import Journal
 from patchkit.process.patch_state import APPLIED, FAILED, SKIPPED, PatchStates
-from patchkit.process.plan import Schedule
+from patchkit.process.schedule import Schedule
 from patchkit.settings import Settings
 
 

@@ -1,8 +1,7 @@
 """
-What is to be done when which module is imported, and whether that is for this process.
+What is due when which module is imported, and whether that is for this process.
 
-`ChangeGroup`, the plan, never changes. `Schedule` finds what is due; `Relevance` is the one who
-says whether it is for here: by role and block, then by settings, versions and review.
+`Relevance` is the one who says so: by role and block, then by settings, versions and review.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, DriftError
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState
-from patchkit.record import Record
+from patchkit.process.transaction import AFTER, BEFORE, SERVING, ChangeGroup
 from patchkit.review.drift import UNREADABLE
 from patchkit.rows.declaration import Provide, Role
 
@@ -21,32 +20,6 @@ if TYPE_CHECKING:
     from patchkit.process.patch_state import PatchStates
     from patchkit.rows.declaration import Change, Row
     from patchkit.rows.selection import Selection
-
-BEFORE, SERVING, AFTER = "before", "serving", "after"
-"""When changes are due: before a module executes, where nobody else has it, and after it."""
-
-
-class ChangeGroup(Record, eq=False):
-    """The changes of one row that one module's import makes due; they apply together."""
-
-    module: str
-    moment: str
-    changes: tuple[tuple[int, Change], ...]  # with their places in the row, for any version
-    rank: int = 0  # place of the row among all rows
-
-
-def groups_of(row: Row, rank: int) -> list[ChangeGroup]:
-    """Group the changes of a row by the imports that make them due."""
-    groups: dict[tuple[str, str], list[tuple[int, Change]]] = {}
-    for place, change in enumerate(row.patch.changes):
-        groups.setdefault((change.place.module, _moment(change)), []).append((place, change))
-    return [ChangeGroup(*key, tuple(changes), rank) for key, changes in groups.items()]
-
-
-def _moment(change: Change) -> str:
-    if isinstance(change, Provide):
-        return SERVING
-    return BEFORE if change.before else AFTER
 
 
 class Schedule:
@@ -114,6 +87,20 @@ class Schedule:
     def groups(self) -> list[GroupState]:
         """Return all groups in the order in which their rows apply."""
         return [group for patch in list(self.patches.values()) for group in patch.groups]
+
+
+def groups_of(row: Row, rank: int) -> list[ChangeGroup]:
+    """Group the changes of a row by the imports that make them due."""
+    groups: dict[tuple[str, str], list[tuple[int, Change]]] = {}
+    for place, change in enumerate(row.patch.changes):
+        groups.setdefault((change.place.module, _moment(change)), []).append((place, change))
+    return [ChangeGroup(*key, tuple(changes), rank) for key, changes in groups.items()]
+
+
+def _moment(change: Change) -> str:
+    if isinstance(change, Provide):
+        return SERVING
+    return BEFORE if change.before else AFTER
 
 
 class Relevance:

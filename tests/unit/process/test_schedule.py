@@ -6,7 +6,8 @@ from samples import row
 
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.process.patch_state import ARMED
-from patchkit.process.plan import AFTER, BEFORE, SERVING, Schedule, groups_of
+from patchkit.process.schedule import Schedule, groups_of
+from patchkit.process.transaction import AFTER, BEFORE, SERVING
 
 if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
