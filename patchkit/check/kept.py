@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.cache import Cache
     from patchkit.upstream.reading.files import Files
 
-_PARSED = 4 << 20
+_PARSED = 3 << 20
 """Bytes of source that stay parsed, of all releases together."""
 _AHEAD = 3
 """Releases of which files are fetched at once: the one that is looked into, and the next."""

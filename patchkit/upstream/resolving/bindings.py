@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.upstream.resolving.module_tree import BLOCKS
 from patchkit.upstream.resolving.syntax import SCOPES, expressions
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
 
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 ANY = "*"
 """Stands for every name: a star import, and what may end the import."""
 
@@ -150,7 +150,7 @@ def names_in(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
         yield from _written(statement)
         if has_walrus(tree):
             yield from walrus_names(statement)
-        for field in _BLOCKS:
+        for field in BLOCKS:
             for inner in getattr(statement, field, ()):
                 yield from names_in(inner, tree)
 

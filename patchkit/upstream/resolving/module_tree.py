@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import Files
 
 T = TypeVar("T")
+BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+"""Where statements hold others."""
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 
@@ -73,11 +75,21 @@ class ModuleTree:
 
     def _find_globals(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for function in ast.walk(self.tree) if _GLOBAL.search(self.source) else ():
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                declared = (node for node in ast.walk(function) if isinstance(node, ast.Global))
-                for name in (name for node in declared for name in node.names):
-                    found.setdefault(name, set()).add(function.name)
+        is_likely = b"global" in self.source and _GLOBAL.search(self.source)
+        nodes: list[tuple[ast.AST, frozenset[str]]] = (
+            [(self.tree, frozenset())] if is_likely else []
+        )
+        for node, around in nodes:  # it grows
+            if isinstance(node, ast.Global) and around:
+                for name in node.names:
+                    found.setdefault(name, set()).update(around)
+            inside = (
+                around | {node.name}
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                else around
+            )
+            blocks = (getattr(node, block, ()) for block in BLOCKS)
+            nodes += [(inner, inside) for block in blocks for inner in block]
         return found
 
 
