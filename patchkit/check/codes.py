@@ -72,13 +72,7 @@ CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)
 
 
 def explanations() -> dict[str, str]:
-    """
-    Read what each code means, as Markdown without links.
-
-    Raises:
-        SettingsError: this installation lacks the page.
-
-    """
+    """Read what each code means, as Markdown without links, where this installation has it."""
     file = Path(patchkit.__file__).parent / _PAGE
     try:
         page = file.read_text("utf-8")

@@ -26,11 +26,8 @@ def cases(
     List what has to be exercised in the releases of one distribution, the oldest first.
 
     These are the first and last release in the range of each row, and of each change with a range
-    of its own, and each source that a target has within its range.
-
-    Returns:
-        The cases, and the error of each release that cannot be read.
-
+    of its own, and each source that a target has within its range. With them comes the error of
+    each release that cannot be read.
     """
     coverage = Coverage(rows, subjects)
     faults = learn_all(subjects, coverage.targets, progress)

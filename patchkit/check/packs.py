@@ -32,9 +32,7 @@ def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list
     """
     Read every pack of this process, and further ones; find bodies without row, rows without body.
 
-    Raises:
-        DeclarationError: a pack cannot be imported, or a row is malformed otherwise.
-
+    What else is wrong with a pack or a row raises `DeclarationError`.
     """
     rows: list[Row] = []
     findings: list[Finding] = []

@@ -123,9 +123,7 @@ def accept(
     """
     Take the sources of targets for reviewed, as they are in releases; of others, what was stays.
 
-    Returns:
-        The new lock, and the error of each release that cannot be read.
-
+    What comes back is the new lock, and the error of each release that cannot be read.
     """
     coverage = Coverage(rows, subjects)
     faults = learn_all(subjects, coverage.targets, progress)

@@ -45,17 +45,11 @@ class _Edge(NamedTuple):
 
 class Trails:
     """
-    Targets in the releases of one distribution.
+    Targets, all learnt, in the releases of one distribution that can be read, the oldest first.
 
-    A search goes on only where a release that lacks a target meets one that has it. Beyond, the
-    place that was found is looked up.
-
-    Args:
-        subjects: releases that can be read, the oldest first.
-        targets: what to follow; all of it has been learnt.
-        ways: 1 for later releases, -1 for earlier ones.
-        by_name: whether to look for the name of what no release has.
-
+    A search goes on only where a release that lacks a target meets one that has it: to later ones
+    (way 1) or to earlier ones (-1). Beyond, the place that was found is looked up. Where that is
+    asked, what no release has is looked for by its name.
     """
 
     def __init__(

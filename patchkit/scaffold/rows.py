@@ -46,9 +46,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
     """
     Put a row before the closing bracket of a pack's tuple, and its words into the import.
 
-    Raises:
-        ScaffoldError: they are written in another way: the row is its author's to paste.
-
+    Where they are written in another way, `ScaffoldError`: the row is its author's to paste.
     """
     newline = b"\r\n" if b"\r\n" in content else b"\n"
     old = content.replace(newline, b"\n")
