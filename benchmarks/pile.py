@@ -14,7 +14,9 @@ from benchmarks.aliases import import_engine
 from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
+from patchkit.changes.objects.refusals import refuse_registered
 from patchkit.changes.owners import is_pydantic
+from patchkit.errors import TargetError
 from patchkit.process.journal import Journal
 from patchkit.process.session import Session
 from patchkit.registry import Registry, read_pack
@@ -101,9 +103,17 @@ def _functions(count: int) -> list[Place]:
         Place(module, key, f"{name}:{key}")
         for name, module in _modules()
         for key, value in list(vars(module).items())
-        if _is_written_in(module, value)
+        if _is_written_in(module, value) and _is_called_by_name(value)
     ]
     return places[:: len(places) // count][:count]
+
+
+def _is_called_by_name(function: FunctionType) -> bool:
+    try:
+        refuse_registered(function, "")
+    except TargetError:
+        return False  # an operator of torch, or a dispatcher, goes on calling it
+    return True
 
 
 def _methods(count: int) -> list[Place]:
