@@ -34,8 +34,6 @@ _COMPARE = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_CONVEX = frozenset({"~=", "=="})
-_HALF_LINES = frozenset({"<", "<=", ">", ">="})
 
 # A part of PEP 508, wide enough for nearly every row. All that it accepts, packaging accepts.
 _RELEASE = r"[0-9]+(?:\.[0-9]+)*"
@@ -211,21 +209,20 @@ def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
 def holds_between(text: str, first: str, last: str) -> bool | None:
     """Whether a requirement holds for all releases from one to another; None if for some only."""
     clauses = list(parse_requirement(text).specifier)
-    answers = [_holds_between(clause, _release(first), _release(last)) for clause in clauses]
-    return False if False in answers else None if None in answers else True
+    if any(clause.operator == "===" for clause in clauses):
+        return None  # it compares texts
+    order = [release_order(version) for version in (first, last)]
+    corners = [near for near in _corners(clauses) if order[0] <= release_order(near) <= order[1]]
+    answers = {is_within(_release(version), clauses) for version in (first, last, *corners)}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def allows_any(texts: Iterable[str]) -> bool:
-    """
-    Whether some version can satisfy several requirements on one distribution.
-
-    A range that is not empty contains a bound, a version just after one, or the first of all.
-    """
+    """Whether some version can satisfy several requirements on one distribution."""
     clauses = [clause for text in texts for clause in parse_requirement(text).specifier]
     if any(clause.operator == "===" for clause in clauses):
         return True  # it compares texts
-    versions = ["0", *(near for clause in clauses for near in _close_to(clause.version))]
-    return any(is_within(_release(version), clauses) for version in versions)
+    return any(is_within(_release(version), clauses) for version in ("0", *_corners(clauses)))
 
 
 def _release(version: str) -> FoundVersion:
@@ -256,21 +253,17 @@ def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
     return version.epoch == epoch and padded[: len(prefix)] == prefix
 
 
-def _holds_between(clause: Specifier, first: FoundVersion, last: FoundVersion) -> bool | None:
-    holds = [_holds(first, clause), _holds(last, clause)]
-    if holds[0] is not holds[1]:
-        return None
-    # What is not a half-line may begin and end in between, and so may what it leaves out.
-    is_sure = clause.operator in _HALF_LINES or (clause.operator in _CONVEX and holds[0])
-    return holds[0] if is_sure or first.counts_as == last.counts_as else None
+def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
+    """
+    List the bounds, and versions just after each and after all that begin with it.
 
-
-def _close_to(bound: str) -> Iterator[str]:
-    """List a bound, and versions just after it and after all that begin with it."""
-    version = _version(bound.removesuffix(".*"))
-    epoch = f"{version.epoch}!" if version.epoch else ""
-    release = ".".join(map(str, version.release))
-    *most, last = version.release
-    following = ".".join(map(str, (*most, last + 1)))
-    yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
-    yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
+    A range that is not empty contains one of these, or the first version of all.
+    """
+    for clause in clauses:
+        version = _version(clause.version.removesuffix(".*"))
+        epoch = f"{version.epoch}!" if version.epoch else ""
+        release = ".".join(map(str, version.release))
+        *most, last = version.release
+        following = ".".join(map(str, (*most, last + 1)))
+        yield from (_normal(version), f"{epoch}{following}", f"{epoch}{release}.0.0.1")
+        yield from (f"{epoch}{release}.post{(version.post or 0) + more}" for more in (1, 2, 3))
