@@ -164,14 +164,12 @@ def _meant(error: BaseException) -> str:
 
 def _line_of(pack: str, error: BaseException) -> str:
     """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
-    folder, found = f"/{pack.replace('.', '/')}/", ""
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if folder in file:
-            found = f" ({shown(file)}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    return found
+    from traceback import walk_tb  # noqa: PLC0415 - only on the way to an error
+
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    folder = f"/{pack.replace('.', '/')}/"
+    own = [f" ({shown(file)}:{line})" for file, line in lines if folder in file]
+    return own[-1] if own else ""
 
 
 def row_of(pack: str, patch: Patch) -> Row:

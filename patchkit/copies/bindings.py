@@ -12,13 +12,9 @@ if TYPE_CHECKING:
 
 class NameSource(NamedTuple):
     """
-    What a name was bound to: a module, a name, or an attribute of one of them.
+    What a name was bound to: attributes, each of the one before.
 
-    Args:
-        names: the attributes, each of the one before.
-        module: whose they are, by an import; None where the first is a name of the same code.
-        level: of a relative import.
-
+    They are an imported module's (relative to `level`), or the first is a name of the same code.
     """
 
     names: tuple[str, ...]
@@ -48,10 +44,7 @@ class Bindings:
     """
     The bindings that a module's, a class's or a function's own code makes.
 
-    Args:
-        scope: its syntax tree.
-        is_local: whether a name in it may be a local one of a function, of which nothing is known.
-
+    Where names are local, in a function, nothing is known of what they stand for.
     """
 
     def __init__(self, scope: ast.AST, *, is_local: bool = False) -> None:

@@ -104,20 +104,13 @@ def _items(value: Any) -> Iterable[Any]:
 def _around(words: str, *names: str) -> HolderKind:
     """Make the kind of objects that hold others under fixed names."""
 
-    def parts(value: Any) -> Iterable[Any]:
-        held = [getattr(value, name) for name in names]
-        for part in tuple(held):
-            if type(part) is FunctionType:
-                held += _function_parts(part)
-        return held
-
     def named(value: Any) -> Iterator[tuple[str, Any]]:
         for part in (getattr(value, name) for name in names):
             yield f" ({words})", part
             if type(part) is FunctionType:
                 yield from _function_named(part)
 
-    return HolderKind(parts, named)
+    return HolderKind(lambda value: [part for _, part in named(value)], named)
 
 
 def _partial_parts(value: Any) -> Iterable[Any]:

@@ -44,9 +44,7 @@ class Project:
         """
         Read the nearest `pyproject.toml` with such a section, in a folder or its parents.
 
-        Raises:
-            SettingsError: the file is no TOML, or a setting is invalid.
-
+        Raises SettingsError if the file is no TOML, or a setting is invalid.
         """
         start = _here() if folder is None else folder
         for place in (start, *start.parents):
