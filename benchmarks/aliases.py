@@ -13,7 +13,8 @@ from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import has_module
 from patchkit.changes.owners import Location, locate
 from patchkit.changes.sites import Layer, Site, Sites
-from patchkit.copies import Where, repoint, restore
+from patchkit.copies import Where
+from patchkit.copies.repointing import repoint, restore
 from patchkit.copies.scope import Keepers, scope_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from patchkit.changes.sites import Site
-    from patchkit.copies.scope import Keepers, Outcome
 
 
 class Where(NamedTuple):
@@ -65,28 +64,6 @@ def modules_since(name: str) -> Where:
     loaded = list(sys.modules)
     since = loaded.index(name) if name in loaded else 0
     return Where(loaded[since:][::-1], late=False)
-
-
-def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
-    """
-    Repoint every copy of what changed attributes held before, in one pass.
-
-    The sites remember the copies and carry them along when a layer comes or goes.
-    """
-    from patchkit.copies.repointing import look_through  # noqa: PLC0415 - few processes get here
-
-    return look_through(sites, where.modules, keepers, late=where.late)
-
-
-def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
-    """
-    Repoint what was copied from attributes since they were changed, after layers were taken off.
-
-    Of what is out of reach only copies out of scope are looked for.
-    """
-    from patchkit.copies.repointing import look_back  # noqa: PLC0415 - as above
-
-    return look_back(sites, where.modules, keepers)
 
 
 def untraced(site: Site) -> str | None:

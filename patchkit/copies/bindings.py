@@ -158,7 +158,6 @@ def _statements(scope: Any) -> Iterator[ast.AST]:
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Find the statements of a scope with their expressions."""
     for statement in _statements(scope):
         yield statement
         for child in ast.iter_child_nodes(statement):
@@ -171,7 +170,6 @@ def _attribute(owner: Value, name: str) -> Value:
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Tell each target of an assignment, and what it gets."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _unpacked(target, node.value)

@@ -49,10 +49,8 @@ class Origins:
         """
         Tell which changed attribute a module's or class's attribute got its value from.
 
-        Returns:
-            The site; ELSEWHERE where the code names another place, and that holds it; None where
-            the code does not say, names both, or may bind the place by other means too.
-
+        ELSEWHERE where the code names another place, and that holds it; None where the code does
+        not say, names both, or may bind the place by other means too.
         """
         ends = set(self._ends((owner, name), value, ()))
         sites = [end for end in ends if isinstance(end, Site)]

@@ -17,26 +17,33 @@ from patchkit.rows.target import Item, Step, Target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from patchkit.copies import Where
     from patchkit.copies.scope import Keepers
 
 
-def look_through(
-    sites: Sequence[Site], modules: Iterable[str], keepers: Keepers, *, late: bool
-) -> Outcome:
-    """Repoint what copies the sites' values of before."""
+def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
+    """
+    Repoint every copy of what changed attributes held before, in one pass.
+
+    The sites remember the copies and carry them along when a layer comes or goes.
+    """
     run = _Pass(StaleValues(sites, keepers.sites), keepers)
-    near = () if late else _named_by(sites)
-    search = CopySearch(run.stale, keepers, late=late, near=near)
-    run.settle(search, dict.fromkeys((*modules, *near)))
+    near = () if where.late else _named_by(sites)
+    search = CopySearch(run.stale, keepers, late=where.late, near=near)
+    run.settle(search, dict.fromkeys((*where.modules, *near)))
     for site in sites:
         run.take_over(site)
     return run.outcome
 
 
-def look_back(sites: Sequence[Site], modules: Iterable[str], keepers: Keepers) -> Outcome:
-    """Repoint what copies a value that a layer has made, and that is gone."""
+def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
+    """
+    Repoint what copies a value that a layer has made, and that is gone.
+
+    Of what is out of reach only copies out of scope are looked for.
+    """
     run = _Pass(StaleValues(sites, keepers.sites, originals=False), keepers)
-    run.settle(CopySearch(run.stale, keepers, late=True, deep=False), modules)
+    run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
     for site in sites:
         if not site.layers and site.own and site.rebind:
             run.rejoin(site)

@@ -55,13 +55,8 @@ class CopySearch:
     """
     A search for copies.
 
-    Args:
-        stale: what to look for.
-        keepers: what to leave alone.
-        late: whether to look into every module of the packages that are in scope.
-        near: names of further modules to look into.
-        deep: whether to look for what is out of reach too.
-
+    Late, it looks into every module of the packages that are in scope, otherwise into those `near`
+    and into those that know the targets' modules; deep, for what is out of reach too.
     """
 
     def __init__(

@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 
 class StaleValues:
     """
-    What sites held before, which their copies may still hold.
+    What some of all changed attributes held before, which their copies may still hold.
 
-    Args:
-        sites: changed attributes.
-        all_sites: every changed attribute of this process.
-        originals: look for what the sites held before any patch, too.
-
+    Without `originals`, only what patches have made is looked for.
     """
 
     def __init__(self, sites: Sequence[Site], all_sites: Sites, *, originals: bool = True) -> None:
@@ -59,9 +55,7 @@ class StaleValues:
         """
         Tell which site an attribute of a module or a class got its value from.
 
-        Returns:
-            The site; ELSEWHERE where it is none; None where nobody can tell.
-
+        ELSEWHERE where it is none; None where nobody can tell.
         """
         origin: Site | Elsewhere | None = self.proven(value)
         if origin is None and is_defined_at(value, owner, name):

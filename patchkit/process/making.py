@@ -158,10 +158,12 @@ class CopiesPass(Record, eq=False):
 
     def repoint(self, groups: Sequence[GroupState], scope: Callable[[], copies.Where]) -> None:
         """Repoint the copies of what groups have changed, and note what is to be told of each."""
+        from patchkit.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
+
         sites = [site for group in groups for _, site in group.made.sites if site.rebind]
         where = scope() if sites else copies.nowhere()
         latecomers = copies.Latecomers(where.modules) if where.late else None
-        outcome = copies.repoint(sites, where, self._keepers())
+        outcome = repoint(sites, where, self._keepers())
         if latecomers is not None:
             latecomers.revisit(self._revisit)
         facts = [remarks(group, outcome, late=where.late) for group in groups]
@@ -170,10 +172,12 @@ class CopiesPass(Record, eq=False):
 
     def restore(self) -> list[Exception]:
         """Repoint what was copied since, after patches were taken back; return what went wrong."""
+        from patchkit.copies.repointing import restore  # noqa: PLC0415 - as above
+
         where = copies.everywhere()
         latecomers = copies.Latecomers(where.modules)
         try:
-            outcome = copies.restore(self.sites.rebound(), where, self._keepers())
+            outcome = restore(self.sites.rebound(), where, self._keepers())
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error]
@@ -183,8 +187,10 @@ class CopiesPass(Record, eq=False):
 
     def _revisit(self, module: str) -> None:
         """Repoint what a module has copied that another thread was importing meanwhile."""
+        from patchkit.copies.repointing import repoint  # noqa: PLC0415 - as above
+
         try:
-            outcome = copies.repoint(self.sites.rebound(), copies.just(module), self._keepers())
+            outcome = repoint(self.sites.rebound(), copies.just(module), self._keepers())
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return

@@ -31,10 +31,8 @@ class Drift:
     """
     What of upstream nobody has reviewed, as it lies here; each row is looked at once.
 
-    Args:
-        lock: file that says what was reviewed; None for those that packs bring.
-        path: where packages are found, as in `sys.path`, which is the default.
-
+    A file may be named that says what was reviewed, in place of those that packs bring; and a path
+    where packages are found, in place of `sys.path`.
     """
 
     def __init__(self, lock: str | None = None, path: list[str] | None = None) -> None:
@@ -156,7 +154,6 @@ class Look:
         return [span for span in known if span.fingerprint == facts.fingerprint]
 
     def _as_written(self, target: Target) -> list[Span]:
-        """List the spans of a target that was seen written as it is here."""
         spans = [span for span in self._lock.spans(self._patch, str(target)) if span.wordings]
         if not spans:
             return []

@@ -188,7 +188,6 @@ def _root(dist: Distribution) -> Path:
 
 
 def _record_of(dist: Distribution, package: _Package) -> str:
-    """Return RECORD where it lists the file that is found here, otherwise ''."""
     root = _root(dist)
     if not package.place.is_relative_to(root):
         return ""
@@ -203,7 +202,6 @@ def _line(record: str, file: str) -> str:
 
 
 def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
-    """Whether the file is as this distribution has installed it."""
     for file in (package.place.with_name("_version.py"), package.place):
         line = _line(record, file.relative_to(root).as_posix())
         digest = re.search(r",sha256=([^,]+),", line)
@@ -252,7 +250,6 @@ def _header(dist: Distribution, field: str) -> str:
 
 
 def _static_version(file: Path) -> Iterator[str]:
-    """Yield the texts that a file assigns to `__version__` or `version`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):

@@ -23,11 +23,8 @@ class Versions:
     """
     The versions here, looked up when first needed and then remembered.
 
-    Args:
-        overrides: distribution -> version to believe, of `PATCHKIT_VERSIONS`.
-        vllm_version: version to believe of vLLM, of `VLLM_VERSION`, which wins.
-        path: where to look; None means `sys.path` at the time of the call.
-
+    `overrides` (of `PATCHKIT_VERSIONS`) are believed, and so is `vllm_version`, which wins. Without
+    a path, `sys.path` at the time of the call is looked through.
     """
 
     def __init__(

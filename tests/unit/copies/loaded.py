@@ -12,6 +12,7 @@ from packages import module_of
 from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer, Site, Sites
+from patchkit.copies.repointing import repoint, restore
 from patchkit.copies.scope import Copy, Keepers, scope_of
 
 if TYPE_CHECKING:
@@ -70,12 +71,12 @@ class Loaded:
 
     def repoint(self, *sites: Site, keepers: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
         """Run one pass over all modules: words of what was repointed, and of what is left."""
-        outcome = copies.repoint(sites, copies.everywhere(), self._keepers(keepers))
+        outcome = repoint(sites, copies.everywhere(), self._keepers(keepers))
         return words(outcome.rebound), words(outcome.left)
 
     def restore(self, *sites: Site) -> list[str]:
         """Run the pass after an undo."""
-        return words(copies.restore(sites, copies.everywhere(), self._keepers(())).rebound)
+        return words(restore(sites, copies.everywhere(), self._keepers(())).rebound)
 
     def _keepers(self, keepers: tuple[str, ...]) -> Keepers:
         return Keepers(keepers, self.bodies, self.sites)

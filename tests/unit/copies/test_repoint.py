@@ -12,6 +12,7 @@ from layers import push
 from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer
+from patchkit.copies.repointing import repoint
 from patchkit.copies.scope import Keepers
 
 from .loaded import New
@@ -404,10 +405,8 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     loaded.add("up.user", "held = [up.function]\ndel up")
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
-    assert copies.repoint([site], copies.modules_since("up"), keepers).left == []
-    assert list(map(str, copies.repoint([site], copies.everywhere(), keepers).left)) == [
-        "up.user:held[0]"
-    ]
+    assert repoint([site], copies.modules_since("up"), keepers).left == []
+    assert list(map(str, repoint([site], copies.everywhere(), keepers).left)) == ["up.user:held[0]"]
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:
@@ -415,7 +414,7 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     exec("class Mine:\n    stored = function\nREGISTRY = {'k': function}", vars(loaded.up))
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
-    outcome = copies.repoint([site], copies.modules_since("up"), keepers)
+    outcome = repoint([site], copies.modules_since("up"), keepers)
     assert list(map(str, outcome.rebound)) == ["up:Mine.stored"]
     assert list(map(str, outcome.left)) == ["up:REGISTRY['k']"]
 
