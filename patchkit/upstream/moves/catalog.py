@@ -12,7 +12,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.moves.definitions import Definition, Likeness, block, node_of, scan
+from patchkit.upstream.moves.definitions import Definition, Likeness, node_of, scan
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.upstream.resolving.syntax import SCOPES
@@ -45,10 +45,6 @@ class SourceFile:
     def tops(self) -> frozenset[str]:
         """What it defines for itself and not for a class, variables too."""
         return frozenset(one.qualname for one in self.definitions if "." not in one.qualname)
-
-    def quoted(self, definition: Definition) -> bytes:
-        """Quote one of its definitions."""
-        return block(self.text, definition)
 
     def likeness(self, definition: Definition) -> Likeness | None:
         """Parse one of its definitions; None where there is none after all."""
@@ -114,12 +110,6 @@ class Around:
 
     Nothing moves to a file that is the same in both releases; what moves to one that both have
     makes it larger, as a rule.
-
-    Args:
-        new: the release that lacks something.
-        old: the one that has it; None where there is none.
-        reach: bytes of changed files to fetch for one target; None for all of them.
-
     """
 
     def __init__(self, new: Catalog, old: Catalog | None, reach: int | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Around, Catalog, nearness, rarest
-from patchkit.upstream.moves.definitions import Likeness
+from patchkit.upstream.moves.definitions import Likeness, block
 from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
@@ -73,15 +73,7 @@ class Lost(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """
-    A definition that may be what is looked for.
-
-    Args:
-        place: where it is.
-        likeness: of its source, from 0 to 1.
-        is_method: whether it is defined in a class, and is none.
-
-    """
+    """A definition that may be what is looked for; a method is defined in a class, and is none."""
 
     place: Target
     likeness: float
@@ -89,15 +81,7 @@ class Candidate(NamedTuple):
 
 
 class Evidence:
-    """
-    Two releases, and what the files of one say of the definitions of the other.
-
-    Args:
-        new: the release that lacks targets.
-        old: one that has them; None where there is none.
-        reach: bytes of changed files to fetch for one target; None for all of them.
-
-    """
+    """Two releases, and what the files of one say of the definitions of the other."""
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
         self._new = new
@@ -146,7 +130,7 @@ class Evidence:
         for page in pages:
             if rare and _shares(page.text, rare):
                 definitions = [one for one in page.definitions if one.kind == lost.kind]
-                near = [one for one in definitions if _shares(page.quoted(one), rare)]
+                near = [one for one in definitions if _shares(block(page.text, one), rare)]
                 yield from self.judged(page, near, lost)
 
     def judged(
@@ -184,17 +168,19 @@ class Evidence:
 
     def is_new(self, page: SourceFile, name: str) -> bool:
         """Whether a file has come to define a name by itself."""
-        before = self._before(page)
-        return self._around.has_changed(page.path) and (before is None or name not in before.tops)
+        return name in self._gained(page)
 
     def succeeds(self, page: SourceFile, module: str) -> bool:
         """Whether a file took two, and half, of what a module defined."""
         old = self.old_page(module)
-        if old is None or not self._around.has_changed(page.path):
-            return False
+        taken = self._gained(page) & old.tops if old else frozenset()
+        return old is not None and len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
+
+    def _gained(self, page: SourceFile) -> frozenset[str]:
+        if not self._around.has_changed(page.path):
+            return frozenset()
         before = self._before(page)
-        taken = (page.tops - (before.tops if before else frozenset())) & old.tops
-        return len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
+        return page.tops - before.tops if before else page.tops
 
     def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
         """Whether the other release has it too: at the same place, or where it came from itself."""

@@ -98,9 +98,8 @@ class MoveSearch:
         if found.state == "present":
             return _at(defined, old, found, f"it was {defined}, which is still there")
         further = self.find(defined)
-        if further.place is None:
-            return further
-        return further._replace(words=f"it was {defined}, {further.words}")
+        words = f"it was {defined}, {further.words}"
+        return further._replace(words=words) if further.place else further
 
     # --- members of classes
 
@@ -180,13 +179,10 @@ class MoveSearch:
 
     def _constant(self, target: Target, old: Resolution) -> Whereabouts:
         """Find a module's variable: by its name, in a file that took more of the module's."""
-        for pages in self._evidence.stages(target.module, len(old.source)):
-            for page in pages:
-                if target.qualname in page.tops:
-                    found = self._same_constant(page, target, old)
-                    if found:
-                        return found
-        return GONE
+        stages = self._evidence.stages(target.module, len(old.source))
+        holding = (page for pages in stages for page in pages if target.qualname in page.tops)
+        found = (self._same_constant(page, target, old) for page in holding)
+        return next(filter(None, found), GONE)
 
     def _same_constant(
         self, page: SourceFile, target: Target, old: Resolution

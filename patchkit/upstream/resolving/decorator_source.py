@@ -25,19 +25,13 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 
 class _Use(NamedTuple):
-    """
-    How a decorator is used, and how its source names what it decorates.
-
-    Args:
-        given: `func`, or `args[0]`; '' where it has no parameter for it.
-        is_call: whether it was called with options first, and is not given the object yet.
-        facts: tests that this decides, as they are written, and what they come to.
-
-    """
+    """How a decorator is used, and how its source names what it decorates: `func`, `args[0]`."""
 
     given: str
     is_call: bool
+    """Whether it was called with options first, and is not given the object yet."""
     facts: Mapping[str, bool]
+    """Tests that this decides, as they are written."""
 
 
 class DecoratorSource:

@@ -79,16 +79,7 @@ def annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
 
 
 def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | None:
-    """
-    Tell what a class's own annotation of a name makes of it; None where it makes nothing.
-
-    Args:
-        lookup: for what the default is.
-        entry: the class.
-        name: of the field.
-        bound: whether its body binds the name.
-
-    """
+    """Tell what a class's own annotation, or slot, makes of a name; None where that is nothing."""
     if not bound and (slot := _slot(lookup, entry, name)):
         return slot
     node = annotation(entry.classes[-1], name)

@@ -23,8 +23,6 @@ from patchkit.upstream.resolving.values import Kind, State, Value
 from patchkit.upstream.resolving.wrapped import operator_in, wrapped_by
 
 if TYPE_CHECKING:
-    import ast
-
     from patchkit.rows.target import Step
     from patchkit.upstream.reading.files import ParsedFiles
     from patchkit.upstream.reading.source import ReleaseSource
@@ -40,8 +38,15 @@ class Resolution:
     def __init__(self, target: Target, variants: Values, lookup: Lookup) -> None:
         self.target = target
         self.variants = variants
-        self._first = variants[0]
         self._lookup = lookup
+        self._first = usual = variants[0]
+        self.kind = usual.kind
+        self.module, self.qualname = usual.module, usual.qualname
+        """Where it is defined, after re-exports, aliases and inheritance."""
+        self.path = usual.tree.path if usual.tree else ""
+        """The file that defines it; '' where none does."""
+        self.nodes = usual.nodes
+        """What defines it: a statement, with those that shape it further."""
 
     def __repr__(self) -> str:
         what = self.kind if self.state == "present" else self.reason
@@ -71,40 +76,15 @@ class Resolution:
         return "; ".join(dict.fromkeys(_way(variant) for variant in self.variants))
 
     @property
-    def kind(self) -> Kind | None:
-        """What it is; of several variants, what the usual one is."""
-        return self._first.kind
-
-    @property
-    def module(self) -> str:
-        """Where it is defined, after re-exports, aliases and inheritance; the usual place."""
-        return self._first.module
-
-    @property
-    def qualname(self) -> str:
-        """Its name where it is defined."""
-        return self._first.qualname
-
-    @property
     def defined(self) -> Target | None:
         """Where it is defined, as a target; None where that is unknown, or more than one place."""
         places = {(variant.module, variant.qualname) for variant in self._deciding}
         return Target(self.module, self.qualname) if self.module and len(places) == 1 else None
 
     @property
-    def path(self) -> str:
-        """The file that defines it; '' where none does."""
-        return self._first.tree.path if self._first.tree else ""
-
-    @property
     def lines(self) -> tuple[int, int] | None:
         """The first and last line of its definition, decorators included."""
-        return lines_of(self._first.nodes[:1])
-
-    @property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """What defines it: a statement, with those that shape it further."""
-        return self._first.nodes
+        return lines_of(self.nodes[:1])
 
     @cached_property
     def wrapped(self) -> tuple[tuple[Wrapped, ...], ...]:

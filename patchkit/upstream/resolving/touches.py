@@ -49,21 +49,14 @@ _ASKED = Edits({}, "")
 
 
 class _Code(NamedTuple):
-    """
-    What a function does, as far as that concerns the attributes of what it is given.
-
-    Args:
-        stored: attributes that it sets or deletes, of whatever.
-        setters: calls of `setattr` and its kin.
-        called: whatever else it calls, each as the dotted name before the last dot, and the rest.
-        given: its first parameter, and those of the functions in it that it returns.
-
-    """
+    """What a function does, as far as that concerns the attributes of what it is given."""
 
     stored: frozenset[str]
     setters: tuple[ast.Call, ...]
     called: frozenset[tuple[str, str]]
+    """Whatever else it calls, each as the dotted name before the last dot, and the rest."""
     given: frozenset[str]
+    """Its first parameter, and those of the functions in it that it returns."""
 
     @classmethod
     def of(cls, function: ast.AST) -> _Code:
