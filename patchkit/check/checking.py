@@ -130,8 +130,7 @@ class Check:
     def _order(self) -> Iterator[Finding]:
         seen: dict[tuple[str, str, str], list[str]] = {}
         for subject in self._coverage.subjects:
-            due = {row.name: self._coverage.due(row, subject) for row in self._coverage.rows}
-            for found in unordered(self._coverage.rows, partial(_is_among, due)):
+            for found in unordered(self._coverage.rows, partial(self._is_due, subject)):
                 seen.setdefault(found, []).append(subject.name)
         rows = {row.name: row for row in self._coverage.rows}
         for (target, inner, outer), names in seen.items():
@@ -140,6 +139,5 @@ class Check:
             fix = f"after=({inner!r},) in {outer}, or conflicts"
             yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
 
-
-def _is_among(due: Mapping[str, Sequence[Change]], row: Row, change: Change) -> bool:
-    return any(one is change for one in due[row.name])
+    def _is_due(self, subject: Subject, row: Row, change: Change) -> bool:
+        return any(one is change for one in self._coverage.due(row, subject))

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
-    from patchkit.versions.requirements import ReleaseVersion
 
 
 @dataclass(frozen=True)
@@ -157,14 +156,10 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
 
 def _merged(old: Sequence[Span], new: Sequence[Span], subjects: Sequence[Subject]) -> list[Span]:
     """Keep what was reviewed outside of the releases that were looked at, or before an update."""
-    versions: dict[str, list[ReleaseVersion]] = {}
-    for subject in subjects:
-        versions.setdefault(subject.project, []).append(release_order(subject.version))
-    kept = [span for span in old if not _is_looked_at(span, versions.get(span.project))]
+    kept = []
+    for span in old:
+        seen = [release_order(one.version) for one in subjects if one.project == span.project]
+        first, last = release_order(span.first), release_order(span.last)
+        if not seen or first < min(seen) or max(seen) < last:
+            kept.append(span)
     return joined(new, kept)
-
-
-def _is_looked_at(span: Span, seen: Sequence[ReleaseVersion] | None) -> bool:
-    return seen is not None and (
-        min(seen) <= release_order(span.first) and release_order(span.last) <= max(seen)
-    )
