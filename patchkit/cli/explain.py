@@ -31,9 +31,9 @@ def command(code: str | None, form: str) -> None:
         data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
         click.echo(to_json({"findings": data}))
         return
-    from patchkit.report import explain  # noqa: PLC0415 - JSON needs no rich
+    from patchkit.report.doctor import print_codes, print_explain  # noqa: PLC0415 - JSON needs no rich
 
     if code:
-        explain.print_explain(codes[0], texts[codes[0].code])
+        print_explain(codes[0], texts[codes[0].code])
     else:
-        explain.print_codes(codes)
+        print_codes(codes)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Difference
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Group, StateTable
+    from patchkit.report.check_view import Group, Run, StateTable
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -76,13 +76,7 @@ class _Body:
         self._runs = {release: at for at, run in enumerate(runs) for release in run.releases}
         # By patch the columns that have something of their own to say of it.
         self._told = {
-            name: {
-                self._runs[release]
-                for some in (self._groups.get(name, ()), self._diffs.get(name, ()))
-                for told in some
-                for release in told.releases
-                if release in self._runs
-            }
+            name: self._runs_of([*self._groups.get(name, ()), *self._diffs.get(name, ())])
             for name in names
         }
 
@@ -110,7 +104,7 @@ class _Body:
         yield f'<div class="box" role="region" tabindex="0" aria-label="{name}">'
         yield f'<table class="grid{many}"><caption><span>{name}</span></caption>'
         yield '<thead><tr><th scope="col">patch</th>'
-        yield from (f'<th scope="col">{_head(run.first, run.last)}</th>' for run in grid.runs)
+        yield from (f'<th scope="col">{_head(run)}</th>' for run in grid.runs)
         yield "</tr></thead><tbody>"
         for patch, row in grid.rows.items():
             yield f'<tr><th scope="row">{self._name(patch)}</th>'
@@ -142,7 +136,7 @@ class _Body:
         yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
         yield from (self._article(group) for group in self._groups.get(name, ()))
         for diff in self._diffs.get(name, ()):
-            runs = self._runs_of(diff.releases) or "-"
+            runs = " ".join(map(str, self._runs_of([diff]))) or "-"
             summary = f"What upstream changed in {_text(view.spans(diff.releases, self._report))}"
             opened = f'<details data-runs="{runs}"><summary>{summary}</summary>'
             yield f"{opened}{_diff(diff.text)}</details>"
@@ -164,18 +158,18 @@ class _Body:
             f"<pre>{_text(chr(10).join(commands))}</pre>" if commands else "",
             f'<p class="quiet">{" · ".join(filter(None, places))}</p>' if any(places) else "",
         ]
-        return f'<article data-runs="{self._runs_of(group.releases)}">{"".join(lines)}</article>'
+        runs = " ".join(map(str, self._runs_of([group])))
+        return f'<article data-runs="{runs}">{"".join(lines)}</article>'
 
-    def _runs_of(self, releases: Sequence[str]) -> str:
-        """Name columns for the script; none where all of them are meant."""
-        found = {self._runs[release]: None for release in releases if release in self._runs}
-        return " ".join(map(str, found))
+    def _runs_of(self, told: Sequence[Group | Difference]) -> list[int]:
+        """Number the columns that something is told of, for the script; none where all are."""
+        releases = (release for each in told for release in each.releases)
+        return list(dict.fromkeys(self._runs[name] for name in releases if name in self._runs))
 
 
-def _head(first: str, last: str) -> str:
-    if first == last:
-        return f"<span>{_text(first)}</span>"
-    return f"<span>{_text(first)}</span> <span>– {_text(last)}</span>"  # noqa: RUF001
+def _head(run: Run) -> str:
+    last = "" if run.first == run.last else f" <span>– {_text(run.last)}</span>"  # noqa: RUF001
+    return f"<span>{_text(run.first)}</span>{last}"
 
 
 def _code(text: str) -> str:

@@ -1,19 +1,24 @@
-"""`patchkit doctor` and `bootstrap status` for a person."""
+"""`patchkit doctor`, `bootstrap status` and `explain` for a person."""
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
+from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from patchkit.report.console import console, print_hanging
+from patchkit.report.check_table import SEVERITIES
+from patchkit.report.check_view import label
+from patchkit.report.console import columns, console, print_hanging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from patchkit.bootstrap.install import Bootstrap
+    from patchkit.check.codes import Code
     from patchkit.report.here import HealthLine
 
 _MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
@@ -22,6 +27,9 @@ _FIXES = {
     "outdated": "of another patchkit: 'patchkit bootstrap install' brings it up to date",
     "foreign": "a file is not patchkit's: move it away",
 }
+_WIDEST = 100
+"""Longer lines of prose are hard to read."""
+_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
@@ -54,3 +62,38 @@ def print_bootstrap(
 
 def _state(state: str) -> Text:
     return Text(state, style=_MARKS.get(state, "warn"))
+
+
+def print_codes(codes: Iterable[Code]) -> None:
+    """Print a line for each code."""
+    table = columns()
+    for code in codes:
+        severity = Text(label(code.severity), SEVERITIES[code.severity])
+        table.add_row(Text(code.code, "name"), severity, Text(code.title))
+    console().print(table)
+
+
+def print_explain(code: Code, text: str) -> None:
+    """Print what a code means: laid out on a terminal, as plain text elsewhere."""
+    out = console()
+    out.print(Text(f"{code.code} {code.title}", style="heading"))
+    out.print()
+    if out.is_terminal:
+        from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
+
+        page = Markdown(text, code_theme="ansi_dark")
+        out.print(page, width=min(out.width, _WIDEST))
+    else:
+        for part in _plain(text, min(out.width, _WIDEST)):
+            out.print(Text(part), soft_wrap=True)
+
+
+def _plain(text: str, width: int) -> Iterator[str]:
+    """Fill paragraphs anew and indent code, with a blank line after each."""
+    for at, part in enumerate(_CODE.split(text)):
+        if at % 2:
+            yield indent(part, "    ")
+            continue
+        for paragraph in filter(None, part.strip().split("\n\n")):
+            words = " ".join(paragraph.split())
+            yield fill(words, width, break_long_words=False, break_on_hyphens=False) + "\n"

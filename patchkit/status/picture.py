@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from patchkit.status.findings import (
-    ProcessFinding,
-    agreement,
-    disagreements,
-    findings,
-    obstacles,
-)
+from patchkit.status.findings import ProcessFinding, agreement, disagreements, findings, obstacles
 from patchkit.status.journals import parse_journal
-from patchkit.status.parents import by_pid, link, one_each, rank_of_name
 from patchkit.status.process_status import ProcessStatus
 
 if TYPE_CHECKING:
@@ -24,6 +18,8 @@ if TYPE_CHECKING:
 
     Look = Mapping[str, Any]
     Running = dict[str, dict[int, dict[str, Any]]]
+    Claim = tuple[ProcessStatus, ChildStart]
+    ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
@@ -62,12 +58,12 @@ def draw(looks: Sequence[Look]) -> Picture:
     # Nodes that share a directory show the same files.
     journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
     parsed = (parse_journal(name, data) for name, data in journals.items())
-    processes = one_each(filter(None, parsed))
+    processes = _one_each(filter(None, parsed))
     running = _running(looks)
     for process in processes:
         process.alive = _is_alive(process, running)
     now = max((look.get("now", 0) for look in looks), default=time.time())
-    processes += _missing(link(processes), running, now)
+    processes += _missing(_link(processes), running, now)
     processes += _strangers(processes, running)
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
@@ -99,9 +95,7 @@ def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
     return seen is not None and process.began in {None, seen["began"]}
 
 
-def _missing(
-    missing: Iterable[tuple[ProcessStatus, ChildStart]], running: Running, now: float
-) -> Iterator[ProcessStatus]:
+def _missing(missing: Iterable[Claim], running: Running, now: float) -> Iterator[ProcessStatus]:
     """Make processes of the children that left no journal; those that begin just now may yet."""
     for parent, child in missing:
         here = running.get(parent.host)
@@ -113,7 +107,7 @@ def _missing(
             ppid=parent.pid,
             started=child.time,
             roles=[child.role] if child.role else [],
-            rank=rank_of_name(child.name),
+            rank=_rank_of_name(child.name),
             is_reached=False,
             is_starting=is_starting,
             name=child.name,
@@ -124,14 +118,14 @@ def _missing(
 
 
 def _strangers(processes: Iterable[ProcessStatus], running: Running) -> list[ProcessStatus]:
-    known = by_pid(process for process in processes if process.alive)
+    known = _by_pid(process for process in processes if process.alive)
     strangers = [
         _stranger(host, pid, seen)
         for host, there in running.items()
         for pid, seen in there.items()
         if seen["vllm"] and (host, pid) not in known
     ]
-    known.update(by_pid(strangers))
+    known.update(_by_pid(strangers))
     for process in strangers:
         process.parent = known.get((process.host, process.ppid), [None])[-1]
     return strangers
@@ -181,3 +175,94 @@ def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
             f"journals that reached their limit, and lack what came later: {', '.join(cut)}"
         )
     return notes
+
+
+# -- who belongs to whom: by what parents wrote of their children, Ray, and parent pids --------
+
+
+def _one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
+    """
+    Keep one of each process, the oldest first.
+
+    A process that executed another program has two journals, of which the later counts. One with
+    an old pid is another. Patchkit's own commands are not what anybody asks for.
+    """
+    latest: dict[object, ProcessStatus] = {}
+    for process in sorted(processes, key=lambda process: process.started):
+        # Two of which nobody knows when they began are two.
+        life = (process.began, process.started if process.began is None else 0)
+        latest[process.host, process.pid, life] = process
+    kept = (process for process in latest.values() if not _is_own(process))
+    return sorted(kept, key=lambda process: process.started)
+
+
+def _is_own(process: ProcessStatus) -> bool:
+    words = process.argv[:2]
+    if words[:2] == ["-m", "patchkit"]:
+        return True
+    path = PurePath(words[0]) if words else PurePath()
+    return path.name == "patchkit" or path.parts[-2:] == ("patchkit", "__main__.py")
+
+
+def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
+    index: dict[tuple[str, int], list[ProcessStatus]] = {}
+    for process in processes:
+        index.setdefault((process.host, process.pid), []).append(process)
+    return index
+
+
+def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
+    """Give every process its parent; return each child without a journal, with who tells of it."""
+    known = _by_pid(processes)
+    missing: list[Claim] = []
+    claims: dict[ProcessStatus, Claim] = {}
+    for parent in processes:
+        for child in parent.children:
+            same_pid = known.get((parent.host, child.pid))
+            if not same_pid:
+                missing.append((parent, child))
+                continue
+            process = min(same_pid, key=lambda one: abs(one.started - child.time))
+            if process is not parent:  # no process is its own child, whatever its journal says
+                missing += _claim(claims, process, (parent, child))
+    for process in processes:
+        _give_parent(process, claims.get(process), known)
+    return missing
+
+
+def _claim(claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim) -> list[Claim]:
+    """Of two children with one pid, the nearer in time is the process; the other is missing."""
+    rivals = [claims[process], claim] if process in claims else [claim]
+    claims[process], *missing = sorted(rivals, key=lambda one: abs(process.started - one[1].time))
+    return missing
+
+
+def _give_parent(process: ProcessStatus, claim: Claim | None, known: ByPid) -> None:
+    if claim is not None:
+        process.name = claim[1].name
+        if process.rank is None and "worker" in process.roles:
+            process.rank = _rank_of_name(process.name)
+    candidates = [claim[0]] if claim else []
+    asked_host, _, asked_pid = (process.asked_by or "").rpartition(":")
+    if asked_pid.isdecimal() and len(asked_pid) < 10:
+        candidates += _before(process, known.get((asked_host, int(asked_pid)), ()))
+    candidates += _before(process, known.get((process.host, process.ppid), ()))
+    parents = (parent for parent in candidates if not _descends(parent, process))
+    process.parent = next(parents, None)
+
+
+def _before(process: ProcessStatus, parents: Sequence[ProcessStatus]) -> list[ProcessStatus]:
+    return [parent for parent in parents if parent.started <= process.started][-1:]
+
+
+def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
+    while process is not None:
+        if process is ancestor:
+            return True
+        process = process.parent
+    return False
+
+
+def _rank_of_name(name: str) -> int | None:
+    rank = name.removeprefix("VllmWorker-")  # as vLLM names them
+    return int(rank) if rank != name and rank.isdecimal() and len(rank) < 10 else None

@@ -11,7 +11,7 @@ from patchkit.errors import PatchkitError
 from patchkit.status import node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 _CONNECT_SECONDS = 5.0
 _CLIENT = "ray://"
@@ -89,22 +89,16 @@ class RayNodes:
 
 def _refuse_silence(address: str) -> None:
     """Ray itself tries for minutes where nobody listens."""
-    for host, port in _host_and_port(address):
-        try:
-            socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
-        except OSError as error:
-            expected = "expected the address of a Ray cluster's head, host:port"
-            raise RayError(
-                f"--ray {address}: nobody answers there ({error}); {expected}"
-            ) from error
-
-
-def _host_and_port(address: str) -> Iterator[tuple[str, int]]:
+    if address == "auto":
+        return
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
-    if host and port.isdecimal():
-        yield host.strip("[]"), int(port)
-    elif address != "auto":
+    if not (host and port.isdecimal()):
         raise RayError(f"--ray: found {address!r}, expected host:port, ray://host:port or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+    except OSError as error:
+        expected = "expected the address of a Ray cluster's head, host:port"
+        raise RayError(f"--ray {address}: nobody answers there ({error}); {expected}") from error
 
 
 def _first_line(error: Exception) -> str:
