@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @click.command("matrix")
@@ -59,6 +63,13 @@ def command(
         subjects[at].version: [case for case, places in found.items() if at in places]
         for at in few(found)
     }
+    _tell(project, chosen, faults, form)
+    return 1 if faults else 0
+
+
+def _tell(
+    project: str, chosen: Mapping[str, Sequence[str]], faults: Iterable[str], form: str
+) -> None:
     if form == "json":
         parts = [{"release": at, "cases": exercised} for at, exercised in chosen.items()]
         click.echo(to_json({"project": project, "releases": parts, "unreadable": [*faults]}))
@@ -68,4 +79,3 @@ def command(
         from patchkit.report.releases import print_matrix  # noqa: PLC0415 - JSON needs no rich
 
         print_matrix(project, chosen)
-    return 1 if faults else 0

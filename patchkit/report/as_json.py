@@ -176,14 +176,15 @@ def _around(brackets: str, lines: Sequence[str]) -> str:
 def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
     """Write what `diff` tells."""
     targets = [
-        {"target": str(each.target), **_sides(each), **_named(each, "changed", "diff")}
+        {
+            "target": str(each.target),
+            "from": _side(each.old),
+            "to": _side(each.new),
+            **_named(each, "changed", "diff"),
+        }
         for each in found
     ]
     return to_json({"patch": name, "from": first, "to": last, "targets": targets})
-
-
-def _sides(found: Comparison) -> Data:
-    return {"from": _side(found.old), "to": _side(found.new)}
 
 
 def _side(side: Side) -> Data:
