@@ -132,19 +132,16 @@ def _set(spec: object, key: str, value: object) -> None:
     object.__setattr__(spec, key, value)
     if key == "_initializing" and not value:
         _become_plain(spec)
-        _call_all(vars(spec).pop(_WAITERS, {}))
+        waiters: dict[object, Waiter] = vars(spec).pop(_WAITERS, {})
+        taken: dict[Waiter, None] = {}
+        with suppress(KeyError):  # it is empty: whoever waits takes its own away at the same time
+            while True:
+                taken[waiters.popitem()[1]] = None
+        for call, name in taken:
+            call(name)
 
 
 def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
     """Copy as a plain spec, for which nobody waits."""
     state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
     return object.__new__, (type(spec).__base__,), state
-
-
-def _call_all(waiters: dict[object, Waiter]) -> None:
-    taken: dict[Waiter, None] = {}
-    with suppress(KeyError):  # it is empty: whoever waits takes its own away at the same time
-        while True:
-            taken[waiters.popitem()[1]] = None
-    for call, name in taken:
-        call(name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.process.applier import Applier
-    from patchkit.process.patch_state import PatchState, PatchStates
+    from patchkit.process.patch_state import PatchStates
     from patchkit.process.schedule import Schedule
     from patchkit.rows.selection import Selection
 
@@ -130,9 +130,13 @@ class Lookout:
         for role in sorted(self._states.roles):
             self._states.journal.write("role", role=str(role), inherited=True)
         for state in self._states.patches.values():
-            if state.status != ARMED or state.reason:
-                for facts in _facts_of(state):
-                    self._states.tell(state, inherited=True, **facts)
+            if state.status == ARMED and not state.reason:
+                continue
+            told = [group for group in state.groups if group.applied_to and group.facts]
+            applied = told if state.status == APPLIED else ()
+            # What was told of each group, as it is now; once at least, without facts.
+            for facts in [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]:
+                self._states.tell(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
 
@@ -160,13 +164,6 @@ class Lookout:
             is_cheap = {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
                 self.tell_unmet()
-
-
-def _facts_of(state: PatchState) -> list[dict[str, Any]]:
-    """What was told of each group of a patch, as it is now; one at least, without facts."""
-    told = [group for group in state.groups if group.applied_to and group.facts]
-    applied = told if state.status == APPLIED else ()
-    return [group.facts | {"layers": layers_of(group)} for group in applied] or [{}]
 
 
 class Verifier:

@@ -81,7 +81,15 @@ def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) ->
     ours = patch_set(states.patches.values(), relevance, role)
     _tell_digest(role, ours, states)
     try:
-        _refuse_difference(_stamped(config, role), ours, role)
+        theirs = _stamped(config, role)
+        # None where the main process knows no patchkit, and says nothing.
+        if theirs is not None and (differences := list(_differences(theirs, ours))):
+            raise AgreementError(
+                f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
+                f"than the engine: {'; '.join(differences)}. The main process selects "
+                f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
+                "versions on every node, and set the same PATCHKIT_* variables."
+            )
     except AgreementError as error:
         states.journal.write("disagreement", role=str(role), reason=str(error))
         if states.settings.on_failure == "stop":
@@ -137,17 +145,6 @@ def _stamped(config: Any, role: Role) -> PatchSet | None:
             "patchkit on every node."
         )
     return {name: Mark(**mark) for name, mark in sets.get(str(role), {}).items()}
-
-
-def _refuse_difference(theirs: PatchSet | None, ours: PatchSet, role: Role) -> None:
-    # None where the main process knows no patchkit, and says nothing.
-    if theirs is not None and (differences := list(_differences(theirs, ours))):
-        raise AgreementError(
-            f"the {role} process {os.getpid()} on node {os.uname().nodename} has other patches "
-            f"than the engine: {'; '.join(differences)}. The main process selects "
-            f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
-            "versions on every node, and set the same PATCHKIT_* variables."
-        )
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:

@@ -167,7 +167,13 @@ class PatchStates:
         for state in states:
             here = wanted is None or bool(wanted & state.row.roles)
             if here and state.status == FAILED and self._must_stop(state):
-                raise ApplyError(_stop_text(state), state.name) from state.error
+                ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
+                if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
+                    ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
+                effect = "The process stops, as it would run half patched"
+                raise ApplyError(
+                    f"{_failure(state)}. {effect}. {ways}.", state.name
+                ) from state.error
 
     def exit_code(self, code: Any) -> Any:
         """Return the exit code of a child process that would end with this one."""
@@ -202,13 +208,6 @@ class PatchStates:
 def _failure(state: PatchState) -> str:
     reason = state.reason.removesuffix(".")
     return f"required patch {state.name} ({state.body}) failed: {reason}"
-
-
-def _stop_text(state: PatchState) -> str:
-    ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
-    if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
-        ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
-    return f"{_failure(state)}. The process stops, as it would run half patched. {ways}."
 
 
 def _is_told() -> bool:

@@ -122,7 +122,9 @@ def _watch_ray(session: Session) -> None:
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         if session.roles:
             return wrapped(*args, **kwargs)
-        expected = _role_of_descriptor((*args, *kwargs.values())) or Role.MAIN
+        given = (*args, *kwargs.values())  # with the descriptor of the actor's class
+        named = [f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in given]
+        expected = next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), Role.MAIN)
         session.enter(expected)
         cls = wrapped(*args, **kwargs)
         role = role_of_actor(cls)
@@ -137,11 +139,6 @@ def _watch_ray(session: Session) -> None:
 
     _wrap(session, _LOAD_ACTOR, load)
     _wrap(session, _LOAD_TASK, load_task)
-
-
-def _role_of_descriptor(values: Iterable[Any]) -> Role | None:
-    named = (f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in values)
-    return next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), None)
 
 
 # -- children -------------------------------------------------------------------------------------
