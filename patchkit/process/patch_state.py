@@ -170,10 +170,10 @@ class PatchStates:
                 ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
                 if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
                     ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
-                effect = "The process stops, as it would run half patched"
-                raise ApplyError(
-                    f"{_failure(state)}. {effect}. {ways}.", state.name
-                ) from state.error
+                text = (
+                    f"{_failure(state)}. The process stops, as it would run half patched. {ways}."
+                )
+                raise ApplyError(text, state.name) from state.error
 
     def exit_code(self, code: Any) -> Any:
         """Return the exit code of a child process that would end with this one."""

@@ -184,20 +184,17 @@ class Session:
             return
         self._entering.add(visit)
         try:
-            self._apply_role(role)
+            self._relevance.settle_serving({role})
+            # Where another thread is at it, this waits until everything is applied. A role that
+            # was entered before may have missed a module, whose import nobody told of.
+            groups = self._schedule.groups()
+            self._apply_late([group for group in groups if role in group.patch.row.roles])
+            self._states.stop_if_failed(list(self.states.values()), (role,))
         finally:
             self._entering.discard(visit)
         if any(name.partition(".")[0] in sys.modules for name in self._schedule.targets):
             self.lookout.begin()
         self.lookout.tell_unmet(anew=False)
-
-    def _apply_role(self, role: Role) -> None:
-        self._relevance.settle_serving({role})
-        # Where another thread is at it, this waits until everything is applied. A role that was
-        # entered before may have missed a module, whose import nobody told of.
-        groups = self._schedule.groups()
-        self._apply_late([group for group in groups if role in group.patch.row.roles])
-        self._states.stop_if_failed(list(self.states.values()), (role,))
 
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
         """
