@@ -126,7 +126,8 @@ class _Values(NamedTuple):
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
             value, place = self.options[name]
-            fault = f"{place}: {name}: found {value!r}, expected {expected}"
+            shown = re.sub(r"//[^/\s]*@", "//…@", value)  # a password is nobody else's
+            fault = f"{place}: {name}: found {shown!r}, expected {expected}"
             raise SettingsError(fault) from error
 
 

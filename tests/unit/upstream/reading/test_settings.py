@@ -187,6 +187,9 @@ def test_links_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert read(tmp_path, PIP_FIND_LINKS="~/wheels").find_links == (str(tmp_path / "wheels"),)
 
 
-def test_messages_hold_no_password() -> None:
-    """A URL is shown without the user's part."""
+def test_messages_hold_no_password(tmp_path: Path) -> None:
+    """A URL is shown without the user's part; so is one that is none."""
+    with pytest.raises(SettingsError) as caught:
+        read(tmp_path, PIP_INDEX_URL="https://me:secret@host:port/simple")
+    assert "https://…@host:port/simple" in str(caught.value)
     assert without_secrets("https://me:secret@host:8/simple/?a#b") == "https://host:8/simple/?a#b"
