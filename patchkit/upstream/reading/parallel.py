@@ -29,6 +29,7 @@ T = TypeVar("T")
 Results = Generator[tuple[int, T | UpstreamError], None, None]
 Worker = Callable[[Iterable[int]], Results[T]]
 """Takes places of items one after another; gives back each with what came of it."""
+_Done = SimpleQueue[tuple[int, T | UpstreamError] | BaseException]
 
 
 class Progress(Protocol):
@@ -47,38 +48,21 @@ def for_each(
     """
     Do the same with every release, or with what reads one, several at a time.
 
-    Args:
-        items: what to work on; neighbours are worked on at the same time.
-        work: is called in other threads.
-        progress: told of each that is done.
-        helpers: take a share of the items, each in a thread and a part of the items of its own.
-
-    Returns:
-        For each item, in their order, what came of it, or why it could not be read.
-
+    What came of each comes back, or why it could not be read. The work is called in other threads,
+    neighbours at the same time; each of the helpers takes a part of the items, in a thread.
     """
 
     def here(places: Iterable[int]) -> Results[T]:
         return ((at, tried(work, items[at])) for at in places)
 
-    def run(worker: Worker[T], places: Iterable[int]) -> None:
-        try:
-            with closing(worker(places)) as results:
-                for one in results:
-                    done.put(one)
-                    if is_over.is_set():
-                        return
-        except BaseException as error:  # noqa: BLE001 - raised below
-            done.put(error)
-
-    done: SimpleQueue[tuple[int, T | UpstreamError] | BaseException] = SimpleQueue()
+    done: _Done[T] = SimpleQueue()
     is_over, shares = threading.Event(), _Shares(len(items))
     workers = [(here, shares.of_one())] * CONNECTIONS + [(one, shares.of_one()) for one in helpers]
     found: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
         try:
             for worker, places in workers:
-                threads.submit(run, worker, places)
+                threads.submit(_run, worker, places, done, is_over)
             while len(found) < len(items):
                 result = done.get()
                 if isinstance(result, BaseException):
@@ -89,6 +73,19 @@ def for_each(
         finally:
             is_over.set()
     return [found[at] for at in range(len(items))]
+
+
+def _run(
+    worker: Worker[T], places: Iterable[int], done: _Done[T], is_over: threading.Event
+) -> None:
+    try:
+        with closing(worker(places)) as results:
+            for one in results:
+                done.put(one)
+                if is_over.is_set():
+                    return
+    except BaseException as error:  # noqa: BLE001 - raised where the work was asked for
+        done.put(error)
 
 
 def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:

@@ -15,7 +15,7 @@ import pytest
 from upstream.shops import WHEEL, customer
 
 from check.released import files_of
-from patchkit.check import learners
+from patchkit.check import learning
 from patchkit.check.learning import learn_all
 from patchkit.check.opening import on_index
 from patchkit.rows.target import Target
@@ -84,7 +84,7 @@ def started(monkeypatch: pytest.MonkeyPatch, command: str = "") -> list[subproce
         found.append(real(["sh", "-c", command] if command else words, **options))
         return found[-1]
 
-    monkeypatch.setattr(learners.subprocess, "Popen", start)
+    monkeypatch.setattr(learning.subprocess, "Popen", start)
     return found
 
 
@@ -165,7 +165,7 @@ def test_work_that_is_broken_off(buyer: Customer, monkeypatch: pytest.MonkeyPatc
 
 def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
     """It ends with whoever has started it, even where there is work left."""
-    words = [sys.executable, "-c", "from patchkit.check.learners import main; main()"]
+    words = [sys.executable, "-c", "from patchkit.check.learning import main; main()"]
     hello = (str(tmp_path), [[], [], [], None, None, None, 1.0, 0], False)
     ask = (0, "up", "1", ["http://192.0.2.1/up-1-py3-none-any.whl", "up", "1", "0"], ["up:f"])
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
