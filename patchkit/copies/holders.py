@@ -113,10 +113,6 @@ def _around(words: str, *names: str) -> HolderKind:
     return HolderKind(lambda value: [part for _, part in named(value)], named)
 
 
-def _partial_parts(value: Any) -> Iterable[Any]:
-    return [value.func, *value.args, *value.keywords.values()]
-
-
 # -- containers ------------------------------------------------------------------------------------
 
 
@@ -128,9 +124,7 @@ def _numbered(parts: Callable[[Any], Iterable[Any]], words: str) -> HolderKind:
 
 
 def _mapping_parts(value: Any) -> Iterable[Any]:
-    if len(value) > MOST:
-        return ()
-    return [*dict.keys(value), *dict.values(value)]
+    return [*dict.keys(value), *dict.values(value)] if len(value) <= MOST else ()
 
 
 def _mapping_named(value: Any) -> Iterator[tuple[str, Any]]:
@@ -161,6 +155,9 @@ _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, Funct
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
 INSTANCE = HolderKind(lambda value: namespace(value).values(), _instance_named)
+_PARTIAL = _numbered(
+    lambda value: (value.func, *value.args, *value.keywords.values()), " (partial)"
+)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
@@ -169,7 +166,7 @@ _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((MethodType,), _around("bound method", "__func__")),
     ((property,), _around("property", "fget", "fset", "fdel")),
     ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), _numbered(_partial_parts, " (partial)")),
+    ((partial, partialmethod), _PARTIAL),
     ((dict,), HolderKind(_mapping_parts, _mapping_named)),
     ((list, tuple, deque), _numbered(_sequence_parts, "[{}]")),
     ((set, frozenset), _numbered(_sequence_parts, " (a member)")),

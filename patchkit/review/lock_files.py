@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
 
 NAME = "patchkit.lock"
-"""Of the file."""
-
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 

@@ -13,9 +13,11 @@ import hashlib
 import json
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.metadata import DistributionFinder, distributions
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -24,7 +26,7 @@ from patchkit.errors import VersionError
 from patchkit.versions.requirements import FoundVersion, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution
 
@@ -137,28 +139,21 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
 
     A folder without `__init__.py` does not count: mostly it is a checkout in the working directory.
     """
-    spec = PathFinder.find_spec(package, path)
-    if path is None and not _has_file(spec):
-        # Editable installs bring finders of their own.
-        spec = next(filter(_has_file, _ask_other_finders(package)), None)
-    if spec is None or not _has_file(spec):
-        return None
-    return _Package(package, Path(str(spec.origin)).absolute())
-
-
-def _has_file(spec: ModuleSpec | None) -> bool:
-    return spec is not None and spec.has_location
+    specs: Iterable[ModuleSpec | None] = [PathFinder.find_spec(package, path)]
+    if path is None:
+        specs = chain(specs, _ask_other_finders(package))
+    origins = (str(spec.origin) for spec in specs if spec is not None and spec.has_location)
+    origin = next(origins, None)
+    return None if origin is None else _Package(package, Path(origin).absolute())
 
 
 def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
+    """Ask those of editable installs."""
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
-        if home.startswith(("_frozen_importlib", "patchkit.")):
-            continue
-        try:
-            yield finder.find_spec(package, None)
-        except Exception:  # noqa: BLE001, S112 - a stranger's finder that fails finds nothing
-            continue
+        if not home.startswith(("_frozen_importlib", "patchkit.")):
+            with suppress(Exception):  # a stranger's finder that fails finds nothing
+                yield finder.find_spec(package, None)
 
 
 def _distributions(path: list[str] | None, name: str | None = None) -> Iterator[Distribution]:
