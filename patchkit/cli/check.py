@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit import __version__
+from patchkit.check.codes import CODES, RELEASE_UNREADABLE, explanations
+from patchkit.check.coverage import packages_of
 from patchkit.cli.options import (
     Wanted,
     complete_names,
@@ -93,9 +95,7 @@ def _checked(
     with_diffs: bool,
 ) -> tuple[Report, Sequence[Difference]]:
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.codes import CODES, RELEASE_UNREADABLE  # noqa: PLC0415
     from patchkit.check.comparison import differences  # noqa: PLC0415
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415
     from patchkit.check.review import Commands  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
@@ -149,7 +149,6 @@ def _page(report: Report, form: str, diffs: Sequence[Difference]) -> str:
         from patchkit.report.check_github import as_github, as_markdown  # noqa: PLC0415 - as above
 
         return as_github(report) if form == "github" else as_markdown(report)
-    from patchkit.check.codes import explanations  # noqa: PLC0415
     from patchkit.report.check_html import as_html  # noqa: PLC0415
 
     moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")

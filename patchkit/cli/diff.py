@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.check.coverage import package_of, packages_of
 from patchkit.cli.options import (
     Wanted,
     complete_names,
@@ -16,6 +17,7 @@ from patchkit.cli.options import (
 )
 from patchkit.cli.output import say
 from patchkit.report.as_json import diff_json
+from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -79,11 +81,9 @@ def _compared(
     offline: bool,
 ) -> tuple[str, str, Sequence[Comparison]]:
     from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
-    from patchkit.check.coverage import package_of, packages_of  # noqa: PLC0415
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-    from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
     (row,), _ = look.rows_of(packs, [name])
     reviewed = locks_of(lock).of_all([row])

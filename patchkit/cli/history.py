@@ -7,6 +7,7 @@ import click
 from patchkit.cli.options import format_option, offline_option, parse_target
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import history_json
+from patchkit.versions.requirements import canonical
 
 
 @click.command("history")
@@ -27,7 +28,6 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     from patchkit.check.history import histories, never_there  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-    from patchkit.versions.requirements import canonical  # noqa: PLC0415
 
     place = parse_target(target)
     spec = releases or canonical(place.module.partition(".")[0])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.check.coverage import packages_of
+from patchkit.check.findings import told_causes
 from patchkit.cli.options import (
     complete_names,
     format_option,
@@ -21,6 +23,7 @@ from patchkit.cli.output import progress, say
 from patchkit.errors import shown
 from patchkit.report.as_json import lock_json
 from patchkit.review.lock_files import NAME, Locks
+from patchkit.review.lock_format import read_lock, write_lock
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,9 +64,7 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.findings import told_causes  # noqa: PLC0415 - late: the help needs none
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.review.lock_format import write_lock  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none of it
 
     rows = look.own_rows_of(packs, names)
     files = _files(lock, rows)
@@ -111,10 +112,8 @@ def _unread(file: Path, rows: Sequence[Row]) -> str:
 def _accepted(
     files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late, as above
-    from patchkit.check.review import accept  # noqa: PLC0415
+    from patchkit.check.review import accept  # noqa: PLC0415 - late, as above
     from patchkit.cli.look import open_packages  # noqa: PLC0415
-    from patchkit.review.lock_format import read_lock  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     found: BeforeAndAfter = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.check.findings import told_causes
 from patchkit.cli.options import complete_names, offline_option, patches_option
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import to_json
@@ -46,7 +47,6 @@ def command(
       patchkit matrix --releases 'vllm>=0.20'
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.findings import told_causes  # noqa: PLC0415
     from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415

@@ -23,6 +23,7 @@ from patchkit.report.as_json import new_json
 from patchkit.report.here import NextStep
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
+from patchkit.scaffold.files import place_of, write
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.scaffold.files import write  # noqa: PLC0415
     from patchkit.scaffold.plan import Wish  # noqa: PLC0415 - late: the help needs none of it
 
     wanted = Wanted(releases, path, wheel)
@@ -136,8 +136,6 @@ def _tell(plan: Plan, form: str, *, written: bool) -> None:
 
 
 def _place(pack: str | None) -> Place:
-    from patchkit.scaffold.files import place_of  # noqa: PLC0415 - late, as above
-
     named = [pack] if pack else Project.read().packs or Settings.read().packs
     if len(named) != 1:
         found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
