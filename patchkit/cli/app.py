@@ -75,7 +75,7 @@ def group(ctx: click.Context) -> None:
 
     \b
     Examples:
-      patchkit list                     which patches are for the versions here
+      patchkit list                     which patches apply here
       patchkit show NAME                all about one of them
       patchkit run -- vllm serve MODEL  run it patched, in every process it starts
       patchkit status                   is it applied in every process?

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @wanted_option
-@click.option("--lock", metavar="FILE", help="Default: the project's, else the packs' own.")
+@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @offline_option
 @patches_option
@@ -61,8 +61,8 @@ def command(
     Check patches against releases: installed ones, or any others.
 
     Upstream packages are neither imported nor installed. In pyproject.toml, [tool.patchkit] says
-    which `releases` and `packs` by default, and what to `ignore` and `accept`. What a finding means
-    is told by `patchkit explain CODE`.
+    which `releases` and `packs` by default, and what to `ignore` and `accept`. `patchkit explain
+    CODE` says what a finding means.
 
     \b
     Examples:

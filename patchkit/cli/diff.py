@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
-@click.option("--lock", metavar="FILE", help="Default: the project's, else the pack's own.")
+@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @offline_option
 @patches_option
 @format_option

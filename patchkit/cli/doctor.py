@@ -54,7 +54,7 @@ _EFFECTS = {
 @format_option
 def command(packs: tuple[str, ...], form: str) -> int:
     """
-    Look for what stands in the way of the patches.
+    Look for what keeps patches from being applied.
 
     Versions, packs, conflicts, locks, settings, ways in. Exit code 1 means that there is
     something to look at, marked warn or bad.

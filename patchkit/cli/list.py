@@ -18,7 +18,7 @@ from patchkit.rows.declaration import Role
 
 @click.command("list")
 @click.option("--role", type=click.Choice([str(role) for role in Role]), help="Only its patches.")
-@click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
+@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
 @click.option(
     "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
 )
@@ -33,8 +33,8 @@ def command(
     \b
     Examples:
       patchkit list
-      patchkit list --all --role worker    with the reason why the others are not
-      patchkit list --vllm 0.11.0          as if that vLLM ran here
+      patchkit list --all --role worker     also those that do not apply, and why
+      patchkit list --vllm 0.11.0           as if that vLLM ran here
       patchkit list --patches mine.patches  with a pack that is not installed
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
@@ -50,7 +50,8 @@ def command(
 
     print_list(versions, listed, everything=everything)
     hidden = sum(reason is not None for _, reason in listed)
+    more = "more " if hidden < len(listed) else ""
     if hidden == 1 and not everything:
-        say("1 more patch does not apply here: --all shows it and why")
+        say(f"1 {more}patch does not apply here: --all shows it and why")
     elif hidden and not everything:
-        say(f"{hidden} more patches do not apply here: --all shows them and why")
+        say(f"{hidden} {more}patches do not apply here: --all shows them and why")

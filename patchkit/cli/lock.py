@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.command("lock")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
 @wanted_option
-@click.option("--lock", metavar="FILE", help="Default: the project's, else each pack's own.")
+@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
 @offline_option
 @patches_option
@@ -55,7 +55,7 @@ def command(
     form: str,
 ) -> int:
     """
-    Record the targets' sources as reviewed, and show what is new of that.
+    Record the targets' sources as reviewed, and show what changes in the lock.
 
     \b
     Examples:

@@ -81,9 +81,12 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
     if not found:
         names = ", ".join(missing) or "no package"
         verb = "are" if len(missing) > 1 else "is"
+        way = (
+            "leave out --here" if wanted.here else "name others with --releases, --path or --wheel"
+        )
         raise UpstreamError(
             f"found no release to look at: {names} {verb} not installed, expected one at least; "
-            "or name some by --releases, --path or --wheel"
+            f"install one, or {way}"
         )
     if missing:
         say(f"not installed, so not looked at: {', '.join(missing)}")

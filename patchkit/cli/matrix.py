@@ -38,8 +38,8 @@ def command(
     """
     Choose the few releases that a CI matrix should cover.
 
-    They show both ends of every range, and every source that a target has had in it. Patches of a
-    pack that brings a lock from elsewhere, such as patchkit's own, are counted if they are named.
+    They cover both ends of every range, and every source that a target has had in it. Patches of
+    an installed pack, and patchkit's own, count only if you name them.
 
     \b
     Examples:

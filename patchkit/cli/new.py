@@ -39,22 +39,24 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 
 @click.command("new")
 @click.argument("name")
-@click.option("--target", "targets", multiple=True, required=True, help="Upstream; repeatable.")
-@click.option("--kind", type=click.Choice(_KINDS), help="Default: what serves the target.")
-@click.option("--pack", metavar="DIR|MODULE", help="Default: that of pyproject.toml.")
+@click.option(
+    "--target", "targets", metavar="MODULE:NAME", multiple=True, required=True, help="Repeatable."
+)
+@click.option("--kind", type=click.Choice(_KINDS), help="Default: what fits the target.")
+@click.option("--pack", metavar="DIR|MODULE", help="Default: pyproject.toml's only pack.")
 @click.option("--body", metavar="NAME", help="Default: patch_<the target's module>.")
-@click.option("--tests", metavar="DIR", default="tests", show_default=True, help="Its test.")
+@click.option("--tests", metavar="DIR", default="tests", show_default=True, help="For the test.")
 @click.option(
     "--role",
     "roles",
     multiple=True,
     type=click.Choice([str(role) for role in Role]),
-    help="Default: those of the pack's folder, platform or worker; repeatable.",
+    help="Default: those of a pack in a folder platform or worker; repeatable.",
 )
-@click.option("--releases", metavar="SPEC", multiple=True, help="Its range, looked up there.")
+@click.option("--releases", metavar="SPEC", multiple=True, help="The row's range.")
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
 @click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; show it.")
+@click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
 @offline_option
 @patches_option
 @format_option
@@ -75,10 +77,11 @@ def command(
     form: str,
 ) -> None:
     """
-    Start a patch: a row, a body and a test, from what the target is upstream.
+    Start a patch: write a row, a body and a test for an upstream target.
 
-    No upstream package is imported, no file overwritten; all files are written or none. A row that
-    cannot be added to the pack's PATCHES is printed, for you to paste.
+    It looks the target up in what is installed, or where --releases, --path or --wheel point. It
+    imports no upstream package and overwrites no file; it writes all files or none. If the row
+    cannot be added to the pack's PATCHES, it is printed for you to paste.
 
     \b
     Examples:

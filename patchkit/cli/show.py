@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("name", shell_complete=complete_names)
-@click.option("--vllm", metavar="V", help="Believe this version of vLLM, as VLLM_VERSION=V does.")
-@click.option("--lock", metavar="FILE", help="Default: the project's, else the packs' own.")
+@click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
+@click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @patches_option
 @format_option
 def command(
     name: str, vllm: str | None, lock: str | None, packs: tuple[str, ...], form: str
 ) -> None:
     """
-    Show one patch in full, and how it stands here.
+    Show one patch in full, and whether it applies here.
 
     \b
     Examples:

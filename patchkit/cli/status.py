@@ -33,7 +33,7 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
 @click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
-@click.option("--watch", is_flag=True, help="Go on looking until the main process has ended.")
+@click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
 @format_option
 def command(
     directory: str | None, ray: str | None, name: str | None, watch: bool, form: str

@@ -36,15 +36,15 @@ NAME, PACK = "{name}", "{pack}"
 
 
 def test_it_applies() -> None:
-    """Its targets are there, and take what the body has for them."""
+    """Its targets exist, and what the body has fits them."""
     with applied(NAME, packs=PACK):
 {inside}
 
 
 def test_what_it_is_for() -> None:
-    """FILL IN: what goes wrong without the patch does not with it."""
+    """FILL IN: what fails without the patch works with it."""
     with applied(NAME, packs=PACK):
-        pytest.fail("fill in: what goes wrong without the patch, and that it does not")
+        pytest.fail("fill in: what fails without the patch, and works with it")
 '''
 _MARK = """
 pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 
 
 def test_text(patch: Patch, pack: Place, targets: Sequence[UpstreamTarget]) -> str:
-    """Write the test of a patch, which is red until its author has written what it is for."""
+    """Write the test of a patch, which fails until its author has written what it is for."""
     places = [upstream.target for upstream in targets]
     modules = [place.module for place in places if not place.qualname]
     lines = [f'import_module("{module}")' for module in modules] or ["pass"]
@@ -70,7 +70,7 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
     parts = [_code(upstream, change) for upstream, change in changes if change.body_field]
     if not parts:
         return ""
-    lines = ['"""', "Upstream: say here what it does there, and since when.", ""]
+    lines = ['"""', "Upstream: write here what upstream does, and since when.", ""]
     for upstream, _ in changes:
         lines.append(str(upstream.target))
         if found := upstream.facts.lines:
@@ -149,7 +149,7 @@ def _add(upstream: UpstreamTarget, change: Add) -> Code:
     if qualname.endswith("]") or change.by.isupper():
         return f"{change.by}: Any = None", {_ANY}
     given = ("self: Any", *_CATCH_ALL) if "." in qualname else _CATCH_ALL
-    words = f"Be `{qualname}`, which upstream lacks."
+    words = f"Add `{qualname}`, which upstream lacks."
     return _function(f"def {change.by}", given, words, upstream, _TO_WRITE), {_ANY}
 
 
