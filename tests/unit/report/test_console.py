@@ -4,7 +4,7 @@ import pytest
 from report.reports import screen, shown
 from rich.text import Text
 
-from patchkit.report.console import print_hanging
+from patchkit.report.console import print_diff_lines, print_hanging
 
 PATH = "/opt/somewhere/very/deep/environments/vllm-0.32.0/lib/python3.12/site-packages/patchkit"
 LINES = [
@@ -40,3 +40,15 @@ def test_a_subject_that_leaves_no_room_gets_a_line_of_its_own() -> None:
     print_hanging(out, LINES[1:3])
     lines = shown(out).splitlines()
     assert "  bad  a-patch-with-a-long-name" in lines
+
+
+def test_a_diff_drives_no_terminal() -> None:
+    """What a text holds for the terminal is spelt out there; a pipe gets it as it is."""
+    lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "+'\x1b]0;title\x07'"]
+    terminal, pipe = screen(80, terminal=True), screen(80)
+    for out in (terminal, pipe):
+        print_diff_lines(lines, out)
+    assert "\x1b[32m" in shown(terminal)
+    assert "\x1b]" not in shown(terminal)
+    assert "\\x1b]0;title" in shown(terminal)
+    assert "\x1b]0;title" in shown(pipe)
