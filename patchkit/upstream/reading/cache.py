@@ -133,8 +133,9 @@ def _digest(name: str, content: bytes) -> bytes:
 
 
 def _write(file: Path, data: bytes) -> None:
-    file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.parent.mkdir(mode=0o700, exist_ok=True)
+    if not file.parent.is_dir():
+        file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=file.parent, prefix="draft-")  # for its owner alone
     try:
         with os.fdopen(handle, "wb") as out:

@@ -102,7 +102,10 @@ class Connections:
             raise UnreachableError("patchkit is offline")
         if reason := self._down.get(host_of(url)):
             raise UnreachableError(reason)
-        login = _login_of(url) or self._logins.get(host_of(url)) or _of_netrc(url)
+        host = host_of(url)
+        if host not in self._logins:
+            self._logins[host] = _of_netrc(url)
+        login = _login_of(url) or self._logins[host]
         own = urllib3.make_headers(basic_auth=login) if login else {}
         try:
             return self._manager(url).request(
