@@ -44,7 +44,7 @@ _ASK = """
 from patchkit.reach.arming import current
 for state in current().states.values():
     if state.row.pack == "sixty":
-        assert not current()._selection.unreviewed(state.row)
+        assert not current()._relevance.selection.unreviewed(state.row)
 """
 
 
