@@ -27,7 +27,7 @@ def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
 
     The sites remember the copies and carry them along when a layer comes or goes.
     """
-    run = _Pass(StaleValues(sites, keepers.sites), keepers)
+    run = _Pass(StaleValues(sites, keepers), keepers)
     near = () if where.late else _named_by(sites)
     search = CopySearch(run.stale, keepers, late=where.late, near=near)
     run.settle(search, dict.fromkeys((*where.modules, *near)))
@@ -42,7 +42,7 @@ def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
 
     Of what is out of reach only copies out of scope are looked for.
     """
-    run = _Pass(StaleValues(sites, keepers.sites, originals=False), keepers)
+    run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
     run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
     for site in sites:
         if not site.layers and site.own and site.rebind:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from functools import cached_property
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Origins
 from patchkit.copies.scope import can_be_traced, home_of, is_defined_at, origin_of
@@ -14,8 +18,8 @@ from patchkit.rows.target import Item
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.changes.sites import Sites
     from patchkit.copies.origins import Elsewhere
+    from patchkit.copies.scope import Keepers
 
 
 class StaleValues:
@@ -25,13 +29,13 @@ class StaleValues:
     Without `originals`, only what patches have made is looked for.
     """
 
-    def __init__(self, sites: Sequence[Site], all_sites: Sites, *, originals: bool = True) -> None:
+    def __init__(self, sites: Sequence[Site], keepers: Keepers, *, originals: bool = True) -> None:
         self.sites = sites
-        self._all_sites = all_sites
+        self._all_sites = keepers.sites
         made = list(_made(sites))
         self.values = {
             id(value): site
-            for value, site in made
+            for value, site in (made if originals else _held_by_others(made, keepers))
             if value is not site.current and can_be_traced(value)
         }
         """What the sites held before, by id."""
@@ -120,6 +124,18 @@ def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     for site in sites:
         made = (*site.wrappers, *site.replacements, site.current)
         yield from ((value, site) for value in made if value is not site.original)
+
+
+def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
+    """Leave out what only sites and bodies hold: nobody has copied it, and no pass is needed."""
+    sites = chain.from_iterable((*site.wrappers, *site.replacements) for site in keepers.sites)
+    bodies = (namespace(sys.modules.get(name)).values() for name in keepers.bodies)
+    known = Counter(map(id, chain(sites, *bodies, (value for value, _ in made))))
+    for value, _ in [(object(), None)]:
+        least = sys.getrefcount(value) - 1  # what this loop itself adds
+    for value, site in made:
+        if sys.getrefcount(value) - least > known[id(value)]:
+            yield value, site
 
 
 def _is_old(site: Site) -> bool:
