@@ -23,7 +23,7 @@ faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a 
 mutants: env-unit ## How many of a sample of broken lines the unit tests notice: half an hour
 	$(UNIT)/python tools/mutants.py $(MUTANTS)
 
-quality: env-unit ## Lines by room, sizes, circles, names: the table of docs/architecture.md
+quality: env-unit ## Lines by room, sizes, import cycles, names: the table of docs/architecture.md
 	@$(UNIT)/python tools/quality.py
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index

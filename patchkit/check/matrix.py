@@ -51,7 +51,7 @@ def _boundaries(
     for name, inside in ranges.items():
         if inside:
             for word, at in (("first", 0), ("last", -1)):
-                what = "release of" if inside[at] != places[at] else "looked at for"
+                what = "release of" if inside[at] != places[at] else "of the given releases for"
                 yield f"{word} {what} {name}", frozenset([inside[at]])
 
 

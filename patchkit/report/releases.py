@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FINGERPRINT = 8
 _STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}
-_COLUMNS = ("releases", "", "source", "what happened")
+_COLUMNS = ("releases", "state", "source", "what happened")
 
 
 def print_diff(title: str, several: Sequence[Comparison]) -> None:

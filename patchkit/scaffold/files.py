@@ -74,6 +74,8 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     folder = here / text
     if folder.is_file():
         raise ScaffoldError(f"--pack: found the file {text}, expected a folder or a module's name")
+    if folder.name == "src" and not (folder / INIT).exists():
+        raise ScaffoldError(f"--pack: found {text}, expected a package in it, such as src/my_pack")
     if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
         return _of_folder(text, folder.resolve())
     file = find(text)

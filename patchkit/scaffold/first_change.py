@@ -96,8 +96,8 @@ def look_up(target: Target, subjects: Sequence[Subject]) -> UpstreamTarget:
     releases = tuple(subject for subject in subjects if subject.covers([package]))
     if not releases:
         raise ScaffoldError(
-            f"{target}: found no {package} to look it up in, expected one that is installed here,"
-            " or --releases, --path or --wheel"
+            f"{target}: found no {package} to look it up in, expected it installed here, or "
+            f"releases of {package} with --releases, --path or --wheel"
         )
     return UpstreamTarget(target, releases)
 

@@ -418,7 +418,7 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     """The releases for a job, each with what it is there for."""
     data = answer(capsys, "matrix", "--releases", "up", code=0)
     assert [one["release"] for one in data["releases"]] == ["1.0", "2.0", "3.0"]
-    assert "first looked at for p" in data["releases"][0]["cases"]
+    assert "first of the given releases for p" in data["releases"][0]["cases"]
     assert main(["matrix", "--releases", "up", "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
 

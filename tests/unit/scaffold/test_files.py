@@ -99,9 +99,9 @@ def test_an_importable_pack_lies_where_it_is_imported_from(tmp_path: Path) -> No
         place_of("mine", tmp_path, lambda _: tmp_path / "mine.py")
 
 
-@pytest.mark.parametrize("text", ["a-b/c-d", "there.txt"])
+@pytest.mark.parametrize("text", ["a-b/c-d", "there.txt", "src"])
 def test_what_cannot_be_imported_is_refused(text: str, tmp_path: Path) -> None:
-    """A folder that is no name, and a file, are errors that say so."""
+    """A folder that is no name, a file, and a folder of packages are errors that say so."""
     (tmp_path / "there.txt").touch()
     with pytest.raises(ScaffoldError, match="--pack: found"):
         place_of(text, tmp_path, nowhere)
