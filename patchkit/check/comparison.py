@@ -129,7 +129,8 @@ def ends(
     """
     inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
     if not inside:
-        raise UpstreamError(f"no release of {subjects[0].project} is in the range of {row.name}")
+        found = f"found no release of {subjects[0].project} in the range of {row.name}"
+        raise UpstreamError(f"{found}, expected one at least: correct its `requires`")
     first = _named(subjects, old) if old else _reviewed(row, subjects, lock) or inside[0]
     last = _named(subjects, new) if new else inside[-1]
     return first, last if new or last is not first else subjects[-1]

@@ -55,7 +55,7 @@ def _finding(patch: str, target: Target, subject: Subject, several: Sequence[Imp
     return Finding(
         codes.BY_NAME_IMPORTERS,
         f"{target} is imported by name in {who}, which a patch that comes late has to rebind",
-        "nothing, where patchkit is loaded before them; else leave rebind on",
+        "nothing, if patchkit is loaded before them; else leave rebind on",
         patch,
         str(target),
         subject.name,

@@ -147,7 +147,7 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
             message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
             yield HealthLine("patches", "bad", row.name, message)
     for target, inner, outer in unordered(selected, partial(_applies, selection)):
-        message = f"changes {target} too, and nothing says which comes first; add it to `after`"
+        message = f"both change {target}, and neither says which is first; use `after`"
         yield HealthLine("patches", "warn", f"{inner}, {outer}", message)
 
 

@@ -18,7 +18,7 @@ from patchkit.cli.options import patches_option
 from patchkit.cli.output import say
 from patchkit.errors import PatchkitError
 from patchkit.registry import Registry
-from patchkit.report.words import count
+from patchkit.report.words import count, one_line
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
 from patchkit.status.node import look
@@ -131,7 +131,7 @@ def _last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
     if not told:
         return tally, f"no findings; {how} has the details"
     more = f", and {len(told) - 1} more to look at" if len(told) > 1 else ""
-    return tally, f"{told[0]}{more}; see {how}"
+    return tally, f"{one_line(told[0])}{more}; see {how}"
 
 
 def _tally(processes: Iterable[ProcessStatus]) -> str:

@@ -37,10 +37,10 @@ def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
     """Say what was looked for, how often and where it occurs, or what is nearest to it."""
     text = error.function.text
     lines = [place.line + text.count("\n", 0, start) for start in error.starts]
-    said = "not found"
+    said = "old not found"
     if lines:
         word = "line" if len(lines) == 1 else "lines"
-        said = f"found {_times(len(lines))}, {word} {', '.join(map(str, lines))}"
+        said = f"old found {_times(len(lines))}, {word} {', '.join(map(str, lines))}"
     old = "\n".join(f"    {line}" for line in wanted.old.strip("\n").split("\n"))
     said += f", expected {_times(wanted.times)} in {place}:\n{old}"
     if len(lines) < wanted.times:

@@ -394,7 +394,7 @@ def test_two_patches_on_one_target_without_an_order(
     ]
     write_pack("my_pack", pack_source(*rows))
     found = findings(capsys, "--patches", "my_pack")
-    message = "changes vllm.x:f too, and nothing says which comes first; add it to `after`"
+    message = "both change vllm.x:f, and neither says which is first; use `after`"
     assert found == ([("warn", "a, b", message)] if is_told else [])
 
 

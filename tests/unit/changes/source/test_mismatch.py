@@ -29,7 +29,7 @@ def refusal(old: str, count: int = 1) -> str:
 def test_the_nearest_text_is_shown_with_its_line() -> None:
     """The error names the target, the fragment, the place, and what is most like it."""
     assert refusal("daemon=False") == (
-        "Edit('upstream:f'): not found, expected once in FILE:3:\n"
+        "Edit('upstream:f'): old not found, expected once in FILE:3:\n"
         "    daemon=False\n"
         "nearest to it:\n"
         "     6          daemon=True,"
@@ -47,7 +47,8 @@ def test_the_nearest_text_is_as_high_as_the_fragment() -> None:
 def test_too_many_are_shown_with_their_lines() -> None:
     """A person sees which context to add."""
     assert refusal("wait(process") == (
-        "Edit('upstream:f'): found 2 times, lines 9, 10, expected once in FILE:3:\n    wait(process"
+        "Edit('upstream:f'): old found 2 times, lines 9, 10, expected once in FILE:3:\n"
+        "    wait(process"
     )
 
 
