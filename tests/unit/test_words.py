@@ -23,6 +23,13 @@ CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 ENTRIES = re.findall(r"^\| (.*?) \|", GLOSSARY, re.MULTILINE)
 WORDS = {word.strip("*`") for entry in ENTRIES for word in re.split(r", ", entry)}
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+IN_ROOMS = [
+    (room, name)
+    for room, text in re.findall(r"^\| `([a-z/]+)` \| (.*) \|$", ARCHITECTURE, re.MULTILINE)
+    for name in re.findall(r"`([a-z_]+)`", text)
+    if name not in {"packaging", "multiprocessing"}
+]
+WALKS = CONTRIBUTING.partition("| to do this |")[0]
 KINDS = set(patchkit.__all__) - {"Patch", "Role", "applied"}
 
 
@@ -63,3 +70,16 @@ def test_every_room_is_in_the_architecture(room: str) -> None:
 def test_paths_of_the_walks_are_there(path: str) -> None:
     """A walk that leads nowhere is worse than none."""
     assert (REPOSITORY / path).exists() or "<" in path
+
+
+@pytest.mark.parametrize(("room", "name"), IN_ROOMS)
+def test_modules_that_the_architecture_names_are_in_their_rooms(room: str, name: str) -> None:
+    """A module that was merged into another is not looked for."""
+    assert (PACKAGE / room / f"{name}.py").exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([A-Za-z_]+)`", WALKS))))
+def test_names_of_the_walks_are_there(name: str) -> None:
+    """Each is a module, or what a module defines."""
+    defines = re.compile(rf"^ *(?:def|class) {name}\b|^{name}\b.* = ", re.MULTILINE)
+    assert any(path.stem == name or defines.search(path.read_text()) for path in modules())
