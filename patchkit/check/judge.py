@@ -137,7 +137,7 @@ class Judge:
         elif facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == Kind.CONSTANT:
             yield _kind(facts, f"what {change.by} can stand for, which is a constant")
         elif facts.shape and ours.shape == facts.shape:
-            message = f"upstream's source is that of {change.by} by now, {where(facts)}"
+            message = f"upstream's source is now that of {change.by}, {where(facts)}"
             yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
         else:
             yield from _calls(change, facts, ours)

@@ -155,7 +155,7 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
     for pack in packs_for(Settings.read(), packs):
         with suppress(DeclarationError):  # a pack that is named first and made next has no rows
             if name in [row.name for row in read_pack(pack)]:
-                raise click.UsageError(f"a patch of pack {pack} is named {name!r} already")
+                raise click.UsageError(f"found a patch {name!r} in {pack}, expected a new name")
 
 
 def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:

@@ -150,7 +150,7 @@ class PatchStates:
         if self.is_in_charge and self._ends_badly(state):
             atexit.unregister(self._at_exit)
             atexit.register(self._at_exit)
-            text = f"if the program goes on all the same, it ends with exit code {EXIT_CODE}"
+            text = f"if the program continues anyway, it ends with exit code {EXIT_CODE}"
             self.say("error", f"{_failure(state)}; {text}")
         self.stop_if_failed([state])
         self.say("warning", f"patch {state.name} failed: {state.reason}")
@@ -167,7 +167,7 @@ class PatchStates:
         for state in states:
             here = wanted is None or bool(wanted & state.row.roles)
             if here and state.status == FAILED and self._must_stop(state):
-                ways = "PATCHKIT_ON_FAILURE=warn lets it go on"
+                ways = "PATCHKIT_ON_FAILURE=warn lets it continue"
                 if not isinstance(state.error, (SettingsError, VersionError)):  # of all patches
                     ways += f"; PATCHKIT_DISABLE={state.name} leaves the patch out"
                 text = (

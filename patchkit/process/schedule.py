@@ -203,7 +203,7 @@ class Relevance:
         if not (words := self.selection.unreviewed(state.row)):
             return
         if self._states.settings.on_drift == "stop":
-            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it all the same")
+            raise DriftError(f"{words}. PATCHKIT_ON_DRIFT=warn applies it anyway")
         self._tell_unreviewed(state, words)
 
     def _tell_if_unreviewed(self, state: PatchState, reason: str) -> None:

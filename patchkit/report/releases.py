@@ -38,7 +38,7 @@ def _words(comparison: Comparison) -> str:
     if states == {"absent"}:
         return "in neither of them"
     if new.place != old.place:
-        return f"at {new.place} by now" + (", changed" if comparison.changed else "")
+        return f"now at {new.place}" + (", changed" if comparison.changed else "")
     if len(states) > 1:
         return f"{old.facts.state}, then {new.facts.state}"
     if comparison.changed:

@@ -161,7 +161,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     if kind == "add-field" and (upstream.facts.kind == _CLASS or not holder.target.qualname):
         raise ScaffoldError(f"{target}: expected the new field too, 'module:Class.field'")
     if upstream.facts.is_present:
-        raise ScaffoldError(f"{target} is in {upstream.newest.name} already")
+        raise ScaffoldError(f"{target} is in {upstream.newest.name} already, expected a new name")
     if kind == "provide":
         return Provide(target.module)
     _refuse_missing(holder)

@@ -110,5 +110,5 @@ def test_a_module_that_ray_has_is_refused(python: Path, tmp_path: Path) -> None:
     env = processes.environment(scenario.MACHINE, told)
     outcome = processes.run(command, env, 60, tmp_path / "refused.log")
     assert outcome.status == 1
-    assert "upstream has this module by now" in outcome.output
+    assert "upstream has this module already" in outcome.output
     assert "ray/util/queue.py" in outcome.output

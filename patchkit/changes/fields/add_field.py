@@ -87,9 +87,9 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
 def _refuse_taken(cls: type, name: str) -> None:
     for base in cls.__mro__:
         if name in vars(base):
-            raise TargetError(f"{base.__name__} has {name!r} by now: {vars(base)[name]!r}")
+            raise TargetError(f"{base.__name__} has {name!r} already: {vars(base)[name]!r}")
         if name in vars(base).get(FIELDS, ()):
-            raise TargetError(f"{base.__name__} has a field {name!r} by now")
+            raise TargetError(f"{base.__name__} has a field {name!r} already")
 
 
 def _kind(value: Any) -> str:

@@ -111,7 +111,7 @@ def _refuse_others(change: Provide, module: ModuleType) -> None:
     if loader is None:
         where = getattr(module, "__file__", None) or repr(module)
         raise TargetError(
-            f"Provide({change.module!r}): upstream has this module by now, found {where}; expected"
+            f"Provide({change.module!r}): upstream has this module already, found {where}; expected"
             " none. Let the row's requires end before that release"
         )
     if loader.patch:

@@ -342,7 +342,7 @@ def test_a_failure_that_is_swallowed_ends_with_70(upstream: World) -> None:
     assert (done.returncode, done.stdout) == (70, "swallowed ApplyError\nother exits ran\n")
     first, last = done.stderr.splitlines()
     assert "error: required patch p (pack.patch_a) failed: TargetError" in first
-    assert "if the program goes on all the same, it ends with exit code 70" in first
+    assert "if the program continues anyway, it ends with exit code 70" in first
     assert "error: exit code 70: required patch p" in last
     done = upstream.run("-c", SWALLOWED + "sys.exit(3)")
     assert done.returncode == 70

@@ -112,7 +112,7 @@ def test_upstream_has_it_by_now(world: World, late: bool) -> None:
     a_world(world)
     file = world.module("up.llm", "upstreams = True\n")
     session = world.session()
-    said = rf"upstream has this module by now, found {file}"
+    said = rf"upstream has this module already, found {file}"
     if late:
         load("up.llm")
         with pytest.raises(ApplyError, match=said):
@@ -134,7 +134,7 @@ def test_upstream_has_it_and_the_patch_is_not_required(
     world.session().arm(MAIN)
     assert load("up.llm").upstreams
     assert not hasattr(load("up.llm"), "build")
-    assert capsys.readouterr().err.count("upstream has this module by now") == 1
+    assert capsys.readouterr().err.count("upstream has this module already") == 1
 
 
 def test_another_patch_provides_it(world: World) -> None:
