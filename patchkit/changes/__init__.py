@@ -53,13 +53,9 @@ def prepare(change: Change, context: Context) -> Prepared:
 
 def in_waves(changes: Iterable[Placed]) -> Iterator[list[Placed]]:
     """
-    Cut changes where one lies inside what an earlier one puts in place.
+    Cut changes, in declared order, where one lies inside what an earlier one puts in place.
 
     Wrapping a method of a class that the same row replaces means the class that is there then.
-
-    Args:
-        changes: in declared order, with their places in the row.
-
     """
     wave: list[Placed] = []
     for place, change in changes:

@@ -63,9 +63,8 @@ def described(value: Any) -> str:
     code = function.__code__
     # What was made by functools.wraps calls itself by the name of what it wraps.
     name = getattr(code, "co_qualname", code.co_name)
-    return (
-        f"{function.__globals__.get('__name__')}.{name} ({code.co_filename}:{code.co_firstlineno})"
-    )
+    where = f"{code.co_filename}:{code.co_firstlineno}"
+    return f"{function.__globals__.get('__name__')}.{name} ({where})"
 
 
 def _function_of(value: Any) -> FunctionType | None:

@@ -83,7 +83,7 @@ def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) ->
     """
     Compare each release with the last reviewed one before it, or with the one before it.
 
-    Releases are ordered by distribution, the oldest first; one that cannot be read shows nothing.
+    The oldest of each distribution come first; a release that cannot be read shows nothing.
     """
     coverage = Coverage(rows, subjects)
     found: dict[tuple[str, Target, str], Difference] = {}

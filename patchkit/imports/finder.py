@@ -163,10 +163,9 @@ class Finder:
         """
         Move in front of a finder that was added later and may find a watched module itself.
 
-        Each finder is overtaken once: two that insist on being first would never end; a Finder
-        never, as it asks those behind it, this one too. The old entry stays, as another thread may
-        be iterating over the list: an insertion makes it ask a finder twice at worst, a removal
-        would make it skip one.
+        Each finder is overtaken once, as two that insist on being first would never end; a Finder
+        never, as it asks those behind it. The old entry stays: another thread that iterates over
+        the list asks a finder twice at worst; after a removal it would skip one.
         """
         before = itertools.takewhile(lambda finder: finder is not self, list(sys.meta_path))
         strangers = (finder for finder in before if not isinstance(finder, Finder))

@@ -167,8 +167,7 @@ class Relevance:
         """
         if not state.settled:
             self._states.settings.check_names(self._states.patches)
-            reason = self.selection.reason_to_skip(state.row)
-            if reason is not None:
+            if (reason := self.selection.reason_to_skip(state.row)) is not None:
                 self._states.set(state, SKIPPED, reason)
                 self._tell_if_unreviewed(state, reason)
             else:

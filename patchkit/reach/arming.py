@@ -99,11 +99,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
 
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
-    """
-    Give a lent session back, with the packs that it was lent with.
-
-    The last borrower ends it, unless the process was armed since.
-    """
+    """Give a lent session and packs back; the last borrower ends it, unless it was armed since."""
     with _here.turn:
         _here.packs.subtract(packs)
         with _here.guard:

@@ -118,17 +118,16 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
         {"what": file.what, "file": shown(file.path), **_named(file, "action", "text", "diff")}
         for file in plan.files
     ]
-    return to_json(
-        {
-            "patch": plan.patch.name,
-            "pack": plan.place.module,
-            "row": plan.row,
-            "refusal": str(plan.refusal) if plan.refusal else None,
-            "written": written,
-            "files": files,
-            "next": [_named(step, "command", "words") for step in steps],
-        }
-    )
+    told = {
+        "patch": plan.patch.name,
+        "pack": plan.place.module,
+        "row": plan.row,
+        "refusal": str(plan.refusal) if plan.refusal else None,
+        "written": written,
+        "files": files,
+        "next": [_named(step, "command", "words") for step in steps],
+    }
+    return to_json(told)
 
 
 # -- releases ---------------------------------------------------------------------------------

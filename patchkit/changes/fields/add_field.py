@@ -130,8 +130,8 @@ def _layers(
     yield _annotation(cls, name, annotation, context)
     # What instances read that were made without the field.
     late = default if is_shared(default) else LateDefault(name, default)
-    on_class = sites.at(Location(cls, name, MISSING, own=False))
-    yield on_class, context.layer(lambda _: late, base=True)
+    on_class = Location(cls, name, MISSING, own=False)
+    yield sites.at(on_class), context.layer(lambda _: late, base=True)
     given = dataclasses.field(**options(default), kw_only=True)
     # The decorator fills in what it needs to know of a field; this one has been through it.
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, given)])

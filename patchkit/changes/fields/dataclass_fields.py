@@ -7,7 +7,6 @@ again; what somebody wrote by hand stays.
 
 from __future__ import annotations
 
-import dataclasses
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -182,29 +181,3 @@ class LateDefault:
         if instance is None:
             raise AttributeError(f"type object {owner.__name__!r} has no attribute {self._name!r}")
         return vars(instance).setdefault(self._name, deepcopy(self._default))
-
-
-def default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
-    """Make a class and its heirs use a default that was replaced on the class."""
-    name, owner, top = str(site.name), site.owner, site.layers[-1]
-    replaced = vars(owner)[FIELDS][name]
-
-    def change(below: Fields) -> Fields:
-        return {**below, name: _with_default(below[name], site.current)}
-
-    for cls in (owner, *heirs(owner, FIELDS)):
-        if vars(cls)[FIELDS].get(name) is replaced:  # a subclass may have one of its own
-            yield parts_of(cls, Layer(change, True, top.rank, top.patch), sites)
-
-
-def _with_default(field: Any, value: Any) -> Any:
-    """A dataclass's field with another default, also where that is pydantic's `Field(…)`."""
-    new, given = copy(field), options(value)
-    if type(field.default).__module__ == "pydantic.fields":
-        from patchkit.changes.fields.pydantic_classes import with_default  # noqa: PLC0415 - loaded by now
-
-        new.default = with_default(field.default, given)
-    else:
-        new.default = given.get("default", dataclasses.MISSING)
-        new.default_factory = given.get("default_factory", dataclasses.MISSING)
-    return new

@@ -8,11 +8,13 @@ built from (a plain method) costs two look-ups.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.fields.dataclass_fields import default_parts
+from patchkit.changes.fields.dataclass_fields import heirs, options, parts_of
 from patchkit.changes.fields.embedding import dependents
 from patchkit.changes.fields.pydantic_classes import (
     collect_decorators,
@@ -20,12 +22,14 @@ from patchkit.changes.fields.pydantic_classes import (
     is_whole,
     matters,
     rebuild,
+    with_default,
 )
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
+from patchkit.changes.sites import Layer
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from patchkit.changes.context import PreparedLayers
     from patchkit.changes.sites import Site, Sites
@@ -55,7 +59,7 @@ class Rebuild:
         for site in self._members:
             cls, name = site.owner, str(site.name)
             if name in vars(cls).get(FIELDS, ()):
-                for parts in default_parts(site, self._sites):
+                for parts in _default_parts(site, self._sites):
                     self._defaults.append(parts)
                     parts.apply()
             elif not (is_pydantic(cls) and matters(cls, name, (site.original, site.current))):
@@ -170,13 +174,13 @@ class Rebuilt:
         return self._records[cls]
 
     def _build(self, classes: list[type], changed: list[type]) -> list[Exception]:
-        heirs = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
+        derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
         whole = [cls for cls in classes if is_whole(cls)]
         # These may inherit a changed method.
-        steps: list[tuple[type, Callable[[Any], None]]] = [(cls, self._collect) for cls in heirs]
+        steps: list[tuple[type, Callable[[Any], None]]] = [(cls, self._collect) for cls in derived]
         # Classes that embed one another have no right order. Of one that is built later the fields
         # are read, and these are the new ones once the changed classes have been built.
-        ring = [cls for cls in whole if cls in heirs] if len(whole) > 1 else []
+        ring = [cls for cls in whole if cls in derived] if len(whole) > 1 else []
         for built in (ring, whole):
             steps += [(cls, forget_schema) for cls in whole]
             steps += [(cls, rebuild) for cls in built]
@@ -193,3 +197,27 @@ class Rebuilt:
 
     def _collect(self, cls: type) -> None:
         collect_decorators(cls, self._records[cls].known)
+
+
+def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
+    """Make a class and its heirs use a default that was replaced on the class."""
+    name, owner, top = str(site.name), site.owner, site.layers[-1]
+    replaced = vars(owner)[FIELDS][name]
+
+    def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**below, name: _with_default(below[name], site.current)}
+
+    for cls in (owner, *heirs(owner, FIELDS)):
+        if vars(cls)[FIELDS].get(name) is replaced:  # a subclass may have one of its own
+            yield parts_of(cls, Layer(change, True, top.rank, top.patch), sites)
+
+
+def _with_default(field: Any, value: Any) -> Any:
+    """A dataclass's field with another default, also where that is pydantic's `Field(…)`."""
+    new, given = copy(field), options(value)
+    if type(field.default).__module__ == "pydantic.fields":
+        new.default = with_default(field.default, given)
+    else:
+        new.default = given.get("default", dataclasses.MISSING)
+        new.default_factory = given.get("default_factory", dataclasses.MISSING)
+    return new

@@ -229,14 +229,13 @@ def _like(overload: Any) -> Any:
     def like() -> None: ...
 
     kinds, nothing = inspect.Parameter, inspect.Parameter.empty
-    like.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(
-                given.name,
-                kinds.KEYWORD_ONLY if given.kwarg_only else kinds.POSITIONAL_OR_KEYWORD,
-                default=given.default_value if given.has_default_value() else nothing,
-            )
-            for given in overload._schema.arguments  # noqa: SLF001
-        ]
-    )
+    parameters = [
+        inspect.Parameter(
+            given.name,
+            kinds.KEYWORD_ONLY if given.kwarg_only else kinds.POSITIONAL_OR_KEYWORD,
+            default=given.default_value if given.has_default_value() else nothing,
+        )
+        for given in overload._schema.arguments  # noqa: SLF001
+    ]
+    like.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return like

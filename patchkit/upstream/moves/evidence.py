@@ -146,8 +146,7 @@ class Evidence:
                 continue
             if self._was_there(page, definition.qualname, lost.target):
                 continue
-            theirs = page.likeness(definition)
-            if theirs is not None:
+            if (theirs := page.likeness(definition)) is not None:
                 is_method = "." in definition.qualname and lost.kind == "def"
                 yield Candidate(place, lost.likeness.to(theirs), is_method)
 

@@ -58,8 +58,7 @@ class ParsedFiles:
             if found:
                 self._files[key] = found
                 return found
-        text = read()
-        if text is None:
+        if (text := read()) is None:
             return None
         new = Parsed(text, *parse(text), {})
         with self._lock:

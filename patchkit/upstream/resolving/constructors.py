@@ -67,8 +67,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """Tell what is written for a class by what made it; None for any other name."""
     kind = flavour(lookup, entry)
-    is_written = _writes(lookup, entry, kind, name)
-    if is_written is None:
+    if (is_written := _writes(lookup, entry, kind, name)) is None:
         return undecidable(f"the {kind} may write {name}, as its options say")
     if not is_written:
         return None
