@@ -14,7 +14,7 @@ help:            ## What there is
 
 test: lint test-unit check e2e  ## Everything; the last line is pytest's
 
-test-unit: env-unit  ## Seconds, no vLLM
+test-unit: env-unit  ## Two minutes, no vLLM
 	$(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
@@ -54,8 +54,8 @@ bench: env-vllm  ## Ratios, paired in one run
 clean:           ## Environments, caches and what tools left
 	rm -rf .envs .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality dist
 
-env-unit:
+env-unit:        ## The environment of the unit tests, .envs/unit
 	@$(PYTHON) tools/environments.py unit > /dev/null
 
-env-vllm:
+env-vllm:        ## The environment with vLLM, Ray and torch for CPU
 	@$(PYTHON) tools/environments.py vllm-0.32.0 > /dev/null
