@@ -44,7 +44,7 @@ class Bindings:
     """
     The bindings that a module's, a class's or a function's own code makes.
 
-    Where names are local, in a function, nothing is known of what they stand for.
+    Of a function's own names nothing is known, and in a function in another of no name at all.
     """
 
     def __init__(self, scope: ast.AST, *, is_local: bool = False) -> None:
@@ -63,6 +63,8 @@ class Bindings:
                 self._bind(node.name, {Constant()})
             elif isinstance(node, _NAMED) and node.name is not None:
                 self._bind(node.name, {None})
+        if isinstance(scope, FUNCTIONS):
+            self._forget_locals(scope)
 
     def own(self, name: str) -> set[Value]:
         """Everything that this code binds a name to, or an attribute of one (`A.name`)."""
@@ -70,10 +72,11 @@ class Bindings:
 
     def of(self, name: str) -> set[Value]:
         """Everything that a name is bound to, also by functions that declare it `global`."""
-        binding = (scope for scope, names in self._globals if name in names)
-        return self.own(name).union(
-            *(Bindings(scope, is_local=True).own(name) for scope in binding)
-        )
+        binding = [scope for scope, names in self._globals if name in names]
+        functions = [scope for scope in all_scopes(self._scope) if isinstance(scope, FUNCTIONS)]
+        nested = {inner for outer in functions if binding for inner in all_scopes(outer)}
+        inner = (Bindings(scope, is_local=scope in nested).own(name) for scope in binding)
+        return self.own(name).union(*inner)
 
     def may_set(self, name: str) -> bool:
         """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
@@ -119,12 +122,27 @@ class Bindings:
                 self._bind(alias.asname or top, {source})
 
     def _bind(self, name: str, values: set[Value]) -> None:
-        self._names.setdefault(name, set()).update(values)
+        if name:
+            self._names.setdefault(self._mangled(name), set()).update(values)
+
+    def _mangled(self, name: str) -> str:
+        """Name what a class's body calls `__x`."""
+        if isinstance(self._scope, ast.ClassDef) and name[:2] == "__" and name[-2:] != "__":
+            return f"_{self._scope.name.lstrip('_')}{name}"
+        return name
+
+    def _forget_locals(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        declared = [node for node in _statements(function) if isinstance(node, ast.Global)]
+        arguments = [node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)]
+        own = {*arguments, *self._names}.difference(*(node.names for node in declared))
+        for name, values in self._names.items():
+            known = {None if _starts_in(value, own) else value for value in values}
+            self._names[name] = known
 
     def _values(self, node: ast.AST | None) -> set[Value]:
         """Everything that an expression may be."""
         if isinstance(node, ast.Name):
-            return {None if self._is_local else NameSource((node.id,))}
+            return {None if self._is_local else NameSource((self._mangled(node.id),))}
         if isinstance(node, ast.Attribute):
             owners = self._values(node.value)
             return {_attribute(owner, node.attr) for owner in owners}
@@ -162,7 +180,23 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield statement
         for child in ast.iter_child_nodes(statement):
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
-                yield from ast.walk(child)
+                yield from _walk(child)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Find all parts of an expression that bind names where it stands."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.comprehension):
+            waiting += (node.iter, *node.ifs)
+        else:
+            waiting += ast.iter_child_nodes(node.args if isinstance(node, ast.Lambda) else node)
+
+
+def _starts_in(value: Value, names: set[str]) -> bool:
+    return isinstance(value, NameSource) and value.module is None and value.names[0] in names
 
 
 def _attribute(owner: Value, name: str) -> Value:
@@ -179,7 +213,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 def _unpacked(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     yield target, value
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         is_plain = not any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
         for pair in zip(target.elts, value.elts, strict=False) if is_plain else ():
             yield from _unpacked(*pair)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
@@ -220,10 +221,18 @@ def code_of(module: ModuleType) -> ast.Module | None:
             source = Path(file).read_bytes()
         else:
             return None
-        tree = ast.parse(source)
+        tree = _parsed(source)
     except Exception:  # noqa: BLE001 - a stranger's loader may raise anything
         return None
     return tree if _has_made(tree, values) else None
+
+
+def _parsed(source: bytes | str) -> ast.Module:
+    """Parse a source; what Python warns of in it was told when it was compiled."""
+    name = "patchkit_copies"  # only this one's: another thread may warn of its own meanwhile
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=name)
+        return ast.parse(source, name)
 
 
 def _is_as_imported(file: Path, spec: Any) -> bool:
@@ -246,7 +255,7 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
     own = {
         (code.co_name, code.co_firstlineno)
         for code in codes
-        if code.co_filename == values.get("__file__")
+        if code.co_filename == values.get("__file__") and code.co_name != "<lambda>"
     }
     made = {
         (node.name, min(part.lineno for part in (node, *node.decorator_list)))

@@ -1,0 +1,100 @@
+"""Which code leads a copy to its target: read from the source as Python executes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import packages
+import pytest
+from packages import World, row
+from undoing import undo
+
+from patchkit import Role
+
+world = packages.world
+GOES = {
+    "a list of names": "[one, kept] = [1, up.a.kept]",
+    "a list from a tuple": "[one, kept] = 1, up.a.kept",
+    "a function that declares it global": """
+kept = None
+def fill(one=None):
+    global kept
+    kept = up.a.kept
+fill()
+""",
+    "a lambda is the only function": "kept, later = up.a.kept, lambda: kept",
+}
+STAYS = {
+    "a function's own name": """
+from up.a import kept as there
+def fill(there):
+    global kept
+    kept = there
+fill(up.b.kept)
+""",
+    "a function in another": """
+from up.a import kept as there
+def outer(there):
+    def fill():
+        global kept
+        kept = there
+    fill()
+outer(up.b.kept)
+""",
+}
+
+
+def _user(world: World, code: str) -> Any:
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    world.module("up.user", f"import up.a, up.b\n{code}")
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    session = world.session()
+    user = __import__("up.user").user
+    session.arm(frozenset({Role.MAIN}))
+    return session, user
+
+
+@pytest.mark.parametrize("code", GOES.values(), ids=GOES)
+def test_what_leads_to_the_target(world: World, code: str) -> None:
+    """It goes with the target, and comes back."""
+    session, user = _user(world, code)
+    assert user.kept == [1]
+    undo(session)
+    assert user.kept is user.up.b.kept
+
+
+def test_what_python_warns_of(world: World) -> None:
+    """It was told when the module was compiled: here it is no error, and not told again."""
+    code = "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
+    world.module("up.a", "kept = object()")
+    world.module("up.user", "import up.a\nkept, text = up.a.kept, '\\d'")
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    assert world.answer(f"{code}\nimport json\nprint(json.dumps(up.user.kept))") == [1]
+
+
+@pytest.mark.parametrize("code", STAYS.values(), ids=STAYS)
+def test_what_a_function_names_so(world: World, code: str) -> None:
+    """A name of the function's own is not the module's."""
+    _, user = _user(world, code)
+    assert user.kept is user.up.b.kept
+
+
+def test_a_name_that_a_class_hides(world: World) -> None:
+    """Python writes `__kept` with the class's name before it."""
+    session, user = _user(world, "class _C:\n    __kept = up.a.kept\n    again = __kept")
+    assert (vars(user._C)["_C__kept"], user._C.again) == ([1], [1])
+    undo(session)
+    assert user._C.again is vars(user._C)["_C__kept"] is user.up.b.kept
+
+
+def test_the_variable_of_a_comprehension(world: World) -> None:
+    """It binds no name of the module: where that is from is known, and there is nothing to say."""
+    world.module("up.base", "kept = object()")
+    for name in "ab":
+        world.module(f"up.{name}", "from up.base import kept")
+    world.module("up.user", "from up.b import kept\nall_of_them = [kept for kept in (1, 2)]")
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    world.answer("import up.user, up.a, patchkit.auto\nprint('null')")
+    assert not [words for line in world.entries() for words in line.get("out_of_reach", ())]
