@@ -40,13 +40,7 @@ _MODULES = {
 
 
 def prepare(change: Change, context: Context) -> Prepared:
-    """
-    Resolve a change's target and its object in the body, and refuse what cannot be.
-
-    Raises:
-        TargetError: the target or the body's object is not there, or not of the right kind.
-
-    """
+    """Resolve a change's target and its object in the body; a TargetError where one cannot be."""
     kind = importlib.import_module(f"patchkit.changes.{_MODULES[change.kind]}")
     return cast("Prepared", kind.prepare(change, context))
 

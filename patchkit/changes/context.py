@@ -16,23 +16,13 @@ if TYPE_CHECKING:
 
 
 class Context(Record):
-    """
-    Where a change works.
+    """Where a change works."""
 
-    Args:
-        module: the target's module; None before it has been imported.
-        body: the loaded body; the pack itself for a patch without one.
-        sites: every changed attribute of this process.
-        patch: name of the patch.
-        rank: place of the row among rows, and of the change in its row.
-
-    """
-
-    module: ModuleType | None
-    body: ModuleType
+    module: ModuleType | None  # the target's; None before it has been imported
+    body: ModuleType  # the loaded body; the pack itself for a patch without one
     sites: Sites
     patch: str = ""
-    rank: tuple[int, int] = (0, 0)
+    rank: tuple[int, int] = (0, 0)  # place of the row among rows, and of the change in its row
 
     def layer(self, make: Callable[[Any], Any], *, base: bool = False) -> Layer:
         """Make this change's layer."""
@@ -62,21 +52,12 @@ class Prepared(Protocol):
         ...
 
     def undo(self) -> None:
-        """
-        Take back what `apply` has made, also where it was torn off in the middle.
-
-        Does nothing where there is nothing to take back: before `apply`, and the second time.
-        """
+        """Take back what `apply` has made, also where that was torn off; else do nothing."""
         ...
 
 
 class PreparedLayers(Record, frozen=False):
-    """
-    Layers that come and go together, built once to see that they can be.
-
-    They are put on and taken off in order: what is generated is generated from what lies there by
-    then.
-    """
+    """Layers that come and go together in order: each is made from what lies there by then."""
 
     parts: Sequence[tuple[Site, Layer]]
 

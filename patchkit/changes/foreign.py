@@ -68,7 +68,6 @@ def described(value: Any) -> str:
 
 
 def _function_of(value: Any) -> FunctionType | None:
-    """Find the function that was written for it."""
     if type(value) is FunctionType:
         return value
     inside = (getattr(value, name, None) for name in _FUNCTIONS if _has_member(value, name))

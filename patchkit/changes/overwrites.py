@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class Overwrite(NamedTuple):
-    """
-    Somebody else's value on a changed attribute: what it is and where it comes from, in words.
-
-    It wraps where what was put there acts below it.
-    """
+    """Somebody else's value on a changed attribute, in words; it may wrap what was put there."""
 
     value: Any
     by: str
@@ -74,19 +70,11 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
 
 
 class Route(NamedTuple):
-    """
-    What stood at each step.
-
-    Args:
-        target: where it leads.
-        steps: owner, attribute or item, and what was found there.
-        edited: the function that an Edit has changed, and its code since.
-
-    """
+    """What stood at each step on the way to a target."""
 
     target: str
-    steps: tuple[tuple[Any, Step, Any], ...]
-    edited: tuple[FunctionType, CodeType] | None = None
+    steps: tuple[tuple[Any, Step, Any], ...]  # owner, attribute or item, and what was found there
+    edited: tuple[FunctionType, CodeType] | None = None  # what an Edit changed, and its code since
 
 
 def route_of(
@@ -149,7 +137,6 @@ def _judged_module(module: ModuleType, now: Any) -> Overwrite | None:
 
 
 def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwrite | None:
-    """Look whether a function of ours has another code than it was given."""
     now = function.__code__
     if now is code:
         return None

@@ -36,16 +36,7 @@ MISSING = _Missing()
 
 
 class Location(NamedTuple):
-    """
-    An attribute, or an item of a container.
-
-    Args:
-        owner: module, class, instance or container that it is set on.
-        name: the attribute, or the item.
-        value: the stored value.
-        own: False where the owner only inherits it.
-
-    """
+    """An attribute, or an item of a container; not its `own` where the owner only inherits it."""
 
     owner: Any
     name: Step

@@ -37,51 +37,31 @@ _Noted = TypeVar("_Noted")
 
 
 class Layer(Record, frozen=False, eq=False):
-    """
-    One patch's part in a site.
+    """One patch's part in a site."""
 
-    Args:
-        make: from the value below to the value with this layer.
-        base: takes the place of the original (Replace), so it lies below what wraps.
-        rank: orders layers of the same sort, whenever they came: place of the row among rows, and
-            of the change in its row.
-        patch: its name; '' for patchkit's own.
-
-    """
-
-    make: Callable[[Any], Any]
-    base: bool = False
-    rank: tuple[int, int] = (-1, 0)
-    patch: str = ""
+    make: Callable[[Any], Any]  # from the value below to the value with this layer
+    base: bool = False  # takes the place of the original (Replace), so it lies below what wraps
+    rank: tuple[int, int] = (-1, 0)  # orders layers of the same sort: the row's place, the change's
+    patch: str = ""  # '' for patchkit's own
 
 
 class Site(Record, frozen=False, eq=False):
-    """
-    One attribute of one owner, or one item of one container.
-
-    Args:
-        original: the stored value before any patch; MISSING where there was none.
-        own: False where the owner did not hold it, so that taking all off removes it.
-        layers: the innermost first.
-        aliases: copies that go with it, by their owners and names.
-        wrappers: what it held before, as far as it was made here: who has one, has it from here.
-        replacements: what it held before that is a body's own. Both without what nobody holds.
-        rebind: packages and containers in which copies are repointed, as the changes declare it.
-        is_patched: whether a patch lies on a place; such a copy goes with that one.
-
-    """
+    """One attribute of one owner, or one item of one container."""
 
     owner: Any
     name: Step
-    original: Any
-    own: bool
-    layers: list[Layer] = field(default_factory=list)
+    original: Any  # as stored before any patch; MISSING where there was none
+    own: bool  # False where the owner did not hold it, so that taking all off removes it
+    layers: list[Layer] = field(default_factory=list)  # the innermost first
     current: Any = None
-    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)
+    aliases: dict[Place, tuple[Any, Step]] = field(default_factory=dict)  # copies that go with it
+    # What it held before, as far as anybody still holds that: made here (who has one, has it from
+    # here), or a body's own.
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
-    rebind: frozenset[str] = frozenset()
+    rebind: frozenset[str] = frozenset()  # packages and containers whose copies are repointed
     guard: threading.RLock = field(default_factory=threading.RLock)
+    # Whether a patch lies on a place; such a copy goes with that one.
     is_patched: Callable[[Any, Step], bool] = lambda _owner, _name: False
 
     def __post_init__(self) -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.changes.source.mismatch import nearest
-from patchkit.changes.source.rewriting import FunctionText, MiscountError, TextEdit, rewrite
+from patchkit.changes.source.rewriting import (
+    FunctionText,
+    MiscountError,
+    TextEdit,
+    nearest,
+    rewrite,
+)
 from patchkit.check import codes
 from patchkit.check.declarations import meet
 from patchkit.check.findings import RETIRE, Fault, undecidable, where

@@ -71,7 +71,6 @@ class StaleValues:
         return self._onwards(origin) if isinstance(origin, Site) else origin
 
     def _is_from(self, site: Site, owner: Any, name: str) -> bool:
-        """Whether the target itself has what it holds from a place."""
         is_attribute = not isinstance(site.name, Item)
         return is_attribute and self._origins.leads((site.owner, str(site.name)), (owner, name))
 

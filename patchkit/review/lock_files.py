@@ -26,17 +26,11 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class Locks:
-    """
-    The locks of this process, each read once.
-
-    Args:
-        named: the lock for all rows; None for the packs' own.
-        here: a directory whose lock adds to what packs bring that an installer has put there.
-
-    """
+    """The locks of this process, each read once; the one `named` is for all rows."""
 
     def __init__(self, named: str | None = None, here: Path | None = None) -> None:
         self._named = Path(named) if named else None
+        # It adds to what packs bring that an installer has put there.
         self._here = here / NAME if here else None
         self._read: dict[Path, Lock] = {}
         self._own: dict[str, Path | None] = {}
@@ -55,7 +49,6 @@ class Locks:
         return next(iter(self._files(row)), None)
 
     def _files(self, row: Row) -> list[Path]:
-        """List the locks that speak of a row: what its pack brings is added to others' reviews."""
         is_elsewhere, own = self.home(row.pack) is None, self.own(row.pack)
         if self._named:
             if not self._named.is_file():

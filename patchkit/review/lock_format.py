@@ -23,13 +23,9 @@ from patchkit.errors import LockError
 from patchkit.versions.requirements import release_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.versions.requirements import ReleaseVersion
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
     Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
     """Patch -> target -> spans, in order of release."""

@@ -98,7 +98,7 @@ class ProviderSearch:
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
-        """Yield all distributions, the likely ones first: mostly the first is right."""
+        # The likely ones first: mostly the first is right.
         yield from self._namesakes()
         yield from sorted(_distributions(self.path), key=lambda dist: self.name not in _name(dist))
 
@@ -147,8 +147,7 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
     return None if origin is None else _Package(package, Path(origin).absolute())
 
 
-def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
-    """Ask those of editable installs."""
+def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:  # of editable installs
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
         if not home.startswith(("_frozen_importlib", "patchkit.")):
@@ -258,7 +257,6 @@ def _static_version(file: Path) -> Iterator[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements of a module, also under `if` and `try`, but not in functions."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield child

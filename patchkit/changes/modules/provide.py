@@ -32,11 +32,7 @@ _IMPORTLIBS = frozenset(
 
 @dataclass
 class PreparedProvide:
-    """
-    A module as importlib made it, that only has to be filled.
-
-    What `fill` returns takes an effect back, if it can be called.
-    """
+    """A module as importlib made it, to be filled; what `fill` returns takes an effect back."""
 
     module: ModuleType
     patch: str

@@ -76,19 +76,11 @@ def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Op(NamedTuple):
-    """
-    Where a change of an operator has to be made.
+    """Where a change of an operator has to be made."""
 
-    Args:
-        places: one for each kernel.
-        like: how it is called, for signatures.
-        closed: why the kernels cannot be called from a wrapper, if so.
-
-    """
-
-    places: tuple[Location, ...]
-    like: Any
-    closed: str = ""
+    places: tuple[Location, ...]  # one for each kernel
+    like: Any  # how it is called, for signatures
+    closed: str = ""  # why the kernels cannot be called from a wrapper, if so
 
 
 def op_at(location: Location, sites: Sites) -> Op | None:

@@ -173,7 +173,7 @@ def _told_its_name(owner: type, name: str, value: Any) -> Any:
 
 
 def _own_function(owner: type, name: str, function: FunctionType) -> FunctionType:
-    """Return a function that does the same and is found at `owner.name`; itself where it can be."""
+    """Return a function that does the same and is found at `owner.name`."""
     if function.__name__ == name:
         return function
     code, defaults = function.__code__, function.__defaults__

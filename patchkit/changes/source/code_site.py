@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from patchkit.changes.owners import held_elsewhere
-from patchkit.changes.source.edited_file import publish
-from patchkit.changes.source.mismatch import describe
-from patchkit.changes.source.recompile import Source
-from patchkit.changes.source.rewriting import MiscountError, rewrite
+from patchkit.changes.source.recompile import Source, publish
+from patchkit.changes.source.rewriting import MiscountError, describe, rewrite
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
@@ -43,14 +41,7 @@ class _Built:
 
 
 class CodeSite:
-    """
-    One function.
-
-    Args:
-        function: not edited yet; a TargetError where its source cannot be had.
-        edited: the functions that are; this one is among them as long as it is.
-
-    """
+    """One function, among the `edited` as long as it is; a TargetError where it has no source."""
 
     def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
         self.function = function

@@ -128,7 +128,6 @@ def _caches(around: list[Any], function: FunctionType) -> list[Any]:
 
 
 def _step(owner: Any, step: Step, sites: Sites) -> Any:
-    """Go one step, past what patches have put there."""
     if isinstance(step, str):
         _refuse_inherited(owner, step)
     site = sites.get(owner, step)

@@ -58,25 +58,14 @@ class LexicalError(TargetError):
 
 
 class Token(NamedTuple):
-    """
-    One token.
+    """One token."""
 
-    Args:
-        kind: name, number, string, operator or newline (the end of a logical line).
-        text: as it is written.
-        start: its place in the text.
-        end: the place after it.
-        depth: how many brackets are open before it.
-        margin: what stands left of it, where it begins a logical line; else None.
-
-    """
-
-    kind: str
+    kind: str  # name, number, string, operator or newline (the end of a logical line)
     text: str
     start: int
     end: int
-    depth: int
-    margin: str | None
+    depth: int  # how many brackets are open before it
+    margin: str | None  # what stands left of it, where it begins a logical line
 
 
 def lex(text: str) -> Iterator[Token]:
@@ -112,7 +101,6 @@ def same(token: Token, other: Token) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _value(text: str) -> object:
-    """Return what tells a string or number token from those that mean something else."""
     import ast  # noqa: PLC0415 - only where texts differ
 
     try:
@@ -125,17 +113,10 @@ def _value(text: str) -> object:
 
 
 class Reading(NamedTuple):
-    """
-    A function's tokens as they are compared.
+    """A function's tokens as they are compared."""
 
-    Args:
-        tokens: without the commas that mean nothing.
-        free: closing brackets, by their places, before which a comma means nothing; with the end
-            of the comma that stands there, or 0.
-
-    """
-
-    tokens: list[Token]
+    tokens: list[Token]  # without the commas that mean nothing
+    # Places of closing brackets before which a comma means nothing: the end of one there, or 0.
     free: dict[int, int]
 
 
@@ -172,17 +153,11 @@ def _makes_no_tuple(bracket: str, before: list[Token]) -> bool:
 
 
 class Match(NamedTuple):
-    """
-    One place where the fragment occurs, in the function's text and among its tokens.
-
-    Args:
-        pairs: tokens that begin logical lines, in the fragment and in the function.
-
-    """
+    """One place where the fragment occurs, in the function's text and among its tokens."""
 
     start: int
     end: int
-    pairs: list[tuple[Token, Token]]
+    pairs: list[tuple[Token, Token]]  # that begin logical lines, in the fragment and the function
     span: range
 
 
@@ -198,7 +173,6 @@ def find(fragment: Sequence[Token], reading: Reading) -> list[Match]:
 
 
 def _match(fragment: Sequence[Token], reading: Reading, first: int) -> Match | None:
-    """Compare the fragment with the tokens from one place on."""
     tokens, free = reading
     at, end, pairs = first, 0, list[tuple[Token, Token]]()
     for number, ours in enumerate(fragment):

@@ -28,12 +28,8 @@ def edited_values(
     """
     Return the function's attributes that become others, by their names.
 
-    Args:
-        function: it.
-        original: its attributes that were edited already, as they were before.
-        old: its `def` line before any edit.
-        new: the edited one. A TargetError where that cannot be evaluated.
-
+    `original`: those edited already, as they were before. `old`, `new`: the `def` line before any
+    edit, and now; a TargetError where that cannot be evaluated.
     """
     former, later = (cast("Definition", ast.parse(f"{line} pass").body[0]) for line in (old, new))
     before = {name: original.get(name, getattr(function, name)) for name in _ATTRIBUTES}
@@ -48,7 +44,6 @@ def edited_values(
 
 
 def _signature(definition: Definition) -> list[str]:
-    """Names and annotations, without the defaults."""
     given = definition.args
     arguments = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
     return [ast.dump(part) if part else "" for part in (*arguments, definition.returns)]
@@ -89,7 +84,6 @@ def _defaults(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the defaults that a function has, whoever set them."""
     code, values = attributes["__code__"], attributes["__defaults__"] or ()
     positional = reversed(code.co_varnames[: code.co_argcount])
     by_name = dict(zip(positional, reversed(values), strict=False))

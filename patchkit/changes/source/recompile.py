@@ -4,20 +4,27 @@ A function's own source, and another text compiled in its place.
 It has the same name, the same lines, the same class and closure around it. Mostly the text is
 compiled alone, under as many `class` lines as it stands in and beside what its module imports;
 what is inside another function is compiled with its whole module.
+
+The edited module is a file that tracebacks, debuggers, coverage and vLLM's compile cache find, by
+the hash of its content in a folder of the user's own, so that processes share it.
 """
 
 from __future__ import annotations
 import __future__
 
 import contextlib
+import hashlib
 import linecache
+import os
 import re
+import stat
 from functools import cached_property
+from pathlib import Path
+from threading import get_ident
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from patchkit.changes.source.mismatch import SourceLine
-from patchkit.changes.source.rewriting import FunctionText
+from patchkit.changes.source.rewriting import FunctionText, SourceLine
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -83,11 +90,7 @@ class Source:
 
     @cached_property
     def _imports(self) -> list[str]:
-        """
-        A line that imports what the module imports; none if that is nothing.
-
-        Python compiles `name.function()` in another way where the module imports `name`.
-        """
+        """One line or none: Python compiles `name.function()` in another way for an import."""
         names = sorted({*_imported(self._before), *_imported(self._after)})
         return [f"import {', '.join(names)}"] if names else []
 
@@ -100,7 +103,6 @@ class Source:
         raise self._not_loaded()
 
     def _compile(self, source: str | None, filename: str) -> CodeType | None:
-        """Return the function's code from an arrangement's; None where it has none."""
         if source is None:
             return None
         flags = self._code.co_flags & _FUTURE
@@ -169,3 +171,39 @@ def _mentioning(names: list[str], text: str) -> str:
     tokens = FunctionText(text).tokens
     margins = [token.margin for token in tokens[1:] if token.margin is not None]
     return f"{text}\n{margins[0]}if 0: {'; '.join(names)}\n" if margins else text
+
+
+def publish(text: str, file: str) -> str:
+    """Make edited text known; return a file name for its code, which ends as the module's."""
+    content = text.encode(errors="surrogatepass")
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    try:
+        name = _written(content, folder() / digest / Path(file).name)
+    except (OSError, RuntimeError):  # also where nobody knows the home
+        name = f"<patchkit edit of {file} {digest}>"
+        # Without a time of modification `checkcache` leaves it.
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    linecache.cache.setdefault(name, (lambda: text,))  # should the file be cleaned away
+    return name
+
+
+def folder() -> Path:
+    """Return the folder for edited files, which need not be there."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
+    return root / "patchkit" / "edited"
+
+
+def _written(content: bytes, file: Path) -> str:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for place in (file.parent.parent, file.parent):
+        info = place.lstat()
+        # What others may write to could show other text than what runs.
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
+            raise PermissionError(f"{place} is not this user's own")
+    if not (file.is_file() and file.read_bytes() == content):
+        draft = file.with_name(f".{os.getpid()}-{get_ident()}")
+        draft.touch(0o600)
+        draft.write_bytes(content)
+        draft.replace(file)
+    return str(file)

@@ -1,11 +1,13 @@
 """
 One edit of a function's text: the fragment found, and what comes in its place put in.
 
-What comes in is indented like what it replaces.
+What comes in is indented like what it replaces. Where the fragment does not occur as often as it
+should, the error says where it does, or what is nearest to it.
 """
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,10 +21,12 @@ from patchkit.changes.source.matching import (
     read,
     width,
 )
-from patchkit.errors import TargetError
+from patchkit.errors import PatchkitError, TargetError
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from patchkit.changes.source.matching import Match
 
@@ -216,3 +220,56 @@ def _moved(line: str, columns: dict[int, str]) -> str:
         leftmost, margin = next(iter(columns.items()))
         return " " * (width(margin) - leftmost + ours) + code
     return columns[left[-1]] + " " * (ours - left[-1]) + code
+
+
+class SourceLine(NamedTuple):
+    """Where a function's text comes from."""
+
+    module: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        package = self.module.partition(".")[0]
+        try:
+            installed = Versions.of(Settings.read()).find(package)
+        except PatchkitError:
+            installed = None
+        version = installed.version if installed else ""
+        said = f" ({package} {version})" if version[:1].isdigit() else ""
+        return f"{self.file}:{self.line}{said}"
+
+
+def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
+    """Say what was looked for, how often and where it occurs, or what is nearest to it."""
+    text = error.function.text
+    lines = [place.line + text.count("\n", 0, start) for start in error.starts]
+    said = "old not found"
+    if lines:
+        word = "line" if len(lines) == 1 else "lines"
+        said = f"old found {_times(len(lines))}, {word} {', '.join(map(str, lines))}"
+    old = "\n".join(f"    {line}" for line in wanted.old.strip("\n").split("\n"))
+    said += f", expected {_times(wanted.times)} in {place}:\n{old}"
+    if len(lines) < wanted.times:
+        said += f"\nnearest to it:\n{nearest(text, wanted.old, place.line, lines)}"
+    return said
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str:
+    """Quote the lines of a function that are most like a fragment, but none of those `taken`."""
+    lines, wanted = text.split("\n"), [line.strip() for line in old.strip().split("\n")]
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2("\n".join(wanted))
+
+    def likeness(number: int) -> float:
+        matcher.set_seq1("\n".join(map(str.strip, lines[number : number + len(wanted)])))
+        return max((match.size for match in matcher.get_matching_blocks()), default=0)
+
+    free = (number for number, line in enumerate(lines) if line and first + number not in taken)
+    best = max(free, key=likeness)
+    quoted = lines[best : best + len(wanted)]
+    return "\n".join(f"{first + best + number:6d}  {line}" for number, line in enumerate(quoted))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changes.fields.groups import Upstream, upstream_of
-from patchkit.changes.fields.embedding import dependents
+from patchkit.changes.fields.pydantic_classes import dependents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

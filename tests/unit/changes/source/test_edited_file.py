@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.changes.source.edited_file import folder, publish
+from patchkit.changes.source.recompile import folder, publish
 
 TEXT = "def f():\n    return 'ü'\n"
 
