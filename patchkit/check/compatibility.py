@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.classes import metaclass, mro
-from patchkit.upstream.resolving.signature import (
+from patchkit.upstream.resolving.syntax import (
     KEYWORD_ONLY,
     POSITIONAL,
     POSITIONAL_ONLY,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.resolving.resolve import Resolver
-    from patchkit.upstream.resolving.signature import Parameter, Signature
+    from patchkit.upstream.resolving.syntax import Parameter, Signature
 
 _KINDS = {
     POSITIONAL_ONLY: Inspected.POSITIONAL_ONLY,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.releases import Library, Release
-    from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.versions.installed import Versions
 
 

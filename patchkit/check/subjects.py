@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from patchkit.check.kept import Kept
     from patchkit.rows.target import Target
     from patchkit.upstream.moves.whereabouts import Whereabouts
+    from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.releases import Release
-    from patchkit.upstream.reading.source import ReleaseSource
 
 
 @dataclass(eq=False)

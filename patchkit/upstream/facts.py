@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
-from patchkit.upstream.resolving.signature import Parameter, Signature
+from patchkit.upstream.resolving.syntax import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.tree import Tree, open_installed
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
-from patchkit.upstream.resolving.signature import Parameter, Signature
+from patchkit.upstream.resolving.syntax import Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.files import ReleaseSource
 
 INTROSPECT = Path(__file__).with_name("introspect.py")
 FUNCTIONS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}

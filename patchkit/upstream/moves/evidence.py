@@ -12,15 +12,13 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.catalog import Around, Catalog, nearness, rarest
-from patchkit.upstream.moves.definitions import Likeness, block
+from patchkit.upstream.moves.catalog import Around, Catalog, Likeness, block, nearness, rarest
 from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.upstream.moves.catalog import SourceFile
-    from patchkit.upstream.moves.definitions import Definition
+    from patchkit.upstream.moves.catalog import Definition, SourceFile
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 SAME_NAME = 0.3

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.definitions import Likeness
+from patchkit.upstream.moves.catalog import Likeness
 from patchkit.upstream.moves.evidence import (
     RENAMED,
     RENAMED_NEAR,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.source import ContentMark, is_python
+from patchkit.upstream.reading.files import ContentMark, is_python
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

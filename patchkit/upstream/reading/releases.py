@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Reader
+    from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.index import Link
-    from patchkit.upstream.reading.source import ReleaseSource
     from patchkit.upstream.reading.web import Web
     from patchkit.versions.requirements import ReleaseVersion
 

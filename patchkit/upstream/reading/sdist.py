@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_ALL, MAX_DOWNLOAD, ArchiveMember, check_name
-from patchkit.upstream.reading.source import MAX_FILE, ROOTS, check_size, is_python
+from patchkit.upstream.reading.files import MAX_FILE, ROOTS, check_size, is_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, check_name
+from patchkit.upstream.reading.files import check_size, is_listed, is_python
 from patchkit.upstream.reading.replies import NoRangesError
-from patchkit.upstream.reading.source import check_size, is_listed, is_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

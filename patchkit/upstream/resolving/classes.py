@@ -14,16 +14,15 @@ from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.flow import Flow
-from patchkit.upstream.resolving.signature import is_private
-from patchkit.upstream.resolving.syntax import DEFS
+from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.values import Lookup
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""

@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
 from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
-from patchkit.upstream.resolving.signature import (
+from patchkit.upstream.resolving.syntax import (
     KEYWORD_ONLY,
     POSITIONAL,
+    SCOPES,
     VAR_KEYWORD,
     VAR_POSITIONAL,
     Parameter,
     Signature,
+    dotted,
 )
-from patchkit.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from patchkit.upstream.resolving.fields import Field
-    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.values import Lookup
 
 _OPTIONS = {
     "__init__": "init",

@@ -12,9 +12,8 @@ from patchkit.upstream.resolving.values import Kind, Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.syntax import Def
-    from patchkit.upstream.resolving.values import Value
+    from patchkit.upstream.resolving.values import Lookup, Value
 
 SAME = "same"
 WRAPS = "wraps"

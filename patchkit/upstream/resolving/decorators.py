@@ -23,8 +23,7 @@ from patchkit.upstream.resolving.touches import bases_added_by, touched_by
 from patchkit.upstream.resolving.values import AS_METHOD, Kind, Value
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.values import Scope
+    from patchkit.upstream.resolving.values import Lookup, Scope
 
 DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}
 _MAKERS = ("define", "mutable", "frozen")

@@ -18,7 +18,7 @@ from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import AS_METHOD, Kind, Scope, Value, undecidable
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolving.lookup import Lookup
+    from patchkit.upstream.resolving.values import Lookup
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _BASES = {

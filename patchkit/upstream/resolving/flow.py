@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from patchkit.upstream.resolving.bindings import Cases
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.values import Lookup
 
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
 _PROPERTY_PARTS = {".setter", ".getter", ".deleter"}

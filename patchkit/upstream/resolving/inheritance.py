@@ -24,17 +24,15 @@ from patchkit.upstream.resolving.classes import (
 )
 from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.outside import has_member
-from patchkit.upstream.resolving.signature import is_private
-from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
 from patchkit.upstream.resolving.touches import edits_of
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.syntax import Def
-    from patchkit.upstream.resolving.values import Values
+    from patchkit.upstream.resolving.values import Lookup, Values
 
 _OF_CLASSES = frozenset(dir(type)) | {
     *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),

@@ -20,9 +20,8 @@ from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Values
+    from patchkit.upstream.resolving.values import Lookup, Values
 
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
 _READERS = frozenset(

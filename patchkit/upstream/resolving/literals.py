@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from patchkit.rows.target import Item
     from patchkit.upstream.resolving.bindings import Binding
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Values
+    from patchkit.upstream.resolving.values import Lookup, Values
 
 _Entry = tuple[object, ast.expr] | str
 _OPEN = object()

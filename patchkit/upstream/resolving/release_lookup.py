@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from patchkit.upstream.resolving import definitions, expressions, lazy, literals
+from patchkit.upstream.resolving import expressions, lazy, literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases, Form
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
@@ -55,7 +55,7 @@ class ReleaseLookup:
             memo[key] = value
         return value
 
-    bound = definitions.bound
+    bound = expressions.bound
     evaluate = expressions.evaluate
     member = expressions.member
 

@@ -24,11 +24,9 @@ from patchkit.upstream.resolving.wrapped import operator_in, wrapped_by
 
 if TYPE_CHECKING:
     from patchkit.rows.target import Step
-    from patchkit.upstream.reading.files import ParsedFiles
-    from patchkit.upstream.reading.source import ReleaseSource
-    from patchkit.upstream.resolving.lookup import Lookup
-    from patchkit.upstream.resolving.signature import Signature
-    from patchkit.upstream.resolving.values import Values
+    from patchkit.upstream.reading.files import ParsedFiles, ReleaseSource
+    from patchkit.upstream.resolving.syntax import Signature
+    from patchkit.upstream.resolving.values import Lookup, Values
     from patchkit.upstream.resolving.wrapped import Wrapped
 
 

@@ -24,9 +24,8 @@ from patchkit.upstream.resolving.values import Kind, Scope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Value, Values
+    from patchkit.upstream.resolving.values import Lookup, Value, Values
 
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""

@@ -12,16 +12,21 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.signature import of_arguments
-from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, given_to, statements
+from patchkit.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    dotted,
+    given_to,
+    of_arguments,
+    statements,
+)
 from patchkit.upstream.resolving.values import Kind, Scope, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.upstream.resolving.lookup import Lookup
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Value, Values
+    from patchkit.upstream.resolving.values import Lookup, Value, Values
 
 _OPERATORS = "torch.ops."
 _DEPTH = 4

@@ -12,7 +12,7 @@ from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
 from patchkit.review.lock_format import Lock
 from patchkit.settings import Settings
-from patchkit.upstream.reading.source import ContentMark
+from patchkit.upstream.reading.files import ContentMark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from patchkit.check.findings import Finding, Report
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.files import ReleaseSource
 
 
 class Memory:

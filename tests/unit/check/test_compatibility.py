@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from patchkit.check.compatibility import refused_call, takes_wrapped
-from patchkit.upstream.resolving.signature import Signature, of_arguments
+from patchkit.upstream.resolving.syntax import Signature, of_arguments
 
 
 def signature(text: str) -> Signature:

@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Target
-from patchkit.upstream.reading.source import ContentMark
+from patchkit.upstream.reading.files import ContentMark
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.upstream.moves.definitions import block, node_of, scan
+from patchkit.upstream.moves.catalog import block, node_of, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

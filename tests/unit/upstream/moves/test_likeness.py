@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from patchkit.upstream.moves.definitions import Likeness
+from patchkit.upstream.moves.catalog import Likeness
 
 BODY = """
 def {name}(self, ranks, device):

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.definitions import Likeness
+from patchkit.upstream.moves.catalog import Likeness
 from patchkit.upstream.moves.evidence import RENAMED, TELLING
 from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.upstream.resolving.resolve import Resolver

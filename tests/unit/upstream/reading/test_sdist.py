@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
+from patchkit.upstream.reading import files as limits
 from patchkit.upstream.reading import sdist as module
-from patchkit.upstream.reading import source as limits
 from patchkit.upstream.reading.releases import open_archive
 from upstream import archives
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.files import ReleaseSource
 
 NAME = "up-1.0.tar.gz"
 

@@ -9,7 +9,7 @@ import pytest
 from layouts import dist_info, package, write
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading import source as limits
+from patchkit.upstream.reading import files as limits
 from patchkit.upstream.reading.tree import open_tree
 
 if TYPE_CHECKING:

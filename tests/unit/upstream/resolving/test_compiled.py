@@ -18,7 +18,7 @@ from upstream.memory import Memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.upstream.reading.source import ReleaseSource
+    from patchkit.upstream.reading.files import ReleaseSource
 
 FALLBACK = """
 from ._plain import made

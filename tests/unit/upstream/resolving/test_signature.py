@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.upstream.resolving.signature import Parameter, Signature, of_arguments
+from patchkit.upstream.resolving.syntax import Parameter, Signature, of_arguments
 
 KINDS = ("positional-only", "positional", "*args", "keyword-only", "**kwargs")
 NAMES = st.lists(st.sampled_from([f"p{at}" for at in range(12)]), unique=True, max_size=8)
