@@ -1,4 +1,4 @@
-"""What statements and expressions say by themselves, looked up nowhere, and how `def`s are called."""
+"""What statements and expressions say by themselves, and how a `def` is called."""
 
 from __future__ import annotations
 

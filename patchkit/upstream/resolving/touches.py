@@ -11,14 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving import literals
-from patchkit.upstream.resolving.syntax import (
-    DEFS,
-    Def,
-    dotted,
-    expressions,
-    given_to,
-    statements,
-)
+from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Scope
 
 if TYPE_CHECKING:
