@@ -38,15 +38,9 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     Make a runtime environment that arms every worker process, with this process's settings.
 
     `ray.init(runtime_env=patchkit.ray.runtime_env())`. Patchkit and the packs must be installed on
-    every node.
-
-    Args:
-        base: what else the workers need. Its environment variables win over this process's
-            settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
-
-    Raises:
-        RuntimeEnvError: the setup hook or the variables are not valid for Ray.
-
+    every node. `base` is what else the workers need: its environment variables win over this
+    process's settings; its setup hook, a function or `"module.attribute"`, runs after patchkit's.
+    Raises RuntimeEnvError where the hook or the variables are not valid for Ray.
     """
     given = dict(base or {})
     hook, env_vars = given.get(_SLOT), given.get("env_vars") or {}

@@ -45,8 +45,8 @@ class Registry:
                 raise duplicate(row, other)
             self._rows[row.name] = row
         ordered: dict[str, Row] = {}
-        for row in self._rows.values():
-            _place(row, self._rows, ordered, ())
+        for name in self._rows:
+            _place(name, self._rows, ordered, ())
         self._rows = ordered
 
     @classmethod
@@ -175,31 +175,25 @@ def _line_of(pack: str, error: BaseException) -> str:
 def row_of(pack: str, patch: Patch) -> Row:
     """Make a row of a pack's patch; raise DeclarationError if it is malformed."""
     check_patch(pack, patch)
-    return Row(pack, patch, _roles(pack, patch))
-
-
-def _roles(pack: str, patch: Patch) -> frozenset[Role]:
-    if patch.roles is not None:
-        return frozenset(Role(role) for role in patch.roles)
-    try:
-        return _FOLDER_ROLES[pack.rpartition(".")[2]]
-    except KeyError:
+    roles = _FOLDER_ROLES.get(pack.rpartition(".")[2]) if patch.roles is None else patch.roles
+    if roles is None:
         expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
-        raise DeclarationError(pack, patch.name, "roles", "none", expected) from None
+        raise DeclarationError(pack, patch.name, "roles", "none", expected)
+    return Row(pack, patch, frozenset(map(Role, roles)))
 
 
 def _place(
-    row: Row, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
+    name: str, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
 ) -> None:
-    if row.name in ordered:
+    if name in ordered:
         return
-    if row.name in path:
-        circle = " -> ".join((*path[path.index(row.name) :], row.name))
-        raise DeclarationError(row.pack, row.name, "after", f"a circle: {circle}", "an order")
-    for name in row.patch.after:
-        if name not in rows:
-            raise DeclarationError(
-                row.pack, row.name, "after", f"{name!r}, which no pack declares", "a patch's name"
-            )
-        _place(rows[name], rows, ordered, (*path, row.name))
-    ordered[row.name] = row
+    row = rows[name]
+    if name in path:
+        circle = " -> ".join((*path[path.index(name) :], name))
+        raise DeclarationError(row.pack, name, "after", f"a circle: {circle}", "an order")
+    for other in row.patch.after:
+        if other not in rows:
+            found = f"{other!r}, which no pack declares"
+            raise DeclarationError(row.pack, name, "after", found, "a patch's name")
+        _place(other, rows, ordered, (*path, name))
+    ordered[name] = row

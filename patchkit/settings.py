@@ -30,7 +30,7 @@ VARIABLES = (
 )
 """Variables to pass to a process that does not inherit the environment (Ray)."""
 
-_LEVELS = ("debug", "info", "warning", "error", "critical")
+LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Settings(Record):
@@ -65,7 +65,7 @@ class Settings(Record):
             versions=_pairs(env, "PATCHKIT_VERSIONS"),
             vllm_version=env.get("VLLM_VERSION") or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,
-            log=_choice(env, "PATCHKIT_LOG", _LEVELS, "warning"),
+            log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
         )
 
     def check_names(self, known: Collection[str]) -> None:

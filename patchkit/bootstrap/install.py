@@ -78,16 +78,17 @@ def look(folder: Path) -> Bootstrap:
     held = {name: _read(folder / name) for name in _NAMES}
     location = _recorded(held[_NAMES[0]] or b"")
     files = {folder / name: _state(held[name], text) for name, text in _texts(location).items()}
-    return Bootstrap(_together(set(files.values())), files, location)
+    states = set(files.values())
+    worst = {FOREIGN: FOREIGN, ABSENT: INCOMPLETE, OUTDATED: OUTDATED}
+    state = next((worst[state] for state in worst if state in states), INSTALLED)
+    return Bootstrap(ABSENT if states == {ABSENT} else state, files, location)
 
 
 def install(folder: Path, location: str | None = None) -> bool:
     """
     Write the bootstrap into a folder, completely or not at all; return whether that changed it.
 
-    Raises:
-        BootstrapError: the folder cannot be written, or has a file of that name that is not ours.
-
+    Raises BootstrapError where that cannot be, or a file of that name is not ours.
     """
     here = look(folder)
     _refuse_foreign(here)
@@ -186,13 +187,6 @@ def _state(held: bytes | None, text: str) -> str:
     if MARK.encode() not in held:
         return FOREIGN
     return INSTALLED if held == text.encode() else OUTDATED
-
-
-def _together(states: set[str]) -> str:
-    if states == {ABSENT}:
-        return ABSENT
-    worst = {FOREIGN: FOREIGN, ABSENT: INCOMPLETE, OUTDATED: OUTDATED}
-    return next((worst[state] for state in worst if state in states), INSTALLED)
 
 
 def _refuse_foreign(here: Bootstrap) -> None:

@@ -205,14 +205,13 @@ def _refusal(refused: list[str]) -> str:
     )
 
 
-class Sites:
+class Sites(Record, frozen=False, eq=False):
     """Every changed attribute of this process, by owner and name."""
 
-    def __init__(self) -> None:
-        self._sites: dict[Place, Site] = {}
-        self._led: dict[Place, Site] = {}
-        self._noted: dict[object, object] = {}
-        self._guard = threading.RLock()
+    _sites: dict[Place, Site] = field(default_factory=dict)
+    _led: dict[Place, Site] = field(default_factory=dict)
+    _noted: dict[object, object] = field(default_factory=dict)
+    _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def after_fork(self) -> None:
         """Forget threads that were changing a site."""

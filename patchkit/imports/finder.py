@@ -55,6 +55,7 @@ class Finder:
     def __init__(
         self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
     ) -> None:
+        self.watcher = watcher  # the session; another copy of patchkit in this process asks for it
         self._notifier = Notifier(watcher)
         self._provide = provide
         self.stir: Callable[[], object] | None = None
@@ -87,8 +88,9 @@ class Finder:
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
-        if (util := sys.modules.get(_UTIL)) is not None and not _installed():
-            _unhook(util)
+        util: Any = sys.modules.get(_UTIL)
+        if util is not None and not _installed() and _is_ours(util.spec_from_file_location):
+            util.spec_from_file_location = util.spec_from_file_location.__wrapped__
 
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
@@ -153,11 +155,6 @@ class Finder:
         if (telling := thread_telling(spec)) is None:
             return when_initialized(spec, self._notifier.completed, name)
         return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
-
-    @property
-    def watcher(self) -> Watcher:
-        """The session; another copy of patchkit in this process finds it here."""
-        return self._notifier.watcher
 
     def _come_first(self) -> None:
         """
@@ -271,11 +268,6 @@ def _hook(util: Any) -> None:
     # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
     spec_from_file_location.__module__ = _UTIL
     util.spec_from_file_location = spec_from_file_location
-
-
-def _unhook(util: Any) -> None:
-    if _is_ours(util.spec_from_file_location):
-        util.spec_from_file_location = util.spec_from_file_location.__wrapped__
 
 
 def _is_ours(function: Any) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.machinery import ModuleSpec
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +19,7 @@ from patchkit.imports.half_imported import spec_of
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
     Serve = Callable[[str, ModuleType], bool]
@@ -68,12 +68,6 @@ class ProvidedLoader:
         if get is None or self.body is None or name != self.name:
             return None
         return cast("str | None", get(self.body.__name__))
-
-
-def spec_provided(name: str, serve: Serve, *, package: bool) -> ModuleSpec:
-    """Make the spec of a module that a body serves, with a ProvidedLoader."""
-    loader: Any = ProvidedLoader(name, serve, package=package)
-    return ModuleSpec(name, loader, is_package=package)
 
 
 def loader_of(module: ModuleType) -> ProvidedLoader | None:

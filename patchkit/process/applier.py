@@ -16,8 +16,9 @@ from patchkit.copies import everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted
 from patchkit.process.patch_state import APPLIED, SKIPPED
-from patchkit.process.transaction import AFTER, unwind
+from patchkit.process.transaction import unwind
 from patchkit.process.waiting import PATIENCE, Turns
+from patchkit.rows.declaration import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -76,15 +77,10 @@ class Applier:
         """
         Apply the groups of this process that are not applied yet, then repoint copies in one pass.
 
-        Args:
-            groups: in the order in which they apply.
-            modules: the groups' modules by name.
-            scope: tells the modules that may hold copies of the originals.
-            from_body: this thread is at the end of importing their body. Another thread that is
-                applying one of them may be waiting for just that, and is not waited for.
-
-        Returns whether any was for this process. If a required patch fails, those before it stay.
-
+        `modules` are the groups' by name; `scope` tells those that may hold copies. With
+        `from_body` this thread is at the end of importing their body: another one that is applying
+        them may be waiting for just that, and is not waited for. Returns whether any was for this
+        process. If a required patch fails, those before it stay.
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
 from patchkit.imports.finder import let_pass
 from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
-from patchkit.process.transaction import AFTER
 from patchkit.record import Record
 from patchkit.registry import duplicate
-from patchkit.rows.declaration import Row
+from patchkit.rows.declaration import AFTER, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -47,12 +46,12 @@ class Blocks(Record, eq=False):
         Returns the names, to be let go later, once for each time that they are held. Raises
         ApplyError where a patch is not for here, or fails; then all are as they were.
         """
-        states = list(self.schedule.patches.values())
+        states, selection = list(self.schedule.patches.values()), self.relevance.selection
         if names:
             chosen = self._named(names)
             states = [state for state in states if state in chosen]
         else:
-            states = [state for state in states if not self._reason_to_skip(state)]
+            states = [state for state in states if not selection.reason_to_skip(state.row)]
         # As one step: nobody counts on what another thread takes back.
         with self.applier.turns.within(*states, patience=_PATIENCE) as has_it:
             if not has_it:
@@ -110,9 +109,6 @@ class Blocks(Record, eq=False):
         """Whether the session would not have the row as it is, if nobody had held it."""
         return not (state.is_for(self.states.roles) and state.former[0] in {APPLIED, ARMED})
 
-    def _reason_to_skip(self, state: PatchState) -> str | None:
-        return self.relevance.selection.reason_to_skip(state.row)
-
     # -- apply ----------------------------------------------------------------------------------
 
     def _refuse_unfit(self, state: PatchState) -> None:
@@ -120,7 +116,7 @@ class Blocks(Record, eq=False):
             return
         if state.status == FAILED:
             raise _failed(state) from state.error
-        if (reason := self._reason_to_skip(state)) is not None:
+        if (reason := self.relevance.selection.reason_to_skip(state.row)) is not None:
             raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
     def _make(self, states: Sequence[PatchState]) -> None:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from patchkit.process.roles import asked_by
+from patchkit.settings import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,9 +182,6 @@ def _began() -> int | None:
             return int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return None
-
-
-LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def say(level: str, text: str, threshold: str = "warning") -> None:

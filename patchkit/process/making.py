@@ -18,8 +18,9 @@ from patchkit.copies.scope import Keepers, Outcome
 from patchkit.errors import ApplyError, OverwrittenError, TargetError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
-from patchkit.process.transaction import AFTER, BEFORE, SERVING, Transaction
+from patchkit.process.transaction import Transaction
 from patchkit.record import Record, field
+from patchkit.rows.declaration import AFTER, BEFORE, SERVING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -123,13 +124,7 @@ class Maker(Record, eq=False):
 
 
 def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
-    """
-    Ask the `when` of a patch or a change.
-
-    Raises:
-        TargetError: `when` is not there, or its answer is neither True nor a reason.
-
-    """
+    """Ask a `when`; TargetError where it is not there, or answers neither True nor a reason."""
     if asked.when is None:
         return None
     ask = getattr(body, asked.when, None)
@@ -205,15 +200,9 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
     """
     Tell the copies of what a group has changed, and how patches lie on it.
 
-    Args:
-        group: the group.
-        outcome: what the pass over the copies has found, for this group and others.
-        late: whether somebody may have copied before.
-
-    `layers` has for each target the patches on it, the innermost first; `hidden`, if any, those
-    whose replacement does not act, with the one that hides it; `untraced` why copies were not
-    looked for.
-
+    `late`: somebody may have copied before. `layers` has for each target the patches on it, the
+    innermost first; `hidden`, if any, those whose replacement does not act, with the one that
+    hides it; `untraced` why copies were not looked for.
     """
     sites = [site for _, site in group.made.sites]
     subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]

@@ -69,7 +69,7 @@ def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
         str(role): {name: dict(vars(mark)) for name, mark in patches.items()}
         for role, patches in sets.items()
     }
-    _tell_digest(Role.MAIN, sets[Role.MAIN], states)
+    states.journal.write("digest", role=str(Role.MAIN), digest=digest(sets[Role.MAIN]))
 
 
 def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) -> None:
@@ -79,7 +79,7 @@ def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) ->
     Raises AgreementError where they differ, unless failures are to be warnings.
     """
     ours = patch_set(states.patches.values(), relevance, role)
-    _tell_digest(role, ours, states)
+    states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
         theirs = _stamped(config, role)
         # None where the main process knows no patchkit, and says nothing.
@@ -95,10 +95,6 @@ def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) ->
         if states.settings.on_failure == "stop":
             raise
         states.say("warning", str(error))
-
-
-def _tell_digest(role: Role, patches: PatchSet, states: PatchStates) -> None:
-    states.journal.write("digest", role=str(role), digest=digest(patches))
 
 
 def digest(patches: PatchSet) -> str:

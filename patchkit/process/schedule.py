@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, DriftError
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState
-from patchkit.process.transaction import AFTER, BEFORE, SERVING, ChangeGroup
+from patchkit.process.transaction import ChangeGroup
 from patchkit.review.drift import UNREADABLE
-from patchkit.rows.declaration import Provide, Role
+from patchkit.rows.declaration import SERVING, Role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -36,10 +36,13 @@ class Schedule:
     def add(self, row: Row) -> None:
         """Take in a row, to apply after those that are here."""
         patch = PatchState(row, row.name, row.body)
-        for plan in groups_of(row, self._next_rank):
-            group = GroupState(plan, patch)
-            patch.groups.append(group)
-            self._groups.setdefault((plan.module, plan.moment), []).append(group)
+        due: dict[tuple[str, str], list[tuple[int, Change]]] = {}
+        for place, change in enumerate(row.patch.changes):
+            due.setdefault((change.place.module, change.moment), []).append((place, change))
+        for (module, moment), changes in due.items():
+            plan = ChangeGroup(module, moment, tuple(changes), self._next_rank)
+            patch.groups.append(group := GroupState(plan, patch))
+            self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
             self._by_body.setdefault(patch.body, []).extend(patch.groups)
@@ -87,20 +90,6 @@ class Schedule:
     def groups(self) -> list[GroupState]:
         """Return all groups in the order in which their rows apply."""
         return [group for patch in list(self.patches.values()) for group in patch.groups]
-
-
-def groups_of(row: Row, rank: int) -> list[ChangeGroup]:
-    """Group the changes of a row by the imports that make them due."""
-    groups: dict[tuple[str, str], list[tuple[int, Change]]] = {}
-    for place, change in enumerate(row.patch.changes):
-        groups.setdefault((change.place.module, _moment(change)), []).append((place, change))
-    return [ChangeGroup(*key, tuple(changes), rank) for key, changes in groups.items()]
-
-
-def _moment(change: Change) -> str:
-    if isinstance(change, Provide):
-        return SERVING
-    return BEFORE if change.before else AFTER
 
 
 class Relevance:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from functools import partial
+from importlib.machinery import ModuleSpec
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,9 @@ from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies import modules_since, nowhere
 from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import (
+    ProvidedLoader,
     is_served,
     refuse_withdrawn,
-    spec_provided,
     unreachable,
 )
 from patchkit.process import patch_set
@@ -29,14 +30,12 @@ from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.process.roles import run_beside_its_name
 from patchkit.process.schedule import Relevance, Schedule
-from patchkit.process.transaction import AFTER, BEFORE, SERVING
 from patchkit.process.waiting import Executions
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
@@ -152,7 +151,8 @@ class Session:
                 is_offered = group.patch.settled and group.patch.is_open
                 if is_offered and self._relevance.changes_here(group):
                     package = self._schedule.serves_beneath(name)
-                    return spec_provided(name, self._serve, package=package)
+                    loader: Any = ProvidedLoader(name, self._serve, package=package)
+                    return ModuleSpec(name, loader, is_package=package)
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     Placed = tuple[int, Change]
 
 
-BEFORE, SERVING, AFTER = "before", "serving", "after"
-"""When changes are due: before a module executes, where nobody else has it, and after it."""
-
-
 class ChangeGroup(Record, eq=False):
     """The changes of one row that one module's import makes due; they apply together."""
 

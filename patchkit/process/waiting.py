@@ -16,7 +16,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.imports.half_imported import importer_awaited, is_half_imported
-from patchkit.process.transaction import AFTER
+from patchkit.rows.declaration import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -73,12 +73,8 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
     """
     Return the session of this process; where it is not armed, one without a role.
 
-    Args:
-        names: patches that it should know; none means all.
-        packs: modules with more rows, which apply to no role.
-
+    It is to know the patches of these names, by default all, and the rows of `packs`, for no role.
     Raises PatchkitError where a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.
-
     """
     settings = Settings.read()
     if not settings.enabled:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+BEFORE, SERVING, AFTER = "before", "serving", "after"
+"""When changes are due: before a module executes, where nobody else has it, and after it."""
+
+
 class Role(str, enum.Enum):
     """What vLLM code a process runs. One process may hold several."""
 
@@ -51,13 +55,13 @@ class Change(Record, kw_only=True):
     inside_module: ClassVar[bool] = True
     # The field that names an object of the body; '' where a kind needs none.
     body_field: ClassVar[str] = "by"
-    # Due just before the target's module executes, not after.
-    before: ClassVar[bool] = False
+    moment: ClassVar[str] = AFTER
+    # The word a pack author wrote: Replace, Wrap, …
+    kind: ClassVar[str] = ""
 
-    @property
-    def kind(self) -> str:
-        """The word a pack author wrote: Replace, Wrap, …"""
-        return type(self).__name__
+    def __init_subclass__(cls, **options: bool) -> None:
+        super().__init_subclass__(**options)
+        cls.kind = cls.__name__
 
     @property
     def place(self) -> Target:
@@ -155,7 +159,7 @@ class Provide(Change):
 
     target_field: ClassVar[str] = "module"
     inside_module: ClassVar[bool] = False
-    before: ClassVar[bool] = True
+    moment: ClassVar[str] = SERVING
 
 
 class _ImportCall(Change):
@@ -170,7 +174,7 @@ class _ImportCall(Change):
 class BeforeImport(_ImportCall):
     """Call a body function just before a module executes."""
 
-    before: ClassVar[bool] = True
+    moment: ClassVar[str] = BEFORE
 
 
 class AfterImport(_ImportCall):

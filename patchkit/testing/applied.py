@@ -34,19 +34,12 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     Their targets' modules are imported; a change that comes before an import waits for it. What was
     applied before stays applied afterwards, everything else is the very object that it was.
 
-    Args:
-        names: of the patches; none means all that are for here.
-        packs: modules of packs that are neither installed nor in `PATCHKIT_PATCHES`.
+    Without names all that are for here apply; `packs` names modules of packs that are neither
+    installed nor in `PATCHKIT_PATCHES`. The decorator is for functions, coroutine functions and
+    generators of both kinds; what is returned may be used again, also within itself.
 
-    Returns:
-        A context manager, which is a decorator as well: for functions, coroutine functions and
-        generators of both kinds. It may be used again, also within itself.
-
-    Raises:
-        UnknownPatchError: (by the block) a name that no row has.
-        DeclarationError: (by the block) a patch of `packs` has the name of another that is known.
-        ApplyError: (by the block) a patch is not for here, or fails. Never is a block run without.
-
+    The block raises UnknownPatchError for a name that no row has, DeclarationError where a patch of
+    `packs` has the name of another, and ApplyError where one is not for here, or fails.
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:

@@ -6,8 +6,8 @@ from samples import row
 
 from patchkit import AfterImport, BeforeImport, Provide, Replace, Wrap
 from patchkit.process.patch_state import ARMED
-from patchkit.process.schedule import Schedule, groups_of
-from patchkit.process.transaction import AFTER, BEFORE, SERVING
+from patchkit.process.schedule import Schedule
+from patchkit.rows.declaration import AFTER, BEFORE, SERVING
 
 if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
@@ -21,8 +21,9 @@ def test_changes_of_one_module_are_one_group() -> None:
     """They become due together, in declared order; another module's are a group of their own."""
     one, two = Replace("m:a", by="a"), Wrap("m:b", by="b")
     other = AfterImport("n", call="c")
-    groups = {one.module: one.changes for one in groups_of(row(changes=(one, other, two)), 0)}
-    assert groups == {"m": ((0, one), (2, two)), "n": ((1, other),)}
+    groups = schedule_of(row(changes=(one, other, two))).groups()
+    changes = {group.plan.module: group.plan.changes for group in groups}
+    assert changes == {"m": ((0, one), (2, two)), "n": ((1, other),)}
 
 
 def test_before_and_after_are_apart() -> None:
