@@ -21,11 +21,7 @@ _FUNCTIONS = ("__func__", "fget", "func", "_self_wrapper")
 
 
 def leads_to(value: Any, goal: Any) -> bool:
-    """
-    Whether a wrapper holds an object, through whatever it wraps in turn.
-
-    Looks at closures, defaults, attributes of functions and objects, and the bases of classes.
-    """
+    """Whether a wrapper holds an object in closures, defaults, attributes, bases; however deep."""
     waiting, seen = [value], {id(value)}
     while waiting and len(seen) < _MOST:
         holder = waiting.pop(0)
@@ -70,10 +66,7 @@ def described(value: Any) -> str:
 def _function_of(value: Any) -> FunctionType | None:
     if type(value) is FunctionType:
         return value
-    inside = (getattr(value, name, None) for name in _FUNCTIONS if _has_member(value, name))
+    # A mock answers for any name.
+    named = (name for name in _FUNCTIONS if hasattr(type(value), name) or name in namespace(value))
+    inside = (getattr(value, name, None) for name in named)
     return next((function for part in inside if (function := _function_of(part))), None)
-
-
-def _has_member(value: Any, name: str) -> bool:
-    """Whether its class has it, or itself: a mock answers for any name."""
-    return hasattr(type(value), name) or name in namespace(value)

@@ -73,7 +73,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
 
 def stored(owner: Any, name: str) -> tuple[Any, bool]:
     """Return the stored value and whether it is the owner's own; (MISSING, False) if none."""
-    return read(owner, name), has_own(owner, name)
+    return read(owner, name), name in namespace(owner)
 
 
 def peek(owner: Any, step: Step) -> Any:
@@ -89,11 +89,6 @@ def peek(owner: Any, step: Step) -> Any:
         return MISSING
     bases = owner.__mro__[1:] if isinstance(owner, type) else type(owner).__mro__
     return next((vars(base)[step] for base in bases if step in vars(base)), MISSING)
-
-
-def has_own(owner: Any, name: str) -> bool:
-    """Whether an owner itself holds the attribute."""
-    return name in namespace(owner)
 
 
 def namespace(owner: Any) -> dict[str, Any]:
@@ -166,7 +161,7 @@ def restore(owner: Any, step: Step, original: Any) -> None:
     if isinstance(step, Item):
         if read(owner, step) is not original:
             del owner[step.key]
-    elif has_own(owner, step):
+    elif step in namespace(owner):
         delattr(owner, step)
     elif read(owner, step) is not original:
         # A flag in C, a parameter of a torch module, a property of a metaclass, `__bases__`.

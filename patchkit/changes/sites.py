@@ -187,7 +187,6 @@ class Site(Record, frozen=False, eq=False):
             former[:] = held_elsewhere(former)
 
     def _repoint(self) -> list[str]:
-        """Let the copies go with it; say which of them refuse."""
         refused: list[str] = []
         for owner, name, value in self.followers() if self.current is not MISSING else ():
             if value is not self.current:

@@ -140,7 +140,6 @@ class Bindings:
             self._names[name] = known
 
     def _values(self, node: ast.AST | None) -> set[Value]:
-        """Everything that an expression may be."""
         if isinstance(node, ast.Name):
             return {None if self._is_local else NameSource((self._mangled(node.id),))}
         if isinstance(node, ast.Attribute):

@@ -28,11 +28,8 @@ _DULL = ("builtins", "typing", "importlib", "_frozen_importlib", "_frozen_import
 class HolderKind(NamedTuple):
     """How to look into objects of some types."""
 
-    parts: Callable[[Any], Iterable[Any]]
-    """What one holds, with more than that where it is quicker."""
-
-    named: Callable[[Any], Iterator[tuple[str, Any]]]
-    """The same with words: ` (default of x)`, `['key']`."""
+    parts: Callable[[Any], Iterable[Any]]  # what one holds, with more where that is quicker
+    named: Callable[[Any], Iterator[tuple[str, Any]]]  # the same with words: ` (default of x)`
 
 
 class HolderKinds(dict[type, "HolderKind | None"]):
@@ -98,12 +95,7 @@ def _items(value: Any) -> Iterable[Any]:
     return value if type_ in (list, tuple, set, frozenset) and len(value) <= MOST else ()
 
 
-# -- what has functions inside ---------------------------------------------------------------------
-
-
 def _around(words: str, *names: str) -> HolderKind:
-    """Make the kind of objects that hold others under fixed names."""
-
     def named(value: Any) -> Iterator[tuple[str, Any]]:
         for part in (getattr(value, name) for name in names):
             yield f" ({words})", part

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
-    """
-    Repoint every copy of what changed attributes held before, in one pass.
-
-    The sites remember the copies and carry them along when a layer comes or goes.
-    """
+    """Repoint the copies of what attributes held before; the sites carry them along after that."""
     run = _Pass(StaleValues(sites, keepers), keepers)
     near = () if where.late else _named_by(sites)
     search = CopySearch(run.stale, keepers, late=where.late, near=near)
@@ -37,11 +33,7 @@ def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
 
 
 def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
-    """
-    Repoint what copies a value that a layer has made, and that is gone.
-
-    Of what is out of reach only copies out of scope are looked for.
-    """
+    """Repoint what copies a layer's value that is gone; else tell only what is out of scope."""
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
     run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
     for site in sites:
@@ -129,11 +121,7 @@ def _named_by(sites: Iterable[Site]) -> frozenset[str]:
 
 
 def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
-    """
-    Write what the site holds, once more where another thread has changed it meanwhile.
-
-    Returns what the place raises instead: a tuple, a frozen class, a registry that is closed.
-    """
+    """Write what the site holds by now; return what a tuple or a closed registry raises instead."""
     try:
         while True:
             value = site.current

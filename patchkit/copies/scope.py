@@ -37,14 +37,9 @@ class Outcome(NamedTuple):
 class Keepers(NamedTuple):
     """What the pass leaves alone, and what it needs to know of the rest."""
 
-    packages: tuple[str, ...]
-    """Names of packages that keep the originals: packs, whose bodies call them."""
-
-    bodies: Collection[str]
-    """Names of modules that keep them in any case."""
-
+    packages: tuple[str, ...]  # names of those that keep originals: packs, whose bodies call them
+    bodies: Collection[str]  # names of modules that keep them in any case
     sites: Sites
-    """Every changed attribute of this process."""
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
         """Whether a module keeps originals, though a row names packages that are repointed."""
@@ -52,9 +47,6 @@ class Keepers(NamedTuple):
             return True
         named = (name for name in rebind if is_within(name, self.packages))
         return is_within(module, self.packages) and not is_within(module, named)
-
-
-# -- what may be repointed -------------------------------------------------------------------------
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:

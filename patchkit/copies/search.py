@@ -98,7 +98,6 @@ class CopySearch:
                 yield from self._look(_Namespace(loaded.get(name), values, name))
 
     def _look(self, module: _Namespace) -> Iterator[Holder]:
-        """Look into a module for anything at all, and by name where there is something."""
         name, wanted = module.module, self._stale.ids
         if name in self._keepers.bodies or is_within(name, OURS):
             return
@@ -115,11 +114,7 @@ class CopySearch:
                 yield from self._holders(owner)
 
     def _inside(self, objects: Iterable[Any], top: str, parts: list[Any]) -> list[_Namespace]:
-        """
-        Add what new objects hold to `parts`; return this package's classes in them.
-
-        Classes of other packages are found with their own modules.
-        """
+        """Add what new objects hold to `parts`; return this package's classes in them."""
         kinds, deep, seen = self._kinds, self._deep, self._seen
         inside: list[_Namespace] = []
         values = list(objects)
@@ -150,7 +145,6 @@ class CopySearch:
                 yield Holder(f"{owner.prefix}{key} (the function inside)", site)
 
     def _copy(self, owner: _Namespace, key: str, value: Any) -> Iterator[Holder]:
-        """Tell a place that got its value from a site, or that may have."""
         stale, module = self._stale, owner.module
         claims = [site for site in stale.claims(value) if is_within(module, site.rebind)]
         if not claims and stale.proven(value) is None:

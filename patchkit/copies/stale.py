@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 class StaleValues:
-    """
-    What some of all changed attributes held before, which their copies may still hold.
-
-    Without `originals`, only what patches have made is looked for.
-    """
+    """What changed attributes held before; without `originals`, only what patches have made."""
 
     def __init__(self, sites: Sequence[Site], keepers: Keepers, *, originals: bool = True) -> None:
         self.sites = sites
@@ -56,11 +52,7 @@ class StaleValues:
         return self._claims.get(id(value), [])
 
     def origin(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
-        """
-        Tell which site an attribute of a module or a class got its value from.
-
-        ELSEWHERE where it is none; None where nobody can tell.
-        """
+        """Tell whose value a place has; ELSEWHERE for no site's, None where nobody can tell."""
         origin: Site | Elsewhere | None = self.proven(value)
         if origin is None and is_defined_at(value, owner, name):
             return ELSEWHERE  # a proven one is a copy of the module, `__main__` beside its own name

@@ -76,11 +76,7 @@ class Drift:
         return self._releases[key]
 
     def verdicts(self, row: Row, changes: Iterable[Change]) -> dict[Target, Verdict]:
-        """
-        Compare the targets of a row with what was reviewed; nothing where no lock speaks of it.
-
-        Raises LockError where the lock is none.
-        """
+        """Compare targets with what was reviewed, if a lock speaks of the row; or a LockError."""
         look = self._look(row)
         return {target: look.verdict(target) for target in _targets(changes)} if look else {}
 
@@ -106,11 +102,9 @@ def _targets(changes: Iterable[Change]) -> list[Target]:
 class Verdict(NamedTuple):
     """How a target that is here compares with what was reviewed."""
 
+    # `reviewed`, `drift`, `unreviewed` for this patch, `unknown` (not comparable), `absent`.
     state: str
-    """`reviewed`, `drift`, `unreviewed` for this patch, `unknown` (not comparable), `absent`."""
-
-    words: str = ""
-    """What is the matter; '' where nothing is."""
+    words: str = ""  # what is the matter; '' where nothing is
 
 
 class Look:
@@ -141,7 +135,6 @@ class Look:
         return (first, last) if release_order(first) <= release_order(last) else None
 
     def _spans_here(self, target: Target) -> list[Span] | None:
-        """List the reviewed spans of a target as it is here; None where it tells nothing."""
         if spans := self._as_written(target):
             return spans
         try:

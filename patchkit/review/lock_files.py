@@ -36,11 +36,7 @@ class Locks:
         self._own: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
-        """
-        Return what was reviewed for a row; None where no lock speaks of it.
-
-        Raises LockError where a lock is none (at which line), or is named and not there.
-        """
+        """Return what was reviewed for a row; None for no lock, a LockError where one is none."""
         locks = [self._lock(file) for file in self._files(row)]
         return united(row.name, locks) if len(locks) > 1 else next(iter(locks), None)
 

@@ -208,18 +208,14 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
     return sorted(spans, key=lambda span: (span.project, *_ends(span)))
 
 
-def both_wordings(span: Span, other: Span) -> tuple[str, ...]:
-    """List the wordings of two spans with the same source."""
-    return tuple(sorted({*span.wordings, *other.wordings}))
-
-
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     for span in spans:
         (start, end), (new_start, new_end) = _ends(span), _ends(new)
         if span[:2] == new[:2] and start <= new_end and new_start <= end:
             first = min(span.first, new.first, key=release_order)
             last = max(span.last, new.last, key=release_order)
-            new = new._replace(first=first, last=last, wordings=both_wordings(new, span))
+            wordings = tuple(sorted({*new.wordings, *span.wordings}))
+            new = new._replace(first=first, last=last, wordings=wordings)
         else:
             yield span
     yield new

@@ -78,7 +78,6 @@ class ProviderSearch:
         return frozenset(name for name in names if name.isidentifier())
 
     def _vouched(self, package: _Package) -> FoundVersion:
-        """Return the version of a package that no distribution has installed."""
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
@@ -206,11 +205,7 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
 
 
 def _leads_to(dist: Distribution, package: _Package) -> bool:
-    """
-    Whether the distribution is editable, and its source is found here.
-
-    A package deeper in its tree may belong to anybody.
-    """
+    """Whether it is editable, and its source is here; deeper in its tree is anybody's package."""
     if (tree := _source_tree(dist)) is None:
         return False
     return package.place.parent.parent.resolve() in (tree.resolve(), tree.resolve() / "src")

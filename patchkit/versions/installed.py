@@ -49,11 +49,7 @@ class Versions:
         return cls(dict(settings.versions), settings.vllm_version)
 
     def find(self, name: str) -> FoundVersion | None:
-        """
-        Find a distribution's version; None where it is not installed.
-
-        Raises VersionError where a variable names no version, or one that names no release.
-        """
+        """Find a version; None for none installed, VersionError where a variable's is none."""
         name = canonical(name)
         if name not in self._found:
             self._found[name] = self.believed(name) or self._search(name)
@@ -77,11 +73,7 @@ class Versions:
             self.believed(name)
 
     def unmet(self, requirement: str) -> str | None:
-        """
-        Say why a requirement does not hold here; None where it holds.
-
-        Raises RequirementError if it is none, VersionError if the version here names no release.
-        """
+        """Say why a requirement does not hold here; raise where it, or the version, is none."""
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]

@@ -174,11 +174,7 @@ def written_bounds(text: str) -> str:
 
 
 def satisfies(version: str, specifier: str) -> bool:
-    """
-    Whether a version is within bounds such as `>=0.11,<0.13`; every one is within none at all.
-
-    Raises VersionError if the version names no release, RequirementError if the bounds are invalid.
-    """
+    """Whether a version is within bounds; VersionError, RequirementError where either is none."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
 
     try:

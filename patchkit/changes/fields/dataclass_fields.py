@@ -34,11 +34,7 @@ _PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 
 
 def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> dict[str, Any]:
-    """
-    Return what the decorator generates for a class with these fields, inherited ones included.
-
-    It is made on a stand-in without bases, so that nobody sees the class half made.
-    """
+    """Return what the decorator makes of these fields, inherited ones included, on a stand-in."""
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
     annotations = {name: each.type for name, each in fields.items()}
     stand_in = type(cls.__name__, (), {**names, "__annotations__": annotations})
@@ -57,11 +53,7 @@ def generated(cls: type, fields: Fields, *, calls_post_init: bool = False) -> di
 
 
 def parts_of(cls: type, layer: Layer, sites: Sites) -> PreparedLayers:
-    """
-    Prepare a change of a dataclass's fields and of all that was generated from them.
-
-    The layer leads from the fields below to the fields with this change.
-    """
+    """Prepare a change of a dataclass's fields, and of all that was generated from them."""
     generator = _Generator(cls, _calls_post_init(cls, sites))
     # Below any Replace of the same method, wherever its row stands.
     layers = [

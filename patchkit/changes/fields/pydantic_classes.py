@@ -163,11 +163,7 @@ _STANDS_FOR = ("__value__", "__supertype__", "__bound__")
 
 
 def dependents(changed: Iterable[type]) -> list[type]:
-    """
-    Find the pydantic classes that are built from these: themselves, subclasses, who embeds them.
-
-    What has to be built first comes first.
-    """
+    """Find what is built from these, bases and parts first: they, heirs, who embeds them."""
     changed = list(changed)
     packages = {"__main__", "__mp_main__", *(_package(cls) for cls in changed)}
     built = {*changed, *(heir for cls in changed for heir in heirs(cls, DECORATORS))}
@@ -199,11 +195,7 @@ def _loaded(packages: set[str]) -> set[type]:
 
 
 def _parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
-    """
-    Map classes, and what of these packages lies between them, to what their annotations name.
-
-    Other packages do not know these classes, so their own need not be looked into.
-    """
+    """Map classes to what their annotations name; other packages know none of these classes."""
     parts: dict[type, set[type]] = {}
     while classes:
         cls = classes.pop()

@@ -126,11 +126,7 @@ class Rebuilt:
         return self._build(classes, changed)
 
     def without(self, reason: object, changed: list[type]) -> list[Exception]:
-        """
-        Do the same after the change is taken back.
-
-        What nobody else has changed gets its former objects back; what came later is built anew.
-        """
+        """Take that back: what nobody else has changed is as it was; the rest is built anew."""
         classes = dependents(changed)
         records = self._records
         classes += [cls for cls in records if reason in records[cls].reasons and cls not in classes]
@@ -177,7 +173,6 @@ class Rebuilt:
 
 
 def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
-    """Make a class and its heirs use a default that was replaced on the class."""
     name, owner, top = str(site.name), site.owner, site.layers[-1]
     replaced = vars(owner)[FIELDS][name]
 
@@ -190,7 +185,6 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
 
 
 def _with_default(field: Any, value: Any) -> Any:
-    """A dataclass's field with another default, also where that is pydantic's `Field(…)`."""
     new, given = copy(field), options(value)
     if type(field.default).__module__ == "pydantic.fields":
         new.default = with_default(field.default, given)

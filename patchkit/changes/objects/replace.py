@@ -45,12 +45,7 @@ if TYPE_CHECKING:
 
 
 def prepare(change: Replace, context: Context) -> Prepared:
-    """
-    Resolve and check a replacement.
-
-    Refused: a place that takes none, a class by something that does not derive from it, a function
-    by one that cannot be called like it.
-    """
+    """Resolve and check a replacement; a TargetError where it cannot serve in that place."""
     assert context.module is not None
     qualname, words = change.place.qualname, f"Replace({change.target!r})"
     location = locate_free(context.module, qualname)
@@ -173,7 +168,6 @@ def _told_its_name(owner: type, name: str, value: Any) -> Any:
 
 
 def _own_function(owner: type, name: str, function: FunctionType) -> FunctionType:
-    """Return a function that does the same and is found at `owner.name`."""
     if function.__name__ == name:
         return function
     code, defaults = function.__code__, function.__defaults__

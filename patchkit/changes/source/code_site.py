@@ -61,11 +61,7 @@ class CodeSite:
         self._caches.update((id(cache), cache) for cache in caches)
 
     def prepare(self, edit: CodeEdit) -> None:
-        """
-        Build the function with one more edit, after those of the same row that are to come.
-
-        A TargetError where this edit or a later one finds no match.
-        """
+        """Build it with one more edit, after its row's earlier ones; a TargetError for no match."""
         if not self._is_ours():
             raise TargetError(f"{self._words} was changed by somebody else")
         coming = [other for other, _ in self._coming.values() if other.rank[0] == edit.rank[0]]
@@ -99,7 +95,6 @@ class CodeSite:
             self._set_beside(edit, error)
 
     def _set_beside(self, edit: CodeEdit, error: TargetError) -> None:
-        """Leave in effect what the edits that are left build on."""
         if edit not in self._built.edits:
             return  # it was torn off before anything was changed
         try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import CACHED, has_own, locate, namespace, read
+from patchkit.changes.owners import CACHED, locate, namespace, read
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
 from patchkit.changes.source.rewriting import TextEdit
 from patchkit.errors import TargetError
@@ -52,12 +52,7 @@ class PreparedEdit:
 
 
 def prepare(change: Edit, context: Context) -> PreparedEdit:
-    """
-    Resolve the function, and build it with the edit.
-
-    Refused: no function with a source of its own, one that is only inherited or replaced, an `old`
-    that does not occur `count` times or is `new`, text that does not compile.
-    """
+    """Resolve the function, and build it with the edit; a TargetError where that cannot be."""
     assert context.module is not None
     words = f"Edit({change.target!r})"
     if change.old.strip() == change.new.strip():
@@ -76,11 +71,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
 
 
 def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:
-    """
-    Find what is around the function of a target, and it, beneath the patches that lie on them.
-
-    A TargetError where it is inherited, imported, replaced by a patch, or no Python function.
-    """
+    """Find a target's function beneath patches, with what is around it; a TargetError for none."""
     locate(module, qualname)  # tells in full where nothing is
     value: Any = module
     for step in steps_of(qualname):
@@ -140,7 +131,7 @@ def _step(owner: Any, step: Step, sites: Sites) -> Any:
             )
         return site.original
     value = read(owner, step)
-    if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or has_own(owner, step):
+    if isinstance(owner, (type, ModuleType)) or isinstance(step, Item) or step in namespace(owner):
         return value
     return getattr(owner, step)
 

@@ -50,7 +50,6 @@ def _signature(definition: Definition) -> list[str]:
 
 
 def _ids(held: Any) -> dict[Any, int] | None:
-    """Defaults by their objects, however they are held."""
     by_name = dict(enumerate(held)) if isinstance(held, tuple) else held
     return None if held is None else {name: id(value) for name, value in by_name.items()}
 

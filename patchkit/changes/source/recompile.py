@@ -95,7 +95,6 @@ class Source:
         return [f"import {', '.join(names)}"] if names else []
 
     def _arrangement(self) -> Arrangement:
-        """Find the arrangement in which the function's own text becomes the code that it has."""
         for arrange in (self.alone, self.whole):
             with contextlib.suppress(SyntaxError, ValueError):
                 if self._compile(arrange(self.text.text), self.place.file) == self._code:
