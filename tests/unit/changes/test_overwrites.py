@@ -148,6 +148,9 @@ def test_a_neighbour_between_two_of_ours(world: World) -> None:
     (entry,) = told(session, "wrapped")
     assert (entry["name"], entry["target"]) == ("first", "up.mod:function")
     undo(session, ["second"])
+    session.enter(Role.WORKER)
+    session.stop_if_failed()
+    assert len(told(session, "wrapped")) == 1
     module.function = below
 
 

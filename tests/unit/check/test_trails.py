@@ -50,6 +50,14 @@ def test_goes_the_ways_that_are_asked_for() -> None:
     assert followed(releases, 1, -1) == ["up.a:f", None, "", None]
 
 
+def test_what_one_way_found_first_stays() -> None:
+    """Two functions look like what is gone: like that of the release before, or of that after."""
+    other = "def f(gamma):\n    while gamma.is_open:\n        gamma = gamma.follow(gamma.way)\n"
+    releases = [subject("1", mod=F), subject("2", a=F, b=other), subject("3", mod=other)]
+    assert followed(releases, 1, -1) == [None, "up.a:f", None]
+    assert followed(releases, -1) == [None, "up.b:f", None]
+
+
 def test_comes_back() -> None:
     """Releases that have it under its own name again are not asked."""
     releases = [subject("1", mod=F), subject("2", a=F), subject("3", mod=F), subject("4", b=F)]

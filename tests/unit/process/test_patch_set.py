@@ -14,7 +14,7 @@ from packages import World, row
 from patchkit import Role
 from patchkit.errors import AgreementError
 from patchkit.process import patch_set as patch_sets
-from patchkit.process.patch_set import Mark
+from patchkit.process.patch_set import Mark, fingerprint
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session
@@ -83,6 +83,18 @@ def test_other_code_under_the_same_name_is_stopped(world: World) -> None:
     world.module("pack.patch_a", BODY + "# another\n")
     with pytest.raises(AgreementError, match="p has other code here"):
         world.session().agree(Role.WORKER, config)
+
+
+def test_where_order_says_nothing_it_does_not_count(world: World) -> None:
+    """Of what a change requires, and of where it repoints copies."""
+    change = "Replace('up.mod:function', by='function', requires={}, rebind={})"
+    orders = [("('up>=1', 'up<9')", "('a', 'b')"), ("('up<9', 'up>=1')", "('b', 'a')")]
+    rows = [row("p", "patch_a", change.format(*one), roles=BOTH) for one in orders]
+    first = a_session(world, rows[0]).states["p"].row
+    world.pack(rows[1], name="other", patch_a=BODY)
+    second = world.session("other").states["p"].row
+    assert vars(first.patch.changes[0]) != vars(second.patch.changes[0])
+    assert fingerprint(first) == fingerprint(second)
 
 
 def test_warn_lets_it_go_on(world: World, capsys: pytest.CaptureFixture[str]) -> None:
