@@ -19,7 +19,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.check.history import histories
+from patchkit.check.comparison import histories
 from patchkit.check.learning import learn_all
 from patchkit.check.opening import on_index
 from patchkit.rows.target import Target
@@ -28,7 +28,7 @@ from patchkit.upstream.reading.releases import Library
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.history import Step
+    from patchkit.check.comparison import Step
     from patchkit.check.subjects import Subject
 
 PACKAGE = "vllm"

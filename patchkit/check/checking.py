@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import ast
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
 from patchkit.check.declarations import of_ranges, of_row, unordered
 from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Finding, Report, State, cause_of
-from patchkit.check.importers import of_importers
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
 from patchkit.check.trails import Moves
 from patchkit.errors import UpstreamError
-from patchkit.rows.declaration import Add, Provide
+from patchkit.rows.declaration import Add, Provide, Replace, Wrap
+from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change, Row
+    from patchkit.rows.target import Target
     from patchkit.upstream.reading.parallel import Progress
+    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WORST = list(State)
 _AGAIN = "check it again, or leave it out"
 
@@ -130,7 +134,11 @@ class Check:
     def _order(self) -> Iterator[Finding]:
         seen: dict[tuple[str, str, str], list[str]] = {}
         for subject in self._coverage.subjects:
-            for found in unordered(self._coverage.rows, partial(self._is_due, subject)):
+
+            def is_due(row: Row, change: Change, subject: Subject = subject) -> bool:
+                return any(one is change for one in self._coverage.due(row, subject))
+
+            for found in unordered(self._coverage.rows, is_due):
                 seen.setdefault(found, []).append(subject.name)
         rows = {row.name: row for row in self._coverage.rows}
         for (target, inner, outer), names in seen.items():
@@ -139,5 +147,67 @@ class Check:
             fix = f"after=({inner!r},) in {outer}, or conflicts"
             yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
 
-    def _is_due(self, subject: Subject, row: Row, change: Change) -> bool:
-        return any(one is change for one in self._coverage.due(row, subject))
+
+class Importer(NamedTuple):
+    """A module that imports a target by its name as it runs, and the line of its file where."""
+
+    module: str
+    path: str
+    line: int
+
+
+def of_importers(coverage: Coverage) -> Iterator[Finding]:
+    """Find who imports by name what rows replace, in the releases that are read whole."""
+    for subject in coverage.subjects:
+        if not subject.is_local:
+            continue
+        # What another object is put in place of, while copies of the original are repointed.
+        copied = dict.fromkeys(
+            (row.name, one.place)
+            for row in coverage.rows
+            for one in coverage.due(row, subject)
+            if isinstance(one, (Replace, Wrap)) and one.rebind
+        )
+        importers = _importers(subject.resolver.modules, {place for _, place in copied})
+        subject.rest()
+        for patch, target in copied:
+            if several := importers.get(target):
+                yield _imported_by(several, patch, str(target), subject.name)
+
+
+def _imported_by(several: Sequence[Importer], patch: str, target: str, release: str) -> Finding:
+    names = [importer.module for importer in several]
+    shown = ", ".join(names[:3])
+    who = shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
+    message = f"{target} is imported by name in {who}, which a patch that comes late has to rebind"
+    fix = "nothing, if patchkit is loaded before them; else leave rebind on"
+    place = (several[0].path, several[0].line)
+    return Finding(codes.BY_NAME_IMPORTERS, message, fix, patch, target, release, *place, names)
+
+
+def _importers(modules: Modules, targets: Collection[Target]) -> dict[Target, list[Importer]]:
+    """Look for names of modules; the members of a class go with it."""
+    wanted = {(one.module, one.qualname): one for one in targets if one.qualname.isidentifier()}
+    importers: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
+    names = {name.encode() for _, name in wanted}
+    for path in sorted(modules.files.python()):
+        text = modules.files.read(path) or b""
+        if not any(name in text for name in names):
+            continue  # to parse a file takes its time
+        tree = modules.get(module_name(path))
+        for node, name in _imported(tree) if tree else ():
+            assert tree is not None
+            place = (tree.absolute(node.module, node.level) or "", name)
+            if place in wanted and place[0] != tree.name:
+                importers[wanted[place]].append(Importer(tree.name, path, node.lineno))
+    return importers
+
+
+def _imported(tree: ModuleTree) -> Iterator[tuple[ast.ImportFrom, str]]:
+    waiting: list[ast.AST] = list(tree.tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node, alias.name) for alias in node.names)
+        elif not isinstance(node, (*_SCOPES, ast.expr)):
+            waiting += ast.iter_child_nodes(node)

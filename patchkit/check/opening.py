@@ -10,8 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from patchkit.check.kept import Kept
-from patchkit.check.subjects import Subject
+from patchkit.check.subjects import Kept, Subject
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.releases import find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree

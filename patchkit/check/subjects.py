@@ -3,57 +3,54 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import sys
+import threading
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from patchkit import upstream
 from patchkit.errors import UpstreamError
+from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.catalog import REACH
-from patchkit.upstream.moves.whereabouts import GONE, MoveSearch
+from patchkit.upstream.moves.whereabouts import GONE, MoveSearch, Whereabouts
+from patchkit.upstream.reading.files import ParsedFiles, Question
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.kept import Kept
-    from patchkit.rows.target import Target
-    from patchkit.upstream.moves.whereabouts import Whereabouts
-    from patchkit.upstream.reading.files import ReleaseSource
+    from patchkit.upstream.reading.cache import Cache
+    from patchkit.upstream.reading.files import Files, ReleaseSource
     from patchkit.upstream.reading.releases import Release
+
+_PARSED = 3 << 20
+"""Bytes of source that stay parsed, of all releases together."""
+_AHEAD = 3
+"""Releases of which files are fetched at once: the one that is looked into, and the next."""
+
+_Grounds = tuple[tuple[Question, str], ...]
 
 
 @dataclass(eq=False)
 class Subject:
-    """
-    One release; whatever reads it raises `UpstreamError` where that cannot be done.
+    """One release; whatever reads it raises `UpstreamError` where that cannot be done."""
 
-    Args:
-        name: for messages, `vllm 0.32.0`.
-        project: the distribution, canonicalized.
-        version: what it counts as is worked out from it.
-        opened: opens its files, when they are asked for.
-        kept: where its facts are kept; None for what may change under it.
-        key: by which name they are kept.
-        is_local: whether all its files are at hand.
-        option: what a command line says to ask for it alone.
-        release: from which another process can open it; None where none can.
-        fault: why another process could not read it.
-
-    """
-
-    name: str
-    project: str
+    name: str  # for messages, `vllm 0.32.0`
+    project: str  # the distribution, canonicalized
     version: str
-    opened: Callable[[], ReleaseSource]
-    kept: Kept | None = None
-    key: str = ""
-    is_local: bool = field(default=True, kw_only=True)
-    option: str = field(default="", kw_only=True)
-    release: Release | None = field(default=None, kw_only=True)
-    fault: UpstreamError | None = field(default=None, kw_only=True)
+    opened: Callable[[], ReleaseSource]  # called when its files are asked for
+    kept: Kept | None = None  # None for what may change under it
+    key: str = ""  # by which name its facts are kept
+    is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
+    option: str = field(default="", kw_only=True)  # asks for it alone on a command line
+    release: Release | None = field(default=None, kw_only=True)  # for another process to open
+    fault: UpstreamError | None = field(default=None, kw_only=True)  # that other's, in reading it
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
@@ -194,3 +191,100 @@ def _paths(target: Target) -> Iterable[str]:
     parts = target.module.split(".")
     yield from ("/".join(parts[:end]) + "/__init__.py" for end in range(1, len(parts) + 1))
     yield "/".join(parts) + ".py"
+
+
+class Kept:
+    """
+    Facts and moves in a cache; safe for threads.
+
+    A file of the same path, size and checksum counts as the same file, whichever release it is in:
+    what was concluded from such files is neither fetched nor concluded again.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self.parsed = ParsedFiles(_PARSED)
+        self.ahead = threading.BoundedSemaphore(_AHEAD)
+        """Who has one fetches what a release has other than the last."""
+        self.turn = threading.Lock()
+        """Who has it looks up what a release has; the others fetch meanwhile."""
+        self.cache = cache
+        self._lock = threading.Lock()
+        self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
+        self._new: set[Target] = set()
+        self._answers: dict[tuple[Question, str], tuple[Question, str]] = {}
+
+    def of_release(self, key: str) -> dict[Target, Facts]:
+        """Return what was said of a release."""
+        known = self._get("facts", key) or {}
+        return {Target.parse(text): Facts.of_data(data) for text, data in known.items()}
+
+    def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
+        """Keep what is said of a release."""
+        self._put("facts", key, {str(target): one.as_data() for target, one in known.items()})
+
+    def concluded(self, target: Target, files: Files) -> Facts | None:
+        """Return what was concluded of a target from the same files as a release has."""
+        with self._lock:
+            if target not in self._concluded:
+                self._concluded[target] = self._recalled(target)
+            known = list(self._concluded[target].items())
+        for grounds, found in reversed(known):
+            if all(files.answer(question) == answer for question, answer in grounds):
+                return found
+        return None
+
+    def keep_conclusion(self, target: Target, asked: Mapping[Question, str], found: Facts) -> None:
+        """Take note of a conclusion, and of all that was asked of the files for it."""
+        with self._lock:
+            grounds = tuple(self._answers.setdefault(one, one) for one in asked.items())
+            self._concluded.setdefault(target, {})[grounds] = found
+            self._new.add(target)
+
+    def keep_conclusions(self) -> None:
+        """Write down what was noted since the last time."""
+        with self._lock:
+            new = {target: [*self._concluded[target].items()] for target in self._new}
+            self._new.clear()
+        for target, known in new.items():
+            rows = [
+                ([(*asked, answer) for asked, answer in grounds], found.as_data())
+                for grounds, found in known
+            ]
+            self._put("conclusions", str(target), rows)
+
+    def move(self, key: str) -> Whereabouts | None:
+        """Return what was said about a move, None where nothing was."""
+        kept = self._get("moves", key)
+        if kept is None:
+            return None
+        place, likeness, words = kept
+        return Whereabouts(Target.parse(place) if place else None, likeness, words)
+
+    def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
+        """Keep what is said about moves."""
+        for key, move in found.items():
+            self._put("moves", key, (str(move.place or ""), move.likeness, move.words))
+
+    def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
+        rows = self._get("conclusions", str(target)) or ()
+        return {
+            tuple((Question(kind, path), said) for kind, path, said in asked): Facts.of_data(one)
+            for asked, one in rows
+        }
+
+    def _get(self, topic: str, key: str) -> Any:
+        kept = self.cache.get(f"{topic} {_code()} {key}")
+        return None if kept is None else json.loads(kept)
+
+    def _put(self, topic: str, key: str, data: object) -> None:
+        self.cache.put(f"{topic} {_code()} {key}", json.dumps(data).encode())
+
+
+@functools.cache
+def _code() -> str:
+    """Tell the code apart that works out what is kept: another answer has another name."""
+    whole = hashlib.sha256()
+    for file in sorted(Path(upstream.__file__).parent.rglob("*.py")):
+        whole.update(file.read_bytes())
+    version = "{}.{}".format(*sys.version_info)
+    return f"{version} {whole.hexdigest()[:16]}"

@@ -25,7 +25,7 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
       patchkit history vllm.envs:VLLM_USE_V1 --releases 'vllm>=0.9'
       patchkit history ray.actor:ActorClass._remote --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.history import histories, never_there  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.comparison import histories, never_there  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.opening import on_index  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 

@@ -21,9 +21,9 @@ from patchkit.registry import Registry
 from patchkit.report.words import count, one_line
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
+from patchkit.status.journals import new_run
 from patchkit.status.node import look
 from patchkit.status.picture import draw
-from patchkit.status.runs import new_run
 from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:

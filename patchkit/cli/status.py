@@ -14,9 +14,9 @@ from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.report.as_json import status_json
 from patchkit.settings import Settings
+from patchkit.status.journals import newest_run
 from patchkit.status.node import look
 from patchkit.status.picture import draw
-from patchkit.status.runs import newest_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from patchkit.check.comparison import Comparison, Side
+    from patchkit.check.comparison import Comparison, Side, Step
     from patchkit.check.findings import Finding, Report
-    from patchkit.check.history import Step
     from patchkit.report.here import ChangeHere, NextStep, RowHere
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change, Row

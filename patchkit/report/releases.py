@@ -14,8 +14,7 @@ from patchkit.report.console import columns, console, print_diff_lines, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.comparison import Comparison
-    from patchkit.check.history import Step
+    from patchkit.check.comparison import Comparison, Step
     from patchkit.rows.target import Target
 
 _FINGERPRINT = 8

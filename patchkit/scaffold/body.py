@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.rows.declaration import Change, Patch
-    from patchkit.scaffold.files import Place
     from patchkit.scaffold.first_change import UpstreamTarget
 
     Import = tuple[str, str]
@@ -51,14 +50,14 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 """
 
 
-def test_text(patch: Patch, pack: Place, targets: Sequence[UpstreamTarget]) -> str:
+def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
     """Write the test of a patch, which fails until its author has written what it is for."""
     places = [upstream.target for upstream in targets]
     modules = [place.module for place in places if not place.qualname]
     lines = [f'import_module("{module}")' for module in modules] or ["pass"]
     return _TEST.format(
         name=patch.name,
-        pack=pack.module,
+        pack=pack,
         imported="\nfrom importlib import import_module\n" if modules else "",
         inside="\n".join(f"        {line}" for line in lines),
         mark=_MARK if any(place.module.partition(".")[0] == "vllm" for place in places) else "",

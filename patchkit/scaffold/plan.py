@@ -1,14 +1,15 @@
-"""All that a new patch needs, worked out before anything is written."""
+"""All that a new patch needs, worked out first; then all of its files are written, or none."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
 from patchkit.rows.declaration import Patch
 from patchkit.scaffold.body import body_text, test_text
-from patchkit.scaffold.files import PlannedFile
 from patchkit.scaffold.first_change import first_change
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 from patchkit.versions.requirements import (
@@ -19,12 +20,13 @@ from patchkit.versions.requirements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from patchkit.rows.declaration import Change, Role
-    from patchkit.scaffold.files import Place
     from patchkit.scaffold.first_change import UpstreamTarget
+
+INIT = "__init__.py"
 
 
 class Plan(NamedTuple):
@@ -62,10 +64,11 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Pat
         changes=tuple(change for _, change in changes),
     )
     row_of(place.module, patch)
+    text = test_text(patch, place.module, targets)
     files = [
         *(PlannedFile("package", file, b"") for file in place.new_parents),
         *([PlannedFile("body", place.folder / f"{patch.body}.py", body.encode())] if body else []),
-        PlannedFile("test", tests / f"test_{plain}.py", test_text(patch, place, targets).encode()),
+        PlannedFile("test", tests / f"test_{plain}.py", text.encode()),
     ]
     return _with_row(Plan(patch, place, row_text(patch), files))
 
@@ -106,3 +109,129 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
     if not second:
         return f"{package}>={first},<{int(first) + 1}"
     return f"{package}>={first}.{second},<{first}.{int(second) + 1}"
+
+
+class Place(NamedTuple):
+    """A pack's module, and the folder of its package."""
+
+    module: str
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """What holds the rows."""
+        return self.folder / INIT
+
+    @property
+    def root(self) -> Path:
+        """The folder that its top package is in."""
+        return self.folder.parents[self.module.count(".")]
+
+    @property
+    def new_parents(self) -> list[Path]:
+        """The `__init__.py` files that the packages around it lack."""
+        outer = list(self.folder.parents)[: self.module.count(".")]
+        return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
+
+
+class PlannedFile(NamedTuple):
+    """One file to write, as a `body`, `test`, `row` or `package`; `old` is None for a new one."""
+
+    what: str
+    path: Path
+    new: bytes
+    old: bytes | None = None
+
+    @property
+    def action(self) -> str:
+        """What is done to it."""
+        return "created" if self.old is None else "edited"
+
+    @property
+    def text(self) -> str:
+        """Its content, for people."""
+        return self.new.decode(errors="replace")
+
+    @property
+    def diff(self) -> list[str]:
+        """What an edit changes; nothing for a new file."""
+        if self.old is None:
+            return []
+        old = self.old.decode(errors="replace").splitlines()
+        return list(unified_diff(old, self.text.splitlines(), lineterm="", n=2))[2:]
+
+
+def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
+    """
+    Find where a pack lies, or is to lie: a folder, or the name of a module.
+
+    Relative folders start `here`, and packages that `find`, of importable modules, does not know.
+    """
+    folder = here / text
+    if folder.is_file():
+        raise ScaffoldError(f"--pack: found the file {text}, expected a folder or a module's name")
+    if folder.name == "src" and not (folder / INIT).exists():
+        raise ScaffoldError(f"--pack: found {text}, expected a package in it, such as src/my_pack")
+    if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
+        return _of_folder(text, folder.resolve())
+    file = find(text)
+    if file is not None and file.name != INIT:
+        raise ScaffoldError(f"--pack: found {text} in {file}, expected a package, for its bodies")
+    return Place(text, file.parent if file else _home(here.resolve()).joinpath(*text.split(".")))
+
+
+def _home(here: Path) -> Path:
+    """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
+    beside = [file for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"]
+    return here / "src" if (here / "src").is_dir() and not beside else here
+
+
+def _of_folder(text: str, folder: Path) -> Place:
+    """Name the module of a folder: outer folders belong to it that are packages, or new."""
+    names = [folder.name]
+    for outer in folder.parents:
+        if not (outer / INIT).exists() and (outer.exists() or outer.name == "src"):
+            break
+        names.insert(0, outer.name)
+    if not all(name.isidentifier() for name in names):
+        raise ScaffoldError(f"--pack: found {text!r}, expected a folder that can be imported")
+    return Place(".".join(names), folder)
+
+
+def write(files: Iterable[PlannedFile]) -> None:
+    """Write files in order; where one is there, or not what it was, take the others back."""
+    with ExitStack() as undo:
+        for file in files:
+            try:
+                _make_folders(file.path.parent, undo)
+                if file.old is None:
+                    _create(file.path, file.new, undo)
+                else:
+                    _change(file.path.resolve(), file.old, file.new, undo)
+            except OSError as error:
+                reason = error.strerror or error
+                raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
+        undo.pop_all()
+
+
+def _make_folders(folder: Path, undo: ExitStack) -> None:
+    if not folder.exists():
+        _make_folders(folder.parent, undo)
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+
+
+def _create(path: Path, content: bytes, undo: ExitStack) -> None:
+    with path.open("xb") as file:
+        undo.callback(path.unlink, missing_ok=True)
+        file.write(content)
+
+
+def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
+    """Put the new content in the place of the old at once, so that no reader sees half of it."""
+    if path.read_bytes() != old:
+        raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
+    beside = path.with_name(f".{path.name}.patchkit")
+    _create(beside, new, undo)
+    beside.chmod(path.stat().st_mode)
+    beside.replace(path)

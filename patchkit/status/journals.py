@@ -1,5 +1,5 @@
 """
-A journal, read: what one process told of itself.
+Journals: where `patchkit run` keeps them, and what one process told of itself in its own.
 
 Lines may be torn, of a later patchkit, or of somebody else: each value is taken only if it is what
 it should be, and everything else is passed over.
@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
+import stat
+import tempfile
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.status.node import contents, writer
 from patchkit.status.process_status import (
@@ -20,6 +25,12 @@ from patchkit.status.process_status import (
     PatchStatus,
     ProcessStatus,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KEPT = 20
+"""Runs whose journals stay."""
 
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
@@ -191,3 +202,59 @@ def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:
         case "unreviewed":
             patch.unreviewed = entry.text("reason")
             patch.is_finding = entry.is_true("finding")
+
+
+def new_run() -> Path:
+    """Make the folder of a run, and delete those of old ones in which no process runs."""
+    home = _home()
+    if not _is_own(home):  # somebody else has taken the name
+        return Path(tempfile.mkdtemp(prefix="patchkit-"))
+    for old in list(_runs(home))[_KEPT - 1 :]:
+        if not _is_running(old):
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home))
+
+
+def newest_run() -> Path | None:
+    """Find the folder of the run that began last; None where there is none."""
+    home = _home()
+    return next(_runs(home), None) if _is_own(home, make=False) else None
+
+
+def _home() -> Path:
+    return Path(tempfile.gettempdir()) / f"patchkit-{os.getuid()}"
+
+
+def _is_own(home: Path, *, make: bool = True) -> bool:
+    """Whether it is a folder that nobody else can write to."""
+    try:
+        if make:
+            home.mkdir(mode=0o700, exist_ok=True)
+        facts = home.lstat()
+    except OSError:
+        return False
+    return (
+        stat.S_ISDIR(facts.st_mode)
+        and facts.st_uid == os.getuid()
+        and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+def _runs(home: Path) -> Iterator[Path]:
+    yield from sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
+
+
+def _is_running(run: Path) -> bool:
+    host = os.uname().nodename
+    writers = (writer(file.name) for file in run.glob("*.jsonl"))
+    return any(_is_alive(pid) for there, pid in writers if there == host and pid)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

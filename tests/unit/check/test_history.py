@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from check.released import broken, subject
-from patchkit.check.history import histories
+from patchkit.check.comparison import histories
 from patchkit.rows.target import Target
 
 F = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"

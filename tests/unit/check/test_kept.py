@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from check.released import Memory, files_of
-from patchkit.check.kept import Kept
 from patchkit.check.learning import learn_all
-from patchkit.check.subjects import Subject
+from patchkit.check.subjects import Kept, Subject
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 

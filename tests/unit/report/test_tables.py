@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.check.history import Step
+from patchkit.check.comparison import Step
 from patchkit.report.as_json import to_json
 from patchkit.report.doctor import print_doctor
 from patchkit.report.here import (

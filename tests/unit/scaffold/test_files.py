@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import ScaffoldError
-from patchkit.scaffold.files import PlannedFile, place_of, write
+from patchkit.scaffold.plan import PlannedFile, place_of, write
 
 if TYPE_CHECKING:
     from pathlib import Path
