@@ -115,7 +115,6 @@ def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:
 
 
 def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:
-    """Believe what indentation tells where the parser says the same."""
 
     def read(name: str) -> tuple[bytes, bool] | None:
         tree = resolver.modules.get(name)
@@ -129,7 +128,6 @@ def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | Non
 
 
 def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:
-    """Name the class that really holds a member which the target's class only inherits."""
     if not _is_member(target) or "." not in found.qualname:
         return ""
     outer = resolver.resolve(target.holder)

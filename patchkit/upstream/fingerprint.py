@@ -101,7 +101,6 @@ def _of_value(value: Value, wrapped: Sequence[Wrapped]) -> list[str]:
 
 
 def _without_methods(node: ast.AST) -> ast.AST:
-    """Leave of a class what a method that is written for it is made of."""
     if not isinstance(node, ast.ClassDef):
         return node
     rest = copy.copy(node)
@@ -125,7 +124,6 @@ def _digest(parts: Iterable[str]) -> str:
 def _children(
     node: ast.AST, annotated: set[int], *, in_class: bool, named: bool
 ) -> Iterator[tuple[object, bool]]:
-    """Yield names of fields, and what is in them, each with whether it stands in a class."""
     inside = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, _SCOPES))
     for field in node._fields:
         value = getattr(node, field, None)

@@ -61,11 +61,7 @@ def wording_of(
     """
     Find how a definition is written; None where it cannot be found by indentation alone.
 
-    Args:
-        read: returns a module's source and whether it is a package, None where it has none.
-        module: where the definition is asked for; plain imports are followed from there.
-        qualname: of a function, a class, a method or a variable.
-
+    `read` returns a module's source and whether it is a package; plain imports are followed.
     """
     parts: list[bytes] = []
     for _ in range(_HOPS):
@@ -191,7 +187,6 @@ class _Page(SourceLines):
         return names
 
     def _conditions(self, at: int) -> Iterator[bytes]:
-        """Quote the `if`, `try`, `with` and their kin around a line."""
         for header in self.headers(at):
             text = self.text(header).strip()
             if not _DEFINES.match(text):

@@ -36,21 +36,12 @@ _RUN = 4
 
 
 class Definition(NamedTuple):
-    """
-    A class, a function, or a name that a module assigns to.
+    """A class, a function, or a name that a module assigns to."""
 
-    Args:
-        kind: `class`, `def` or `name`.
-        qualname: within its module.
-        start: where its first line begins; decorators come before.
-        width: of its indentation.
-
-    """
-
-    kind: str
+    kind: str  # `class`, `def` or `name`
     qualname: str
-    start: int
-    width: int
+    start: int  # where its first line begins; decorators come before
+    width: int  # of its indentation
 
     @property
     def name(self) -> str:
@@ -235,10 +226,7 @@ class Around:
         """
         List files to look into, a further stage where those before were not enough.
 
-        Args:
-            module: that had the target.
-            size: of its source, in bytes.
-
+        The module had the target, whose source has a size in bytes.
         """
         # Files of the module's name, and what a module that became a package holds.
         below = f"{module.replace('.', '/')}/"

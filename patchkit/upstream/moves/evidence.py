@@ -163,17 +163,14 @@ class Evidence:
         """Whether the release has a target."""
         return self._new.resolve(place).state == "present"
 
-    def is_new(self, page: SourceFile, name: str) -> bool:
-        """Whether a file has come to define a name by itself."""
-        return name in self._gained(page)
-
     def succeeds(self, page: SourceFile, module: str) -> bool:
         """Whether a file took two, and half, of what a module defined."""
         old = self.old_page(module)
-        taken = self._gained(page) & old.tops if old else frozenset()
+        taken = self.gained(page) & old.tops if old else frozenset()
         return old is not None and len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
 
-    def _gained(self, page: SourceFile) -> frozenset[str]:
+    def gained(self, page: SourceFile) -> frozenset[str]:
+        """Name what a file has come to define by itself."""
         if not self._around.has_changed(page.path):
             return frozenset()
         before = self._before(page)

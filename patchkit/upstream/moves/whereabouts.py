@@ -28,19 +28,11 @@ if TYPE_CHECKING:
 
 
 class Whereabouts(NamedTuple):
-    """
-    What became of a target.
+    """What became of a target."""
 
-    Args:
-        place: where it is now; None where it is gone.
-        likeness: of its source there to what it was, from 0 to 1; None where names decide.
-        words: what happened, for people; '' where nothing is known.
-
-    """
-
-    place: Target | None
-    likeness: float | None
-    words: str
+    place: Target | None  # None where it is gone
+    likeness: float | None  # of its source to what it was, from 0 to 1; None where names decide
+    words: str  # what happened, for people; '' where nothing is known
 
 
 GONE = Whereabouts(None, None, "")
@@ -48,13 +40,9 @@ GONE = Whereabouts(None, None, "")
 
 class MoveSearch:
     """
-    A search through one release for what another has.
+    A search through a new release for what an old one has; without an old one, names decide.
 
-    Args:
-        new: the release that lacks targets.
-        old: one that has them; None where there is none, and names decide.
-        reach: bytes of changed files to fetch for one target; None for all of them.
-
+    For one target, `reach` bytes of changed files are fetched; None for all of them.
     """
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None = None) -> None:
@@ -64,13 +52,7 @@ class MoveSearch:
         self._known: dict[Target, Whereabouts] = {}
 
     def find(self, target: Target) -> Whereabouts:
-        """
-        Find what became of a target.
-
-        Raises:
-            UpstreamError: a release cannot be read.
-
-        """
+        """Find what became of a target; raises UpstreamError where a release cannot be read."""
         if target not in self._known:
             self._known[target] = GONE  # what is asked for again meanwhile, goes round in a circle
             self._known[target] = self._find(target)
@@ -104,7 +86,6 @@ class MoveSearch:
     # --- members of classes
 
     def _member(self, target: Target, old: Resolution) -> Whereabouts:
-        """Find where the class went, and look for the member in it."""
         owner = target.holder
         if self._new.resolve(owner).state == "present":
             return self._left(owner, old)
@@ -121,7 +102,6 @@ class MoveSearch:
         return self._left(went, old)
 
     def _left(self, owner: Target, old: Resolution) -> Whereabouts:
-        """Find what became of a member that its class no longer has."""
         lost = Lost.of(old)
         renamed = self._renamed_in(owner, lost) if lost else None
         if renamed:
@@ -189,7 +169,7 @@ class MoveSearch:
     ) -> Whereabouts | None:
         place = Target(page.module, target.qualname)
         found = self._new.resolve(place)
-        if found.state != "present" or not self._evidence.is_new(page, target.qualname):
+        if found.state != "present" or target.qualname not in self._evidence.gained(page):
             return None
         answer = _at(place, old, found, f"moved to {place}")
         is_telling = Likeness(old.nodes[:1]).size >= TELLING
@@ -200,7 +180,6 @@ class MoveSearch:
     # --- modules
 
     def _module(self, target: Target) -> Whereabouts:
-        """Find a module by what it defined, in files that the other release lacks."""
         page = self._evidence.old_page(target.module)
         if page is None:
             return GONE

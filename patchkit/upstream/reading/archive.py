@@ -45,11 +45,7 @@ Listing = dict[str, ArchiveMember]
 
 
 class Reader(Protocol):
-    """
-    One archive, in its own format.
-
-    Both methods raise UpstreamError where it cannot be fetched, or is not what it should be.
-    """
+    """One archive, in its own format; UpstreamError where it is not what it should be."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its Python files; with them, where the archive had to be brought here whole."""

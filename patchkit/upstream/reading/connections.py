@@ -68,11 +68,8 @@ class Connections:
         """
         Ask, and give back the response, not yet read, with the URL that gave it after redirects.
 
-        Raises:
-            UnreachableError: nobody answers.
-            BrokenOffError: the answer ends before it is read.
-            UpstreamError: it is no URL, or redirects without end.
-
+        Raises UnreachableError where nobody answers, BrokenOffError where the answer ends before
+        it is read, and UpstreamError where it is no URL, or redirects without end.
         """
         response, url = self._followed(method, url, headers)
         try:
@@ -181,7 +178,6 @@ def _let_go(response: urllib3.BaseHTTPResponse) -> None:
 
 
 def _whole(base: str, location: str) -> str:
-    """Make a URL whole, and refuse what is none."""
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -111,11 +111,7 @@ class Parsed(NamedTuple):
 
 
 class ParsedFiles:
-    """
-    The files that were asked for last, parsed, up to a limit of bytes; safe for threads.
-
-    What is the same file in several releases is parsed once.
-    """
+    """The files that were asked for last, parsed, up to a limit of bytes; safe for threads."""
 
     def __init__(self, limit: int = _KEPT) -> None:
         self._limit = limit
@@ -156,11 +152,7 @@ class ParsedFiles:
 
 
 class Files:
-    """
-    The Python files of one release; those that were asked for last stay parsed.
-
-    What `shared` keeps is parsed once for several releases.
-    """
+    """The Python files of one release; what `shared` keeps is parsed once for several releases."""
 
     def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:
         self._source = source

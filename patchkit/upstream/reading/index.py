@@ -65,14 +65,9 @@ class Index:
 
     def links(self, project: str) -> list[Link]:
         """
-        List a project's wheels and source distributions.
+        List a project's wheels and source distributions; raises UpstreamError where none is found.
 
-        Of two files with one name the first is taken: find-links come first, then the indexes in
-        their order.
-
-        Raises:
-            UpstreamError: no place knows the project.
-
+        Of two files with one name the first is taken: find-links come first, then the indexes.
         """
         found: dict[str, Link] = {}
         faults = []

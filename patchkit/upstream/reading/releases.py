@@ -158,12 +158,8 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     Find the releases that a requirement such as `vllm>=0.20,<0.34` allows, the oldest first.
 
     A pre-release counts as its release, and is taken only where the requirement names one; a
-    release that its author has taken back only where the requirement names exactly that.
-
-    Raises:
-        RequirementError: spec is no requirement.
-        UpstreamError: no place knows the project, or none can be asked.
-
+    release that its author has taken back only where the requirement names exactly that. Raises
+    RequirementError, and UpstreamError where no place knows the project, or none can be asked.
     """
     requirement = parse_requirement(spec)
     files: dict[ReleaseVersion, list[Link]] = {}
@@ -192,12 +188,7 @@ def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
 
 
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
-    """
-    Which of a release's files to read, by their Python: the same one on every machine.
-
-    A wheel before a source distribution, one for every machine before others, then x86-64 and the
-    newest Python.
-    """
+    """Order a release's files, the one to read last: the same on every machine."""
     plain = "+" not in link.version and not link.is_yanked
     pure = link.filename.endswith("-none-any.whl")
     name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)

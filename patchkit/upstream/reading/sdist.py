@@ -47,7 +47,6 @@ class SdistReader:
 
 
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield every Python file, by its path in the directory that holds everything."""
     try:
         with _Bounded(file) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             yield from _members(archive)
@@ -71,11 +70,7 @@ def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
 
 
 class _Bounded(gzip.GzipFile):
-    """
-    What an archive unpacks to, up to a limit.
-
-    `tarfile` believes the sizes that headers state, and would read a header of any size.
-    """
+    """What an archive unpacks to, up to a limit: `tarfile` believes whatever sizes it states."""
 
     def seek(self, offset: int, whence: int = 0) -> int:
         _check_total(offset, MAX_DOWNLOAD)
@@ -94,11 +89,7 @@ def _check_total(size: int, limit: int) -> None:
 
 
 def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
-    """
-    Map the paths that an installation of a source tree would have to those in the tree.
-
-    Every file counts in a package with an `__init__.py` that is not for the project's own use.
-    """
+    """Map installed paths to those in the tree, of packages not for the project's own use."""
     files = set(paths)
     found: dict[str, str] = {}
     for root in reversed(ROOTS):

@@ -54,10 +54,7 @@ class PipSettings(NamedTuple):
         """
         Read pip's configuration files, also that of the environment at a prefix, then variables.
 
-        Raises:
-            SettingsError: a file, or a value, cannot be read.
-            UpstreamError: no index is set, and no pip says which is the usual one.
-
+        Raises SettingsError where one cannot be read, and UpstreamError as `usual_index` does.
         """
         env = os.environ if environ is None else environ
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
@@ -82,13 +79,7 @@ class PipSettings(NamedTuple):
 
 
 def usual_index() -> str:
-    """
-    Return the index that pip asks where nobody has set one, as pip's own source says.
-
-    Raises:
-        UpstreamError: there is no pip, or it does not say so where every pip has.
-
-    """
+    """Return the index that pip's own source names as the usual one; UpstreamError without pip."""
     specs = filter(None, map(importlib.util.find_spec, ("pip", "ensurepip")))
     folders = [Path(spec.origin).parent for spec in specs if spec.origin]
     # What Python brings along for `ensurepip` is a wheel.

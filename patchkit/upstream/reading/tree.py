@@ -68,13 +68,7 @@ class Tree:
 
 
 def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
-    """
-    Open an import package, or the one of a distribution, where it is installed, editable or not.
-
-    Raises:
-        UpstreamError: it is not installed.
-
-    """
+    """Open an installed package, editable or not, or a distribution's; UpstreamError for none."""
     search = ProviderSearch(package, None if path is None else list(path))
     found, located = search.found(), search.package
     if found is None or located is None:
@@ -85,13 +79,7 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
 
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:
-    """
-    Open an import package in a checkout, below its `src/` or `python/`, or the package itself.
-
-    Raises:
-        UpstreamError: the package is not in the directory.
-
-    """
+    """Open a package in a checkout, or the package itself; UpstreamError where it is not there."""
     here = directory.absolute()
     roots = [here / root for root in ROOTS] + ([here.parent] if here.name == package else [])
     for root in roots:

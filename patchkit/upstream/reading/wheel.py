@@ -35,11 +35,7 @@ _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, Overflo
 
 
 class Content(Protocol):
-    """
-    The bytes of an archive, wherever it lies.
-
-    Both methods raise NoRangesError where the file can only be had whole, else UpstreamError.
-    """
+    """The bytes of an archive; NoRangesError where it can only be had whole, or UpstreamError."""
 
     def tail(self, size: int) -> tuple[bytes, int]:
         """Read the last bytes, all where there are fewer, and tell how many there are in all."""

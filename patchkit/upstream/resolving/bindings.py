@@ -45,27 +45,15 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """
-    One way in which a name is bound.
-
-    Args:
-        name: what is bound.
-        form: how.
-        node: the statement.
-        value: the expression, for an assignment that has one for this name.
-        module: absolute name of what is imported, or imported from.
-        imported: the name there.
-        parts: further statements that shape the value: setters, `+=`, `TABLE['k'] = …`.
-
-    """
+    """One way in which a name is bound."""
 
     name: str
     form: Form
     node: ast.stmt
-    value: ast.expr | None = None
-    module: str = ""
-    imported: str = ""
-    parts: tuple[ast.stmt, ...] = ()
+    value: ast.expr | None = None  # of an assignment that has an expression for this name
+    module: str = ""  # absolute name of what is imported, or imported from
+    imported: str = ""  # the name there
+    parts: tuple[ast.stmt, ...] = ()  # what shapes it further: setters, `+=`, `TABLE['k'] = …`
 
 
 @dataclass(frozen=True)
@@ -168,7 +156,6 @@ def walrus_names(statement: ast.AST) -> Iterator[str]:
 
 
 def _imported(statement: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Iterator[str]:
-    """Name what an import binds; in a package, submodules that it sets on that as well."""
     paths = [one.name for one in statement.names]
     if isinstance(statement, ast.ImportFrom):
         module = tree.absolute(statement.module, statement.level) or ""
@@ -181,7 +168,6 @@ def _imported(statement: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Itera
 
 
 def _written(statement: ast.AST) -> Iterator[str]:
-    """Name what the targets, patterns and calls of a statement itself have to do with."""
     if isinstance(statement, ast.ExceptHandler):
         yield statement.name or ""
         return

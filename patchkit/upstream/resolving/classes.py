@@ -34,25 +34,14 @@ _MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """
-    What decorators and the like do to a class.
+    """What decorators and the like do to a class; words are '' where there is nothing to say."""
 
-    Args:
-        flavour: '' or how its fields are read, see `fields`.
-        options: of the decorator that makes it a dataclass.
-        touched: names that are set on it, each with what sets it.
-        opened: why it may have further names; '' where it has none.
-        replaced: why something else may stand in its place; '' where nothing does.
-        bases: classes that are added to its bases.
-
-    """
-
-    flavour: str
-    options: dict[str, ast.expr]
-    touched: dict[str, str]
-    opened: str
-    replaced: str
-    bases: tuple[Value, ...] = ()
+    flavour: str  # how its fields are read, see `fields`
+    options: dict[str, ast.expr]  # of the decorator that makes it a dataclass
+    touched: dict[str, str]  # names that are set on it, each with what sets it
+    opened: str  # why it may have further names
+    replaced: str  # why something else may stand in its place
+    bases: tuple[Value, ...] = ()  # classes that are added to its bases
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -75,11 +64,8 @@ def own_binding(
 ) -> Cases:
     """Tell what the body of a class binds a name to."""
     node = classes[-1]
-    is_inside = (
-        until is not None
-        and until is not node
-        and node.lineno <= until.lineno <= (node.end_lineno or 0)
-    )
+    line = until.lineno if until and until is not node else 0
+    is_inside = node.lineno <= line <= (node.end_lineno or 0)
 
     def follow() -> Cases:
         flow = Flow(name, tree, lookup, until if is_inside else None, is_module=False)

@@ -151,7 +151,6 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
 
 
 def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
-    """Whether the default of a field is: what a base has of its name is one too."""
     if field.node.value is not None:
         return field.attribute is not None
     bases = (one for one in mro(lookup, entry)[1:] if one.classes)

@@ -80,27 +80,15 @@ _AFTER = frozenset({Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.PROPERTY, Kind.CAC
 
 @dataclass(frozen=True)
 class Effect:
-    """
-    What one decorator does.
+    """What one decorator does."""
 
-    Args:
-        what: SAME, WRAPS, WRAPS_ASYNC or UNKNOWN.
-        kind: what it makes of a function, where it makes a descriptor.
-        touched: attributes that it sets on a class.
-        is_open: whether it may set others.
-        dataclass: '' or the flavour of dataclass that it makes.
-        bases: classes that it adds to the bases of one.
-        options: the keywords that it was given.
-
-    """
-
-    what: str
-    kind: Kind | None = None
-    touched: frozenset[str] = frozenset()
-    is_open: bool = False
-    dataclass: str = ""
-    bases: tuple[Value, ...] = ()
-    options: dict[str, ast.expr] = field(default_factory=dict)
+    what: str  # SAME, WRAPS, WRAPS_ASYNC or UNKNOWN
+    kind: Kind | None = None  # what it makes of a function, where it makes a descriptor
+    touched: frozenset[str] = frozenset()  # attributes that it sets on a class
+    is_open: bool = False  # whether it may set others
+    dataclass: str = ""  # the flavour of dataclass that it makes
+    bases: tuple[Value, ...] = ()  # classes that it adds to the bases of one
+    options: dict[str, ast.expr] = field(default_factory=dict)  # the keywords that it was given
 
 
 _UNTOLD = Effect(UNKNOWN, is_open=True)

@@ -116,7 +116,6 @@ def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
 
 
 def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
-    """Tell what a call makes: an instance, a descriptor, a class."""
     made = Value("present", Kind.ASSIGNMENT, expression=call, sure=False)
     name = as_typing(maker.dotted)
     kind = DESCRIPTORS.get(name)
@@ -133,7 +132,6 @@ def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
 
 
 def _makes_instances(lookup: Lookup, maker: Value, name: str) -> bool:
-    """Whether calling something surely makes an instance of it."""
     if maker.kind is Kind.OUTSIDE:
         return name in _OBJECTS or (is_class(name) and name != "builtins.type")
     if not maker.classes or not maker.sure or metaclass(lookup, maker) is not None:
@@ -233,7 +231,6 @@ def _decorated(value: Value, decorator: str) -> Value:
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
-    """Tell what an assignment makes of its name: an alias, or a value of its own."""
     is_shaped = any(isinstance(part, ast.FunctionDef) for part in binding.parts)
     if binding.value is None or is_shaped:
         return (replace(value, sure=False),)
@@ -276,7 +273,6 @@ def _is_alias_of_type(value: Value) -> bool:
 
 
 def _read_from(value: Value, *, is_instance: bool) -> Value:
-    """Tell what a method is once it is read from a class, or from an instance of one."""
     if value.kind not in METHODS:
         return value
     is_async = bool(value.nodes) and isinstance(value.nodes[0], ast.AsyncFunctionDef)

@@ -41,25 +41,14 @@ VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 
 
 class Field(NamedTuple):
-    """
-    One field of a class.
-
-    Args:
-        name: of the field.
-        node: its annotation.
-        default: whether it may be left out.
-        in_init: whether the constructor takes it.
-        keyword: whether only by keyword; None where the class says.
-        attribute: whether its default stands on the class; None where that cannot be told.
-
-    """
+    """One field of a class."""
 
     name: str
     node: ast.AnnAssign
-    default: bool = True
+    default: bool = True  # whether it may be left out
     in_init: bool = True
-    keyword: bool | None = None
-    attribute: bool | None = True
+    keyword: bool | None = None  # whether only by keyword; None where the class says
+    attribute: bool | None = True  # whether its default stands on the class; None: not told
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
@@ -72,10 +61,8 @@ def flavour(lookup: Lookup, value: Value) -> str:
 
 def annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
     """Find the last annotation of a name in the body of a class."""
-    for one in reversed(node.body):
-        if isinstance(one, ast.AnnAssign) and dotted(one.target) == name:
-            return one
-    return None
+    found = (one for one in reversed(node.body) if isinstance(one, ast.AnnAssign))
+    return next((one for one in found if dotted(one.target) == name), None)
 
 
 def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | None:

@@ -264,7 +264,6 @@ class Flow:
 
 
 def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.expr | None]:
-    """Match the parts of a target with those of a value; None where they do not match."""
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
         values += value.elts

@@ -222,7 +222,6 @@ def _opened_by(lookup: Lookup, entry: Value) -> str:
 
 
 def _built_by_code(entry: Value) -> str:
-    """Say that the body of a class binds computed names; '' where it does not."""
     plain = (one for one in entry.classes[-1].body if not isinstance(one, SCOPES))
     calls = (node for one in plain for node in ast.walk(one) if isinstance(node, ast.Call))
     is_dynamic = any(dotted(call.func) in ("locals", "vars", "exec") for call in calls)
@@ -230,7 +229,6 @@ def _built_by_code(entry: Value) -> str:
 
 
 def _assigners(entry: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    """List the methods that assign an attribute of their first parameter, with where they do."""
     is_named = re.search(rb"\.%s\b" % re.escape(name.encode()), entry.home.source)
     for method in entry.classes[-1].body if is_named else ():
         if isinstance(method, DEFS) and method.args.args:

@@ -61,13 +61,7 @@ class Literals:
         self._depth = depth
 
     def value(self, node: ast.expr) -> Any:
-        """
-        Read an expression.
-
-        Raises:
-            NotLiteralError: it is not spelled out; what is not in a list or table leaves that open.
-
-        """
+        """Read an expression; NotLiteralError where not even a list or table is spelled out."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
@@ -160,7 +154,6 @@ def added_by(part: ast.stmt) -> ast.expr | None:
 
 
 def _joined(first: Any, second: Any) -> Any:
-    """Add a list to a list, a table to a table, a text to a text."""
     if first == second == [_OPEN]:
         raise NotLiteralError
     if isinstance(first, dict) and second == [_OPEN]:

@@ -22,29 +22,17 @@ _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 @dataclass(eq=False)
 class ModuleTree:
-    """
-    One module: where it lies and what it says.
-
-    Args:
-        name: dotted.
-        path: of its file; '' for a namespace package.
-        is_package: whether it holds submodules.
-        tree: parsed source, empty where it cannot be read.
-        source: as it lies in the file.
-        fault: why it cannot be read, in words; '' where it can.
-        notes: what was worked out about the tree, by who worked it out.
-        file_notes: what its file alone tells; it stays as long as the file stays parsed.
-
-    """
+    """One module: where it lies, what it says, and notes of what was worked out about it."""
 
     name: str
-    path: str
+    path: str  # of its file; '' for a namespace package
     is_package: bool
-    tree: ast.Module
+    tree: ast.Module  # empty where it cannot be read
     source: bytes = b""
-    fault: str = ""
+    fault: str = ""  # why it cannot be read, in words; '' where it can
     notes: dict[Any, Any] = field(default_factory=dict, repr=False)
     file_notes: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What its file alone tells; it stays as long as the file stays parsed."""
 
     @property
     def package(self) -> str:
@@ -76,18 +64,15 @@ class ModuleTree:
     def _find_globals(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         is_likely = b"global" in self.source and _GLOBAL.search(self.source)
-        nodes: list[tuple[ast.AST, frozenset[str]]] = (
-            [(self.tree, frozenset())] if is_likely else []
-        )
+        first: tuple[ast.AST, frozenset[str]] = (self.tree, frozenset())
+        nodes = [first] if is_likely else []
         for node, around in nodes:  # it grows
+            inside = around
             if isinstance(node, ast.Global) and around:
                 for name in node.names:
                     found.setdefault(name, set()).update(around)
-            inside = (
-                around | {node.name}
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-                else around
-            )
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                inside = around | {node.name}
             blocks = (getattr(node, block, ()) for block in BLOCKS)
             nodes += [(inner, inside) for block in blocks for inner in block]
         return found

@@ -6,7 +6,6 @@ The standard library's are asked; of others only the few that upstream builds on
 
 from __future__ import annotations
 
-import builtins
 import importlib
 from functools import lru_cache
 from typing import Any
@@ -48,6 +47,7 @@ _BASE_MODEL = (
     "model_validate model_validate_json model_validate_strings parse_file parse_obj parse_raw "
     "schema schema_json update_forward_refs validate"
 )
+_NAMED_TUPLE = "_fields _field_defaults _make _replace _asdict"
 _OBJECT = frozenset(dir(object))
 _TABLES = {
     "torch.nn.Module": {*_MODULE.split()},
@@ -55,14 +55,7 @@ _TABLES = {
     "pydantic.BaseModel": {*_BASE_MODEL.split()},
     "pydantic.main.BaseModel": {*_BASE_MODEL.split()},
     "msgspec.Struct": {"__copy__", "__replace__", "__rich_repr__"},
-    "typing.NamedTuple": {
-        *dir(tuple),
-        "_fields",
-        "_field_defaults",
-        "_make",
-        "_replace",
-        "_asdict",
-    },
+    "typing.NamedTuple": {*dir(tuple), *_NAMED_TUPLE.split()},
     "typing.TypedDict": {*dir(dict), "__required_keys__", "__optional_keys__", "__total__"},
 }
 
@@ -95,11 +88,6 @@ def standard_class(dotted: str) -> type | None:
         return None
     cls: Any = getattr(importlib.import_module(module), name, None)
     return cls if isinstance(cls, type) else None
-
-
-def is_builtin(name: str) -> bool:
-    """Whether a name is there without being imported."""
-    return hasattr(builtins, name)
 
 
 def is_class(dotted: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import expressions, lazy, literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases, Form
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
-from patchkit.upstream.resolving.outside import is_builtin
 from patchkit.upstream.resolving.syntax import called_at_import
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
@@ -156,7 +156,7 @@ class ReleaseLookup:
     def _visible(self, tree: ModuleTree, name: str, until: ast.stmt | None) -> Values:
         values: list[Value] = []
         for case in self.cases(tree, name, until):
-            if case.binding is None and is_builtin(name):
+            if case.binding is None and hasattr(builtins, name):
                 values.append(undecidable("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
                 values += self._of_case(tree, name, case)

@@ -124,16 +124,7 @@ class Resolution:
 
 
 class Resolver:
-    """
-    Resolves targets in one release.
-
-    Args:
-        source: the release.
-        python: the Python that it is judged for.
-        system: the `sys.platform` that it is judged for.
-        parsed: keeps the parsed files of other releases as well.
-
-    """
+    """Resolves targets in one release, for one Python and one `sys.platform`."""
 
     def __init__(
         self,
@@ -141,7 +132,7 @@ class Resolver:
         *,
         python: tuple[int, int] = (3, 11),
         system: str = "linux",
-        parsed: ParsedFiles | None = None,
+        parsed: ParsedFiles | None = None,  # keeps the parsed files of other releases as well
     ) -> None:
         self.source = source
         self.modules = Modules(Files(source, shared=parsed))
@@ -165,13 +156,7 @@ class Resolver:
         self.lookup.forget()
 
     def resolve(self, target: Target) -> Resolution:
-        """
-        Tell what a target is.
-
-        Raises:
-            UpstreamError: the release cannot be read.
-
-        """
+        """Tell what a target is; raises UpstreamError where the release cannot be read."""
         values: Values = (self.lookup.module(target.module),)
         steps = target.steps if target.qualname else ()
         for at, step in enumerate(steps, start=1):

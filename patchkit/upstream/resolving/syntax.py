@@ -103,19 +103,11 @@ VAR_KEYWORD = "**kwargs"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """
-    One parameter.
-
-    Args:
-        name: as written.
-        kind: how it is passed, one of this module's constants.
-        default: whether it may be left out.
-
-    """
+    """One parameter."""
 
     name: str
-    kind: str
-    default: bool = False
+    kind: str  # how it is passed, one of this module's constants
+    default: bool = False  # whether it may be left out
 
     def __str__(self) -> str:
         stars = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}.get(self.kind, "")

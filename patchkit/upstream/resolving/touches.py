@@ -179,7 +179,6 @@ def _set_on(
 
 
 def _set_in(lookup: Lookup, functions: Values) -> Iterator[str | None]:
-    """Name what functions set on a class that they are given, or that they are methods of."""
     for value in functions:
         node = value.nodes[0] if value.nodes else None
         is_open = not value.classes

@@ -69,47 +69,25 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """
-    One thing that a name may stand for.
-
-    Args:
-        state: present, absent, or undecidable.
-        kind: None where it cannot be told.
-        module: where it is defined.
-        qualname: its name there.
-        tree: the module's source; None outside the release.
-        nodes: the statements that define it.
-        reason: why it is absent or undecidable, or a remark.
-        conditions: what must hold.
-        expression: what was assigned.
-        signature: None where it cannot be told.
-        classes: for a class, the class definitions from the outermost to itself.
-        dotted: the name of something outside.
-        instance_of: its class, for an object made by calling one.
-        attribute: False for a field that leaves nothing on the class.
-        sure: False where kind and signature may be others.
-        is_none: whether it is None, or something that was looked for in None.
-        scope: where what defines it stands; None where nothing of the release does.
-
-    """
+    """One thing that a name may stand for; None is what cannot be told."""
 
     state: State
     kind: Kind | None = None
-    module: str = ""
-    qualname: str = ""
-    tree: ModuleTree | None = None
-    nodes: tuple[ast.AST, ...] = ()
-    reason: str = ""
+    module: str = ""  # where it is defined
+    qualname: str = ""  # its name there
+    tree: ModuleTree | None = None  # None outside the release
+    nodes: tuple[ast.AST, ...] = ()  # the statements that define it
+    reason: str = ""  # why it is absent or undecidable, or a remark
     conditions: tuple[Condition, ...] = ()
-    expression: ast.expr | None = None
+    expression: ast.expr | None = None  # what was assigned
     signature: Signature | None = None
-    classes: tuple[ast.ClassDef, ...] = ()
-    dotted: str = ""
-    instance_of: Value | None = None
-    attribute: bool = True
-    sure: bool = True
-    is_none: bool = False
-    scope: Scope | None = None
+    classes: tuple[ast.ClassDef, ...] = ()  # of a class, from the outermost around it to itself
+    dotted: str = ""  # the name of something outside
+    instance_of: Value | None = None  # the class of an object that was made by calling it
+    attribute: bool = True  # False for a field that leaves nothing on the class
+    sure: bool = True  # False where kind and signature may be others
+    is_none: bool = False  # whether it is None, or something that was looked for in None
+    scope: Scope | None = None  # where what defines it stands; None outside the release
 
     @property
     def home(self) -> ModuleTree:
