@@ -30,11 +30,11 @@ _MODULES = {
     "Replace": "objects.replace",
     "Wrap": "objects.wrap",
     "Edit": "source.edit",
-    "Add": "objects.add",
+    "Add": "objects.replace",
     "AddField": "fields.add_field",
-    "Provide": "modules.provide",
-    "BeforeImport": "modules.calls",
-    "AfterImport": "modules.calls",
+    "Provide": "modules",
+    "BeforeImport": "modules",
+    "AfterImport": "modules",
 }
 """A kind's module is imported with its first change: some of them need half of the library."""
 

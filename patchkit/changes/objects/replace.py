@@ -1,5 +1,5 @@
 """
-Replace: the target becomes the body's object.
+Replace and Add: the target becomes the body's object, also where upstream has nothing yet.
 
 Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
 torch's dispatcher), that is where the object goes.
@@ -33,23 +33,28 @@ from patchkit.changes.owners import (
     stored,
 )
 from patchkit.errors import TargetError
+from patchkit.rows.declaration import Add
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from patchkit.changes.context import Context, Prepared
+    from patchkit.changes.context import Context
     from patchkit.rows.declaration import Replace
 
     _Decorate = Callable[[Any, FunctionType], Any]
 
 
-def prepare(change: Replace, context: Context) -> Prepared:
-    """Resolve and check a replacement; a TargetError where it cannot serve in that place."""
+def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
+    """Resolve and check what comes there; a TargetError where it cannot serve in that place."""
+    return _added(change, context) if isinstance(change, Add) else _replaced(change, context)
+
+
+def _replaced(change: Replace, context: Context) -> PreparedLayers:
     assert context.module is not None
     qualname, words = change.place.qualname, f"Replace({change.target!r})"
     location = locate_free(context.module, qualname)
-    old, new = location.value, body_object(context, change.by)
+    old, new = location.value, _body_object(context, change.by)
     is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
     if (op := op_at(location, context.sites)) and not is_of_kind:
         if not callable(new):
@@ -64,13 +69,13 @@ def prepare(change: Replace, context: Context) -> Prepared:
     refuse_registered(old, words)
     if not change.unrelated:
         _refuse_unrelated(words, old, new)
-    value = substitute(location, new, unrelated=change.unrelated)
+    value = _substitute(location, new, unrelated=change.unrelated)
     _refuse_call(change, old, value)
     refuse_fixed(location, words)
     return _layers([location], value, context)
 
 
-def body_object(context: Context, name: str) -> Any:
+def _body_object(context: Context, name: str) -> Any:
     """Find the body's object; in a class as it is stored, so a static method is one."""
     named = context.object_named(name)
     outer, _, last = name.rpartition(".")
@@ -79,9 +84,57 @@ def body_object(context: Context, name: str) -> Any:
     return named if value is MISSING else value
 
 
-def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepared:
+def _layers(places: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
     return PreparedLayers(
         [(context.sites.at(place), context.layer(lambda _: value, base=True)) for place in places]
+    )
+
+
+def _added(change: Add, context: Context) -> PreparedLayers:
+    assert context.module is not None
+    words = f"Add({change.target!r})"
+    location = _past_metaclass(locate_free(context.module, change.place.qualname))
+    new = _body_object(context, change.by)
+    _refuse_present(words, location, context)
+    refuse_kept(location, new, words)
+    kind = type(location.owner)
+    if isinstance(location.name, Item) and not hasattr(kind, "keys"):
+        raise TargetError(
+            f"{words}: found a {kind.__name__}, expected a mapping; Replace the whole, or let an "
+            "AfterImport extend it and return what takes that back"
+        )
+    refuse_fixed(location, words)
+    value = _substitute(location, new)
+    return _layers([location], value, context)
+
+
+def _past_metaclass(location: Location) -> Location:
+    """What only the metaclass has (`type.__call__`, `ABCMeta.register`), the class may get."""
+    owner, name = location.owner, location.name
+    if not isinstance(owner, type) or isinstance(name, Item):
+        return location
+    value = stored(type(owner), name)[0]
+    takes_it = hasattr(type(value), "__set__")  # instead of the class
+    if value is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
+        return location
+    return Location(owner, name, MISSING, own=False)
+
+
+def _refuse_present(words: str, location: Location, context: Context) -> None:
+    owner, name, value, own = location
+    inherits = not (own or isinstance(name, Item))
+    if value is MISSING or (inherits and vars(object).get(str(name)) is value):
+        return  # what every class and instance has is nobody's
+    whose = "upstream"
+    if context.sites.holds(owner, name):
+        whose = "another patch adds or changes the same, and upstream or that one"
+    elif inherits:
+        classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
+        cls = next((cls for cls in classes if name in vars(cls)), None)
+        whose = f"upstream's {cls.__module__}.{cls.__qualname__}" if cls else whose
+    raise TargetError(
+        f"{words}: {whose} has it: found {value!r:.80}; "
+        "retire the patch if upstream has it now, Replace it, or let an AfterImport extend it"
     )
 
 
@@ -120,7 +173,7 @@ def _is_code(value: Any) -> bool:
 # -- what the body's object becomes on its way into the target's place ----------------------------
 
 
-def substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
+def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
     """
     Return what is stored so that the body's object serves in the target's place.
 

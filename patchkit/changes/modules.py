@@ -1,7 +1,12 @@
-"""Provide: a module that upstream lacks here, served by the body."""
+"""
+Changes of modules: Provide serves one that upstream lacks; BeforeImport and AfterImport call.
+
+A body function that is called runs beside the module's execution.
+"""
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -11,13 +16,14 @@ from patchkit.changes.owners import MISSING, namespace
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
 from patchkit.imports.supplied_modules import loader_of
+from patchkit.rows.declaration import Provide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
-    from patchkit.rows.declaration import Provide
+    from patchkit.rows.declaration import AfterImport, BeforeImport
 
     Fill = Callable[[ModuleType], object]
 
@@ -28,6 +34,55 @@ _IMPORTLIBS = frozenset(
     }
 )
 """Attributes of a module that say how it was imported."""
+
+
+def prepare(
+    change: Provide | BeforeImport | AfterImport, context: Context
+) -> PreparedProvide | PreparedCall:
+    """Find what the body has for the module; a TargetError where that cannot serve."""
+    if isinstance(change, Provide):
+        return _prepared_provide(change, context)
+    function = context.object_named(change.call)
+    if not callable(function):
+        raise TargetError(f"{change.kind}({change.module!r}): {change.call!r} is {function!r}")
+    return PreparedCall(function, context.module if change.kind == "AfterImport" else None)
+
+
+@dataclass
+class PreparedCall:
+    """A body function that only has to be called."""
+
+    function: Any
+    module: ModuleType | None
+    sites: tuple[Site, ...] = ()
+    _result: object = None
+
+    def apply(self) -> None:
+        """Call it; what it returns takes the effect back, if it can be called."""
+        takes_module = self.module is not None and _required_arguments(self.function) == 1
+        given = (self.module,) if takes_module else ()
+        self._result = self.function(*given)
+
+    def undo(self) -> None:
+        """Call what the function returned, once."""
+        take_back, self._result = self._result, None
+        if callable(take_back):
+            take_back()
+
+
+def _required_arguments(function: Any) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a builtin nobody knows
+        return 0
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(
+        parameter.kind in positional and parameter.default is parameter.empty
+        for parameter in parameters
+    )
+
+
+# -- Provide --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -88,8 +143,7 @@ class PreparedProvide:
             setattr(parent, child, self._former)
 
 
-def prepare(change: Provide, context: Context) -> PreparedProvide:
-    """Find out how the body fills the module; a TargetError where somebody else has it."""
+def _prepared_provide(change: Provide, context: Context) -> PreparedProvide:
     assert context.module is not None
     _refuse_others(change, context.module)
     value = context.object_named(change.by)
@@ -120,9 +174,6 @@ def _refuse_others(change: Provide, module: ModuleType) -> None:
 def _in_parent(module: ModuleType) -> tuple[Any, str]:
     parent, _, child = module.__name__.rpartition(".")
     return sys.modules.get(parent), child
-
-
-# -- what the body's object says of the module's content ------------------------------------------
 
 
 def _filler(value: object, body: ModuleType) -> Fill | None:

@@ -1,1 +1,0 @@
-"""Provide, BeforeImport, AfterImport: a module that is lacking, and what runs beside one."""
