@@ -7,16 +7,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.bootstrap.install import (
-    ABSENT,
-    INSTALLED,
-    install,
-    location_found_alone,
-    look,
-    own_location,
-    remove,
-    site_folder,
-)
+from patchkit.bootstrap import install as bootstrap
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.report.as_json import to_json
@@ -44,9 +35,9 @@ def install_command() -> int:
     What an older patchkit has written is brought up to date. Where the folder cannot be written,
     nothing is: see `patchkit run`. pip does not know it: remove it before patchkit.
     """
-    folder = site_folder()
-    location = None if location_found_alone() else own_location()
-    if install(folder, location):
+    folder = bootstrap.site_folder()
+    location = None if bootstrap.location_found_alone() else bootstrap.own_location()
+    if bootstrap.install(folder, location):
         say(f"bootstrap installed in {folder}; it arms every Python process that has PATCHKIT=1")
         say("'pip uninstall' leaves it there: run 'patchkit bootstrap remove' before that")
     else:
@@ -59,8 +50,12 @@ def install_command() -> int:
 @command.command("remove")
 def remove_command() -> int:
     """Take away what install wrote, and nothing else."""
-    folder = site_folder()
-    say(f"bootstrap removed from {folder}" if remove(folder) else f"no bootstrap in {folder}")
+    folder = bootstrap.site_folder()
+    say(
+        f"bootstrap removed from {folder}"
+        if bootstrap.remove(folder)
+        else f"no bootstrap in {folder}"
+    )
     return 0
 
 
@@ -72,10 +67,10 @@ def status_command(form: str) -> int:
 
     Exit code 1 means that it is there and not in order.
     """
-    folder, switch = site_folder(), os.environ.get("PATCHKIT")
-    found = look(folder)
+    folder, switch = bootstrap.site_folder(), os.environ.get("PATCHKIT")
+    found = bootstrap.look(folder)
     told = found.location if found.location and Path(found.location).exists() else None
-    location = location_found_alone() or told
+    location = bootstrap.location_found_alone() or told
     if form == "json":
         files = [{"file": str(file), "state": state} for file, state in found.files.items()]
         data = {"folder": str(folder), "state": found.state, "files": files, "switch": switch}
@@ -84,5 +79,5 @@ def status_command(form: str) -> int:
         from patchkit.report.doctor import print_bootstrap  # noqa: PLC0415 - JSON needs no rich
 
         print_bootstrap(folder, found, switch, location)
-    works = found.state == INSTALLED and location is not None
-    return 0 if works or found.state == ABSENT else 1
+    works = found.state == bootstrap.INSTALLED and location is not None
+    return 0 if works or found.state == bootstrap.ABSENT else 1

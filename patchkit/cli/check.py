@@ -13,14 +13,7 @@ import click
 from patchkit import __version__
 from patchkit.check.codes import CODES, RELEASE_UNREADABLE, explanations
 from patchkit.check.coverage import packages_of
-from patchkit.cli.options import (
-    Wanted,
-    complete_names,
-    locks_of,
-    offline_option,
-    patches_option,
-    wanted_option,
-)
+from patchkit.cli import options
 from patchkit.cli.output import progress, say
 from patchkit.errors import SettingsError, UpstreamError, near
 from patchkit.report.as_json import check_json
@@ -34,12 +27,12 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@wanted_option
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@options.wanted_option
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
-@offline_option
-@patches_option
+@options.offline_option
+@options.patches_option
 @click.option(
     "--format",
     "form",
@@ -50,7 +43,7 @@ if TYPE_CHECKING:
 )
 def command(
     names: tuple[str, ...],
-    wanted: Wanted,
+    wanted: options.Wanted,
     lock: str | None,
     output: str | None,
     offline: bool,
@@ -76,7 +69,7 @@ def command(
         raise click.UsageError("--output: expected --format json, github, markdown or html")
     report, diffs = _checked(names, packs, wanted, lock, offline=offline, with_diffs=form == "html")
     _tell(report, form, output, diffs)
-    if wanted == Wanted().or_of_project() and not names and not report.unreadable:
+    if wanted == options.Wanted().or_of_project() and not names and not report.unreadable:
         project = Project.read()
         used = {name for finding in report.accepted for name in finding.names}
         if unused := [entry for entry in project.accept if entry not in used]:
@@ -88,7 +81,7 @@ def command(
 def _checked(
     names: Collection[str],
     packs: Collection[str],
-    wanted: Wanted,
+    wanted: options.Wanted,
     lock: str | None,
     *,
     offline: bool,
@@ -106,9 +99,9 @@ def _checked(
             hint = near(code, CODES)
             raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
     rows, faults = look.rows_of(packs, names)
-    named = wanted.releases if wanted != Wanted().or_of_project() else ()
+    named = wanted.releases if wanted != options.Wanted().or_of_project() else ()
     commands = Commands(() if packs == project.packs else packs, lock, named)
-    reviewed, packages = locks_of(lock).of_all(rows), packages_of(rows)
+    reviewed, packages = options.locks_of(lock).of_all(rows), packages_of(rows)
     with Library(offline=offline, notice=say) as library, progress() as told:
         subjects = look.open_packages(wanted, packages, library) if rows else []
         projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.check.coverage import package_of, packages_of
-from patchkit.cli.options import (
-    Wanted,
-    complete_names,
-    format_option,
-    locks_of,
-    offline_option,
-    patches_option,
-)
+from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.report.as_json import diff_json
 from patchkit.versions.requirements import canonical
@@ -26,16 +19,16 @@ if TYPE_CHECKING:
 
 
 @click.command("diff")
-@click.argument("name", shell_complete=complete_names)
+@click.argument("name", shell_complete=options.complete_names)
 @click.option("--from", "old", metavar="V", help="Default: the last reviewed, or the oldest.")
 @click.option("--to", "new", metavar="V", help="Default: the newest in range, else of all.")
 @click.option("--here", is_flag=True, help="To what is installed here, not to a release.")
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@offline_option
-@patches_option
-@format_option
+@options.offline_option
+@options.patches_option
+@options.format_option
 def command(
     name: str,
     old: str | None,
@@ -60,7 +53,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if sum(map(bool, (new, here, path, wheel))) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
-    wanted = Wanted(path=path, wheel=wheel, here=here)
+    wanted = options.Wanted(path=path, wheel=wheel, here=here)
     first, last, found = _compared(name, packs, lock, old, new, wanted, offline=offline)
     if form == "json":
         click.echo(diff_json(name, first, last, found))
@@ -76,7 +69,7 @@ def _compared(
     lock: str | None,
     old: str | None,
     new: str | None,
-    wanted: Wanted,
+    wanted: options.Wanted,
     *,
     offline: bool,
 ) -> tuple[str, str, Sequence[Comparison]]:
@@ -86,7 +79,7 @@ def _compared(
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     (row,), _ = look.rows_of(packs, [name])
-    reviewed = locks_of(lock).of_all([row])
+    reviewed = options.locks_of(lock).of_all([row])
     package = packages_of([row])[0]
     with Library(offline=offline, notice=say) as library:
         first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)

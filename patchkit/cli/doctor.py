@@ -16,13 +16,7 @@ import click
 
 from patchkit.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 from patchkit.check.declarations import unordered
-from patchkit.cli.options import (
-    distributions,
-    format_option,
-    patches_option,
-    reason_to_skip,
-    selection_of,
-)
+from patchkit.cli import options
 from patchkit.cli.run import WAY_IN
 from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
@@ -50,8 +44,8 @@ _EFFECTS = {
 
 
 @click.command("doctor")
-@patches_option
-@format_option
+@options.patches_option
+@options.format_option
 def command(packs: tuple[str, ...], form: str) -> int:
     """
     Look for what keeps patches from being applied.
@@ -65,7 +59,7 @@ def command(packs: tuple[str, ...], form: str) -> int:
       patchkit run -- patchkit doctor       as a process that `run` starts sees it
       patchkit doctor --format json | jq '.checks[] | select(.mark == "bad")'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    lines = list(_health(selection_of(Settings.read()), os.environ, packs))
+    lines = list(_health(options.selection_of(Settings.read()), os.environ, packs))
     findings = sum(line.mark in {"warn", "bad"} for line in lines)
     if form == "json":
         click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
@@ -87,7 +81,7 @@ def _health(
         registry = Registry()
         packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
-    for name in dict.fromkeys(("vllm", *distributions(rows))):
+    for name in dict.fromkeys(("vllm", *options.distributions(rows))):
         yield _version(selection.versions, name)
     yield from packs
     yield from _selected(registry, selection)
@@ -138,7 +132,7 @@ def _origin(name: str, settings: Settings) -> str:
 
 
 def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
-    selected = [row for row in registry if reason_to_skip(row, selection) is None]
+    selected = [row for row in registry if options.reason_to_skip(row, selection) is None]
     share = f"{len(selected)} of {count(len(registry), 'patch')}"
     yield HealthLine("patches", "note", "selected", share)
     names = {row.name for row in selected}
@@ -161,7 +155,7 @@ def _applies(selection: Selection, row: Row, change: Change) -> bool:
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
     """Compare the targets of the patches that apply here, but for drift, with what was reviewed."""
     anyway = replace(selection, settings=replace(selection.settings, on_drift="warn"))
-    due = [row for row in rows if reason_to_skip(row, anyway) is None]
+    due = [row for row in rows if options.reason_to_skip(row, anyway) is None]
     locks = Locks(selection.settings.lock)
     for pack, group in groupby(sorted(due, key=lambda row: row.pack), lambda row: row.pack):
         try:

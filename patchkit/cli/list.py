@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import click
 
-from patchkit.cli.options import (
-    distributions,
-    format_option,
-    patches_option,
-    reason_to_skip,
-    rows_and_selection,
-)
+from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.report.as_json import list_json
 from patchkit.rows.declaration import Role
@@ -22,8 +16,8 @@ from patchkit.rows.declaration import Role
 @click.option(
     "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
 )
-@patches_option
-@format_option
+@options.patches_option
+@options.format_option
 def command(
     role: str | None, vllm: str | None, everything: bool, packs: tuple[str, ...], form: str
 ) -> None:
@@ -38,10 +32,12 @@ def command(
       patchkit list --patches mine.patches  with a pack that is not installed
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    rows, selection = rows_and_selection(packs, vllm)
-    versions = {name: selection.versions.find(name) for name in distributions(rows)}
+    rows, selection = options.rows_and_selection(packs, vllm)
+    versions = {name: selection.versions.find(name) for name in options.distributions(rows)}
     listed = [
-        (row, reason_to_skip(row, selection)) for row in rows if role is None or role in row.roles
+        (row, options.reason_to_skip(row, selection))
+        for row in rows
+        if role is None or role in row.roles
     ]
     if form == "json":
         click.echo(list_json(versions, listed))

@@ -11,14 +11,7 @@ import click
 
 from patchkit.check.coverage import packages_of
 from patchkit.check.findings import told_causes
-from patchkit.cli.options import (
-    complete_names,
-    format_option,
-    lock_named,
-    offline_option,
-    patches_option,
-    wanted_option,
-)
+from patchkit.cli import options
 from patchkit.cli.output import progress, say
 from patchkit.errors import shown
 from patchkit.report.as_json import lock_json
@@ -29,7 +22,6 @@ from patchkit.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.cli.options import Wanted
     from patchkit.errors import UpstreamError
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Row
@@ -38,16 +30,16 @@ if TYPE_CHECKING:
 
 
 @click.command("lock")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@wanted_option
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@options.wanted_option
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
-@offline_option
-@patches_option
-@format_option
+@options.offline_option
+@options.patches_option
+@options.format_option
 def command(
     names: tuple[str, ...],
-    wanted: Wanted,
+    wanted: options.Wanted,
     lock: str | None,
     dry: bool,
     offline: bool,
@@ -89,7 +81,7 @@ def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder
     is left alone: what is reviewed of such packs is recorded here.
     """
-    named = lock_named(named)
+    named = options.lock_named(named)
     found: dict[Path, list[Row]] = {}
     for row in rows:
         home = Locks.home(row.pack)
@@ -110,7 +102,11 @@ def _unread(file: Path, rows: Sequence[Row]) -> str:
 
 
 def _accepted(
-    files: Mapping[Path, Sequence[Row]], rows: Sequence[Row], wanted: Wanted, *, offline: bool
+    files: Mapping[Path, Sequence[Row]],
+    rows: Sequence[Row],
+    wanted: options.Wanted,
+    *,
+    offline: bool,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
     from patchkit.check.review import accept  # noqa: PLC0415 - late, as above
     from patchkit.cli.look import open_packages  # noqa: PLC0415

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.cli.options import (
-    Wanted,
-    format_option,
-    offline_option,
-    parse_target,
-    patches_option,
-)
 from patchkit.cli.output import progress, say
 from patchkit.errors import DeclarationError, shown
 from patchkit.registry import packs_for, read_pack
@@ -56,9 +50,9 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
 @click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
-@offline_option
-@patches_option
-@format_option
+@options.offline_option
+@options.patches_option
+@options.format_option
 def command(
     name: str,
     targets: tuple[str, ...],
@@ -93,18 +87,24 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.scaffold.plan import Wish  # noqa: PLC0415 - late: the help needs none of it
 
-    wanted = Wanted(releases, path, wheel)
+    wanted = options.Wanted(releases, path, wheel)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
     plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
     if not dry_run:
         write(plan.files)
-    _tell(plan, form, written=not dry_run)
+    steps = list(_next_steps(plan))
+    if form == "json":
+        click.echo(new_json(plan, steps, written=not dry_run))
+        return
+    from patchkit.report.rows import print_new  # noqa: PLC0415 - JSON needs no rich
+
+    print_new(plan, steps, written=not dry_run)
 
 
 def _planned(
     wish: Wish,
     targets: tuple[str, ...],
-    wanted: Wanted,
+    wanted: options.Wanted,
     pack: str | None,
     tests: Path,
     packs: tuple[str, ...],
@@ -127,16 +127,6 @@ def _planned(
         raise click.UsageError(f"{fault}: expected --role, which processes it is for") from error
 
 
-def _tell(plan: Plan, form: str, *, written: bool) -> None:
-    steps = list(_next_steps(plan))
-    if form == "json":
-        click.echo(new_json(plan, steps, written=written))
-        return
-    from patchkit.report.rows import print_new  # noqa: PLC0415 - JSON needs no rich
-
-    print_new(plan, steps, written=written)
-
-
 def _place(pack: str | None) -> Place:
     named = [pack] if pack else Project.read().packs or Settings.read().packs
     if len(named) != 1:
@@ -157,12 +147,14 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
                 raise click.UsageError(f"found a patch {name!r} in {pack}, expected a new name")
 
 
-def _look_up(words: tuple[str, ...], wanted: Wanted, library: Library) -> list[UpstreamTarget]:
+def _look_up(
+    words: tuple[str, ...], wanted: options.Wanted, library: Library
+) -> list[UpstreamTarget]:
     from patchkit.check.learning import learn_all  # noqa: PLC0415 - late, as above
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.scaffold.first_change import look_up  # noqa: PLC0415
 
-    targets = list(dict.fromkeys(map(parse_target, words)))
+    targets = list(dict.fromkeys(map(options.parse_target, words)))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
     with progress() as told:
         subjects = look.open_packages(wanted, packages, library)

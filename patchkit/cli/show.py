@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.cli.options import (
-    choose,
-    complete_names,
-    format_option,
-    locks_of,
-    patches_option,
-    reason_to_skip,
-    rows_and_selection,
-)
 from patchkit.errors import UpstreamError, VersionError
 from patchkit.report.as_json import show_json
 from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
@@ -35,11 +27,11 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("name", shell_complete=complete_names)
+@click.argument("name", shell_complete=options.complete_names)
 @click.option("--vllm", metavar="V", help="Use this version of vLLM, as VLLM_VERSION=V does.")
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@patches_option
-@format_option
+@options.patches_option
+@options.format_option
 def command(
     name: str, vllm: str | None, lock: str | None, packs: tuple[str, ...], form: str
 ) -> None:
@@ -52,8 +44,8 @@ def command(
       patchkit show ray-worker-torch-npu --vllm 0.11.0
       patchkit show my-patch --patches mine.patches --format json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    rows, selection = rows_and_selection(packs, vllm)
-    found = _row_here(choose(rows, [name])[0], selection, locks_of(lock))
+    rows, selection = options.rows_and_selection(packs, vllm)
+    found = _row_here(options.choose(rows, [name])[0], selection, options.locks_of(lock))
     if form == "json":
         click.echo(show_json(found))
         return
@@ -78,7 +70,9 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
         )
         for change in row.patch.changes
     ]
-    return RowHere(row, reason_to_skip(row, selection), requirements, changes, locks.file(row))
+    return RowHere(
+        row, options.reason_to_skip(row, selection), requirements, changes, locks.file(row)
+    )
 
 
 def _unmet(versions: Versions, text: str) -> str | None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
+_SPAN = ("project", "first", "last", "fingerprint")
+
 
 def to_json(data: Mapping[str, object]) -> str:
     """Write data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles."""
@@ -44,7 +46,7 @@ def list_json(
 ) -> str:
     """Write what `list` tells."""
     found = {name: _version(version) for name, version in versions.items()}
-    return to_json({"versions": found, "patches": [_row(row, reason) for row, reason in listed]})
+    return to_json({"versions": found, "patches": [_row(*each) for each in listed]})
 
 
 def show_json(found: RowHere) -> str:
@@ -95,10 +97,7 @@ def _change(change: Change) -> Data:
 
 def _change_here(found: ChangeHere) -> Data:
     change, review = found.change, found.review
-    spans = [
-        _named(span, "project", "first", "last", "fingerprint")
-        for span in (review.spans if review else ())
-    ]
+    spans = [_named(span, *_SPAN) for span in (review.spans if review else ())]
     return {
         **_change(change),
         "by": change.body_name,
@@ -173,15 +172,10 @@ def _around(brackets: str, lines: Sequence[str]) -> str:
 
 def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
     """Write what `diff` tells."""
-    targets = [
-        {
-            "target": str(each.target),
-            "from": _side(each.old),
-            "to": _side(each.new),
-            **_named(each, "changed", "diff"),
-        }
-        for each in found
-    ]
+    targets = []
+    for each in found:
+        sides = {"from": _side(each.old), "to": _side(each.new)}
+        targets.append({"target": str(each.target), **sides, **_named(each, "changed", "diff")})
     return to_json({"patch": name, "from": first, "to": last, "targets": targets})
 
 
@@ -236,8 +230,7 @@ def _spans(lock: Lock) -> Iterator[Data]:
     for patch, targets in sorted(lock.entries.items()):
         for target, spans in sorted(targets.items()):
             for span in spans:
-                releases = _named(span, "project", "first", "last", "fingerprint")
-                yield {"patch": patch, "target": target, **releases}
+                yield {"patch": patch, "target": target, **_named(span, *_SPAN)}
 
 
 # -- processes --------------------------------------------------------------------------------
@@ -245,23 +238,13 @@ def _spans(lock: Lock) -> Iterator[Data]:
 
 def status_json(picture: Picture) -> str:
     """Write what `status` tells."""
-    findings = [
-        {
-            "kind": finding.kind,
-            "host": finding.process and finding.process.host,
-            "pid": finding.process and finding.process.pid,
-            "message": finding.message,
-        }
-        for finding in picture.findings
-    ]
-    return to_json(
-        {
-            "processes": [_process(process, picture.now) for process in picture.processes],
-            "agreement": picture.agreement,
-            "findings": findings,
-            **_named(picture, "notes", "journals"),
-        }
-    )
+    findings = []
+    for kind, message, process in picture.findings:
+        where = {"host": process and process.host, "pid": process and process.pid}
+        findings.append({"kind": kind, **where, "message": message})
+    processes = [_process(process, picture.now) for process in picture.processes]
+    more = {"findings": findings, **_named(picture, "notes", "journals")}
+    return to_json({"processes": processes, "agreement": picture.agreement, **more})
 
 
 def _process(process: ProcessStatus, now: float) -> Data:

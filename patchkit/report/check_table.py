@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
-from rich.table import Table
 from rich.text import Text
 
 from patchkit.report import check_view as view
+from patchkit.report.console import columns, folded, whole
 from patchkit.report.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from patchkit.check.findings import Report, State
     from patchkit.report.check_view import Group, StateTable
@@ -91,9 +92,7 @@ def _level(
     ]
     if sum(widths) + _GAP * (len(widths) - 1) > room:
         return None
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    for _ in widths:
-        table.add_column(no_wrap=True)
+    table = columns(*(whole() for _ in widths))
     for cells_of_row in rows:
         table.add_row(*cells_of_row)
     return table
@@ -101,9 +100,7 @@ def _level(
 
 def _upright(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
     """Lay out columns of one character, with their first versions upright above them."""
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    table.add_column(no_wrap=True, style="name")
-    table.add_column(no_wrap=True, overflow="crop")
+    table = columns(whole(style="name"), whole(overflow="crop"))
     heads = [printable(run.first) for run in grid.runs[part]]
     for line in range(height := max(map(len, heads))):
         letters = (head.rjust(height)[line].ljust(step) for head in heads)
@@ -155,9 +152,7 @@ def _print_group(group: Group, report: Report, console: Console) -> None:
         said.append(f"\n{printable(line)}", style="note")
     if fix:
         said.append_text(Text.assemble(("\nfix: ", "note"), fix))
-    table = Table.grid(padding=(0, _GAP, 0, 0))
-    table.add_column(no_wrap=True, min_width=_LABEL)
-    table.add_column(overflow="fold")
+    table = columns(whole(min_width=_LABEL), folded())
     table.add_row(Text(label, style), said)
     console.print(table)
     for command in commands:  # in one line however long, to be copied as it is

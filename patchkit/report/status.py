@@ -35,7 +35,11 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
     if patch is None:
         console().print(_page(picture))
     else:
-        console().print(_patch_page(patch, _by_patch(picture).get(patch, [])))
+        stands = _by_patch(picture).get(patch, [])
+        facts = _known(stands)
+        heading = Text(one_line(patch), style="name")
+        more = ("", facts) if facts.row_count else ()
+        console().print(Group(heading, "", _stands(stands), *more))
 
 
 @contextmanager
@@ -88,7 +92,6 @@ def _tells(process: ProcessStatus) -> bool:
 
 
 def _patches(picture: Picture) -> Table:
-    """Make a row of every patch, a column of every role."""
     has = {role for process in filter(_tells, picture.processes) for role in process.roles}
     roles = [role for role in _ROLES if role in has]
     by_patch = _by_patch(picture)
@@ -163,12 +166,6 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
 
 
 # -- one patch --------------------------------------------------------------------------------
-
-
-def _patch_page(name: str, stands: Stands) -> RenderableType:
-    parts: list[RenderableType] = [Text(one_line(name), style="name"), "", _stands(stands)]
-    facts = _known(stands)
-    return Group(*parts, "", facts) if facts.row_count else Group(*parts)
 
 
 def _stands(stands: Stands) -> Table:
