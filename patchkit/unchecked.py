@@ -18,10 +18,7 @@ def leave_unchecked(claw: object) -> None:
     """Have beartype's import hooks check nothing in patchkit, unless somebody asked for that."""
     beartype = sys.modules["beartype"]
     with suppress(Exception):  # of an older one, or patchkit was named to it
-        conf = beartype.BeartypeConf(
-            strategy=beartype.BeartypeStrategy.O0,
-            claw_is_pep526=False,
-        )
+        conf = beartype.BeartypeConf(strategy=beartype.BeartypeStrategy.O0, claw_is_pep526=False)
         claw.beartype_package(__name__.rpartition(".")[0], conf=conf)  # type: ignore[attr-defined]
 
 

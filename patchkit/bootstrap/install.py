@@ -85,11 +85,7 @@ def look(folder: Path) -> Bootstrap:
 
 
 def install(folder: Path, location: str | None = None) -> bool:
-    """
-    Write the bootstrap into a folder, completely or not at all; return whether that changed it.
-
-    Raises BootstrapError where that cannot be, or a file of that name is not ours.
-    """
+    """Write all of the bootstrap, else BootstrapError; return whether that changed the folder."""
     here = look(folder)
     _refuse_foreign(here)
     if here.state == INSTALLED and here.location == location:

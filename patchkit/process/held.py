@@ -74,11 +74,7 @@ class Blocks(Record, eq=False):
         return tuple(state.name for state in states)
 
     def let_go(self, names: Iterable[str]) -> None:
-        """
-        Take back what was held, unless others hold it, or a role of this process has it anyway.
-
-        Raises UndoError where something could not be taken back; the rest was.
-        """
+        """Take back what no other block and no role has; UndoError where that cannot be."""
         if errors := self._let_go(self._named(names)):
             raise UndoError("; ".join(str(error) for error in errors))
 

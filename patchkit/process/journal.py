@@ -72,11 +72,7 @@ class Journal:
         self._verified: int | None = None
 
     def verified(self) -> None:
-        """
-        Note that the process has looked, just now, at what it applied.
-
-        It is one line, always as long, which each look writes over: the journal does not grow.
-        """
+        """Note a look, just now, at what is applied: one line, which each look writes over."""
         moment = time.time()
         self.looked_at = moment
         if self.directory is None:

@@ -77,11 +77,7 @@ class Lookout:
             self.tell_unmet()
 
     def look_again(self) -> None:
-        """
-        Fail what is overwritten, and apply what no import has told of.
-
-        Raises ApplyError where a required patch fails, now or because somebody has overwritten it.
-        """
+        """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
         self._applier.inspect()
         if self._applier.apply_missed():
             self.begin()
@@ -167,11 +163,7 @@ class Lookout:
 
 
 class Verifier:
-    """
-    A thread, once it is started, that looks every so many seconds; never for 0.
-
-    `waits_for_me` says whether a thread cannot go on before the one that asks does.
-    """
+    """A thread, once it is started, that looks every so many seconds; never for 0."""
 
     def __init__(
         self, look: Callable[[], None], seconds: float, waits_for_me: Callable[[int], bool]

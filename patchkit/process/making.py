@@ -256,11 +256,7 @@ class Inspection(Record, eq=False):
     def error_of(
         self, group: GroupState, is_settled: Callable[[GroupState], bool]
     ) -> OverwrittenError | None:
-        """
-        Look at what a group has changed; return why it does not act any more.
-
-        A group that is not settled another thread has begun to apply anew.
-        """
+        """Return why a group's changes act no more; another thread may be at those not settled."""
         name, made = group.patch.name, group.made
         looks = [(target, stranger_at(site, self.sites)) for target, site in tuple(made.sites)]
         looks += [(way.target, stranger_on(way, self.sites)) for way in tuple(made.routes)]

@@ -73,11 +73,7 @@ def stamp(config: Any, states: PatchStates, relevance: Relevance) -> None:
 
 
 def agree(role: Role, config: Any, states: PatchStates, relevance: Relevance) -> None:
-    """
-    Compare the patches for a role here with those that the main process selected.
-
-    Raises AgreementError where they differ, unless failures are to be warnings.
-    """
+    """Warn of other patches for a role than the main process selects, or raise AgreementError."""
     ours = patch_set(states.patches.values(), relevance, role)
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:

@@ -133,12 +133,10 @@ class PatchStates:
 
     def fail(self, state: PatchState, error: Exception, **facts: Any) -> None:
         """
-        Note a failure.
+        Note a failure; ApplyError where the patch is required, and failures stop the process.
 
         The failure of a required patch that is told already, perhaps another's while this one's
         body was imported, is no reason: it stops this one as well.
-
-        Raises ApplyError where the patch is required, and failures stop the process.
         """
         if isinstance(error, ApplyError) and error.patch is not None:
             if state.is_open:
@@ -158,11 +156,7 @@ class PatchStates:
     def stop_if_failed(
         self, states: Iterable[PatchState], roles: Iterable[Role] | None = None
     ) -> None:
-        """
-        Stop where a required patch (of these roles) has failed, if the error was swallowed then.
-
-        Raises ApplyError, with the first failure as its cause.
-        """
+        """Raise ApplyError, with its cause, where a required patch (of these roles) has failed."""
         wanted = None if roles is None else frozenset(roles)
         for state in states:
             here = wanted is None or bool(wanted & state.row.roles)

@@ -194,11 +194,7 @@ def asked_by(environ: Mapping[str, str]) -> str | None:
 
 
 def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
-    """
-    Find the rank of a worker among the arguments of a call that begins or initialises it.
-
-    The call is a constructor with `rank`, or `init_worker`, which is given what every rank gets.
-    """
+    """Find a worker's rank among the arguments of its constructor, or those of `init_worker`."""
     import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
 
     try:

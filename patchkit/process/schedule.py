@@ -149,11 +149,7 @@ class Relevance:
                 self.settle(state)
 
     def is_for_here(self, state: PatchState) -> bool:
-        """
-        Whether a patch is for here; skips it where it is not.
-
-        Raises PatchkitError where nobody can tell, or something speaks against a patch that is.
-        """
+        """Whether a patch is for here, else skip it; PatchkitError if unclear or refused."""
         if not state.settled:
             self._states.settings.check_names(self._states.patches)
             if (reason := self.selection.reason_to_skip(state.row)) is not None:
@@ -202,17 +198,10 @@ class Relevance:
             self._tell_unreviewed(state, reason)
 
     def _tell_unreviewed(self, state: PatchState, words: str) -> None:
-        if state.name not in self._unreviewed:
-            self._unreviewed[state.name] = words
-            self._note_unreviewed(state, words)
-            self._warn(state, words)
-
-    def _note_unreviewed(self, state: PatchState, words: str) -> None:
-        finding = state.status == SKIPPED or words.startswith(UNREADABLE)
-        journal = self._states.journal
-        journal.write("unreviewed", name=state.name, reason=words, finding=finding)
-
-    def _warn(self, state: PatchState, words: str) -> None:
+        if state.name in self._unreviewed:
+            return
+        self._unreviewed[state.name] = words
+        self._note_unreviewed(state, words)
         skipped, pack = state.status == SKIPPED, state.row.pack
         if not words.startswith(UNREADABLE):
             is_named = pack in self._states.settings.packs
@@ -223,3 +212,8 @@ class Relevance:
         elif words not in self._told:  # once for all patches that it would speak of
             self._told.add(words)
             self._states.say("warning", words + ("; its patches are left out" if skipped else ""))
+
+    def _note_unreviewed(self, state: PatchState, words: str) -> None:
+        finding = state.status == SKIPPED or words.startswith(UNREADABLE)
+        journal = self._states.journal
+        journal.write("unreviewed", name=state.name, reason=words, finding=finding)

@@ -197,11 +197,7 @@ class Session:
         self.lookout.tell_unmet(anew=False)
 
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
-        """
-        Stop where a required patch of these roles, by default of those entered, has failed.
-
-        Raises ApplyError, also where somebody has overwritten what one had changed.
-        """
+        """ApplyError if one of these roles, or those entered, has failed or been overwritten."""
         wanted = self.roles if roles is None else roles
         self._states.stop_if_failed(list(self.states.values()), wanted)
         self._applier.inspect()

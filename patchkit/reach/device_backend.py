@@ -24,7 +24,9 @@ def backend_name() -> str:
 def is_installed() -> bool | str:
     """Answer a row's `when`: True, or the reason why there is nothing to import."""
     name = backend_name()
-    if name in sys.modules or _is_found(name):
+    top = name.partition(".")[0]
+    finders = [getattr(finder, "find_spec", None) for finder in (*sys.meta_path, PathFinder)]
+    if name in sys.modules or any(find is not None and find(top, None) for find in finders):
         return True
     return f"{name} is not installed"
 
@@ -33,11 +35,3 @@ def import_backend() -> None:
     """Import the device backend if it is installed; an error in it is not caught."""
     if is_installed() is True:
         importlib.import_module(backend_name())
-
-
-def _is_found(name: str) -> bool:
-    top = name.partition(".")[0]
-    finders = [getattr(finder, "find_spec", None) for finder in sys.meta_path]
-    return any(find is not None and find(top, None) for find in finders) or (
-        PathFinder.find_spec(top) is not None
-    )

@@ -18,11 +18,7 @@ _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(...), type(
 
 
 def canonical(value: object) -> str:
-    """
-    Write a value as text; equal texts mean equal values.
-
-    Raises CanonicalError for what differs in every process: a lambda, an open file, a lock.
-    """
+    """Write a value as text, equal for equal ones; CanonicalError if each process has its own."""
     try:
         return _text(value)
     except RecursionError:

@@ -178,11 +178,7 @@ class BeforeImport(_ImportCall):
 
 
 class AfterImport(_ImportCall):
-    """
-    Call a body function just after a module has executed.
-
-    What the function returns is called to take its effect back, if it is callable.
-    """
+    """Call a body function after a module has executed; what it returns, if callable, undoes it."""
 
 
 class Patch(Record, kw_only=True):

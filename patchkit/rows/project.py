@@ -41,11 +41,7 @@ class Project:
 
     @classmethod
     def read(cls, folder: Path | None = None) -> Project:
-        """
-        Read the nearest `pyproject.toml` with such a section, in a folder or its parents.
-
-        Raises SettingsError if the file is no TOML, or a setting is invalid.
-        """
+        """Read the nearest `pyproject.toml` with such a section; SettingsError if it is invalid."""
         start = _here() if folder is None else folder
         for place in (start, *start.parents):
             if (table := _table(place / _FILE)) is not None:

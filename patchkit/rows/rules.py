@@ -74,12 +74,7 @@ class _Refusals:
 
 
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
-    """
-    Return the patches of an imported pack.
-
-    Raises DeclarationError: no `PATCHES`, something in it that is no Patch, a body without a row, a
-    row without a body, or `data` that is not there.
-    """
+    """Return the patches of an imported pack; DeclarationError where its files do not fit them."""
     row = _Refusals(pack)
     patches: Any = getattr(module, "PATCHES", None)
     row.unless(isinstance(patches, (tuple, list)), "PATCHES", patches, "a tuple of Patch")
@@ -155,7 +150,7 @@ def check_patch(pack: str, patch: Patch) -> None:
 def _check_roles(row: _Refusals, roles: Any) -> None:
     if roles is None:
         return
-    known = [str(role) for role in Role]
+    known = [role.value for role in Role]
     expected = f"some of {', '.join(map(repr, known))}"
     row.unless(isinstance(roles, _SEVERAL) and roles, "roles", roles, expected)
     for role in roles:

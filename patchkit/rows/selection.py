@@ -33,11 +33,7 @@ class Reviewer(Protocol):
 
 
 class Selection(Record):
-    """
-    Decides by the environment and the installed versions which rows apply.
-
-    Each method may raise VersionError, where a version does not say which release it is.
-    """
+    """Decides by environment and versions which rows apply; any method may raise VersionError."""
 
     settings: Settings
     versions: Versions
