@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
-from patchkit.upstream.resolving.syntax import Parameter, Signature
+from patchkit.upstream.resolving.syntax import DEFS, Parameter, Signature
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.values import Value
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
     found = resolver.resolve(target)
     if found.state != "present":
         return _accessor(resolver, target) or Facts(found.state, found.reason)
-    functions = [node for node in found.nodes if isinstance(node, _DEFS)]
+    functions = [node for node in found.nodes if isinstance(node, DEFS)]
     return Facts(
         found.state,
         "" if found.is_sure else found.reason,
@@ -102,10 +101,8 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
 
 
 def _of_class(value: Value) -> str:
-    assert value.tree is not None
     key = ("fingerprint", *map(id, value.nodes))
-    found: str = value.tree.by_file(key, lambda: of_nodes(value.nodes))
-    return found
+    return value.home.by_file(key, lambda: of_nodes(value.nodes))
 
 
 def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:
@@ -164,7 +161,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
 
 
 def _is_accessor(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, _DEFS):
+    if not isinstance(node, DEFS):
         return False
     ends = {one.attr for one in node.decorator_list if isinstance(one, ast.Attribute)}
     if name == "fget":

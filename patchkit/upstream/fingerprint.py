@@ -15,7 +15,7 @@ import copy
 import hashlib
 from typing import TYPE_CHECKING
 
-from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.resolving.wrapped import operator_call
 
@@ -36,16 +36,11 @@ _READERS = frozenset(
     ]
 )
 """Decorators to which the annotations of a function say what to do: schemas, types, routes."""
-_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_DEFS, ast.ClassDef, ast.Lambda)
+_SCOPES = (*SCOPES, ast.Lambda)
 
 
 def of_resolution(resolution: Resolution) -> str | None:
-    """
-    Hash a target; None where it is not there or has no source.
-
-    Every way in which it may be bound counts, with its conditions.
-    """
+    """Hash each way in which a target may be bound; None where it is not there or has no source."""
     if resolution.state != "present":
         return None
     variants = zip(resolution.variants, resolution.wrapped, strict=True)
@@ -104,7 +99,7 @@ def _without_methods(node: ast.AST) -> ast.AST:
     if not isinstance(node, ast.ClassDef):
         return node
     rest = copy.copy(node)
-    rest.body = [one for one in node.body if not isinstance(one, (*_DEFS, ast.ClassDef))]
+    rest.body = [one for one in node.body if not isinstance(one, SCOPES)]
     return rest
 
 
@@ -152,13 +147,13 @@ def _item(value: object) -> ast.AST | str:
 
 def _annotations(node: ast.AST) -> set[int]:
     """The nodes of a function whose annotations count."""
-    if not isinstance(node, _DEFS):
+    if not isinstance(node, DEFS):
         return set()
     return {id(node), *(id(one) for one in ast.walk(node.args) if isinstance(one, ast.arg))}
 
 
 def _reads_annotations(node: ast.AST) -> bool:
-    decorators = node.decorator_list if isinstance(node, _DEFS) else []
+    decorators = node.decorator_list if isinstance(node, DEFS) else []
     called = (one.func if isinstance(one, ast.Call) else one for one in decorators)
     return any(dotted(one).rpartition(".")[2] in _READERS for one in called)
 
@@ -194,11 +189,11 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
 
 def _in_order(body: list[ast.AST]) -> list[ast.AST]:
     """Put what may stand in any order in one: undecorated methods that are defined once."""
-    names = [one.name for one in body if isinstance(one, (*_DEFS, ast.ClassDef))]
+    names = [one.name for one in body if isinstance(one, SCOPES)]
     free = [
         one
         for one in body
-        if isinstance(one, _DEFS) and not one.decorator_list and names.count(one.name) == 1
+        if isinstance(one, DEFS) and not one.decorator_list and names.count(one.name) == 1
     ]
     loose = set(map(id, free))
     fixed = [one for one in body if id(one) not in loose]

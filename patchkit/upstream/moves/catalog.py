@@ -211,8 +211,7 @@ class Around:
     """
     Where to look in a release, by what lies in which of its files and of another's.
 
-    Nothing moves to a file that is the same in both releases; what moves to one that both have
-    makes it larger, as a rule.
+    Nothing moves to a file that is the same in both; one that both have grows, as a rule.
     """
 
     def __init__(self, new: Catalog, old: Catalog | None, reach: int | None) -> None:
@@ -223,11 +222,7 @@ class Around:
         """The files that the other release lacks."""
 
     def stages(self, module: str, size: int) -> Iterator[list[str]]:
-        """
-        List files to look into, a further stage where those before were not enough.
-
-        The module had the target, whose source has a size in bytes.
-        """
+        """List files to look into for what a module had, of a size in bytes; stage by stage."""
         # Files of the module's name, and what a module that became a package holds.
         below = f"{module.replace('.', '/')}/"
         named = self._new.named(module.rpartition(".")[2])
@@ -246,7 +241,6 @@ class Around:
         return self._old is None or mark is None or mark != self._old.files.mark(path)
 
     def _within_reach(self, module: str, size: int, old: Catalog) -> Iterator[str]:
-        """List the files that grew, the nearest first."""
         left = self._reach
         grown = (path for path in self._new.paths - self.fresh if self._has_grown(path, size, old))
         for path in sorted(grown, key=lambda one: (-nearness(module_name(one), module), one)):

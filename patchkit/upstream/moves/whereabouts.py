@@ -39,13 +39,10 @@ GONE = Whereabouts(None, None, "")
 
 
 class MoveSearch:
-    """
-    A search through a new release for what an old one has; without an old one, names decide.
-
-    For one target, `reach` bytes of changed files are fetched; None for all of them.
-    """
+    """A search through a new release for what an old one has; without one, names decide."""
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None = None) -> None:
+        # `reach`: bytes of changed files to fetch for one target; None for all of them.
         self._new = new
         self._old = old
         self._evidence = Evidence(new, old, reach)
@@ -75,7 +72,6 @@ class MoveSearch:
     # --- what has another name too
 
     def _through(self, old: Resolution, defined: Target) -> Whereabouts:
-        """Follow a name to what it only stood for."""
         found = self._new.resolve(defined)
         if found.state == "present":
             return _at(defined, old, found, f"it was {defined}, which is still there")

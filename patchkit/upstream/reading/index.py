@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.upstream.reading.archive import SUFFIX
 from patchkit.upstream.reading.cache import IndexPage
 from patchkit.upstream.reading.replies import StatusError, joined, without_secrets
-from patchkit.upstream.reading.sdist import SUFFIX
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ class Index:
     notice: Callable[[str], None]  # told which place could not be asked
 
     def links(self, project: str) -> list[Link]:
-        """
-        List a project's wheels and source distributions; raises UpstreamError where none is found.
-
-        Of two files with one name the first is taken: find-links come first, then the indexes.
-        """
+        """List a project's files, of one name the first; raises UpstreamError where none is."""
         found: dict[str, Link] = {}
         faults = []
         indexes = [f"{index}/{canonical(project)}/" for index in self.settings.indexes]

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
-from patchkit.upstream.reading.archive import Archived
+from patchkit.upstream.reading.archive import Archived, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
 from patchkit.upstream.reading.index import Index, parse_filename
 from patchkit.upstream.reading.replies import without_secrets
-from patchkit.upstream.reading.sdist import SdistReader
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
 from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies

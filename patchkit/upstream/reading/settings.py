@@ -51,11 +51,7 @@ class PipSettings(NamedTuple):
     def read(
         cls, environ: Mapping[str, str] | None = None, prefix: str | None = None
     ) -> PipSettings:
-        """
-        Read pip's configuration files, also that of the environment at a prefix, then variables.
-
-        Raises SettingsError where one cannot be read, and UpstreamError as `usual_index` does.
-        """
+        """Read pip's files, also that at a prefix, then variables; SettingsError for bad ones."""
         env = os.environ if environ is None else environ
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
         indexes: list[str] = []

@@ -1,8 +1,4 @@
-"""
-Files and pages fetched over HTTP: whole, in spans, or only asked after.
-
-How servers are reached is for `connections`.
-"""
+"""Files and pages fetched over HTTP: whole, in spans, or only asked after."""
 
 from __future__ import annotations
 
@@ -223,7 +219,6 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 def _cut(pieces: list[tuple[Span, bytes]], span: Span) -> bytes:
     start, end = span
-    first, data = next(
-        (first, data) for (first, last), data in pieces if first <= start and end <= last
-    )
+    around = ((first, data) for (first, last), data in pieces if first <= start and end <= last)
+    first, data = next(around)
     return data[start - first : end - first]

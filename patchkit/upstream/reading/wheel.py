@@ -114,11 +114,7 @@ class WheelReader:
 
 
 class _Window:
-    """
-    A file of which only the end is fetched, and more of it as `zipfile` goes back.
-
-    What is held is always one piece that ends where the file does.
-    """
+    """A file of which one piece up to its end is held, a longer one as `zipfile` goes back."""
 
     def __init__(self, content: Content) -> None:
         self._content = content

@@ -1,8 +1,4 @@
-"""
-What a name may be bound to, on which conditions, and which statements have to do with that.
-
-The other statements of a scope need not be followed.
-"""
+"""What a name may be bound to, on which conditions, and which statements have to do with it."""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-
 
 ANY = "*"
 """Stands for every name: a star import, and what may end the import."""

@@ -161,7 +161,6 @@ def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
     """List the annotations in the body of a class; None where some depend on a condition."""
     own = [one for one in body if isinstance(one, ast.AnnAssign)]
     others = (one for one in body if not isinstance(one, (ast.AnnAssign, *SCOPES)))
-    is_conditional = any(
-        isinstance(node, ast.AnnAssign) for one in others for node in ast.walk(one)
-    )
-    return None if is_conditional else [one for one in own if isinstance(one.target, ast.Name)]
+    if any(isinstance(node, ast.AnnAssign) for one in others for node in ast.walk(one)):
+        return None
+    return [one for one in own if isinstance(one.target, ast.Name)]

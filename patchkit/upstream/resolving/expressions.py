@@ -12,13 +12,13 @@ from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.decorators import DESCRIPTORS
 from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
-from patchkit.upstream.resolving.syntax import of_arguments
+from patchkit.upstream.resolving.syntax import DEFS, of_arguments
 from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.bindings import Binding
+    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Lookup, Scope, Values
-
 
 _PLAIN = (
     *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),
@@ -173,7 +173,7 @@ def bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     inside = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
         return (_class(lookup, replace(value, classes=(*scope.classes, binding.node)), inside),)
-    if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if isinstance(binding.node, DEFS):
         return (_function(lookup, value, binding.node, inside),)
     return _assigned(lookup, binding, replace(value, scope=inside), inside)
 
@@ -209,9 +209,7 @@ def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     return replace(value, kind=Kind.CLASS)
 
 
-def _function(
-    lookup: Lookup, value: Value, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
-) -> Value:
+def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
     kind, unknown = decorators.function_kind(lookup, node, scope, method=bool(scope.classes))
     if kind is None:
         return _decorated(value, unknown)

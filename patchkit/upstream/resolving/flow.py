@@ -1,8 +1,4 @@
-"""
-The statements of a scope, followed in order for one name at a time.
-
-Where a condition cannot be told, both ways are followed.
-"""
+"""The statements of a scope, followed in order for one name, both ways where it is open."""
 
 from __future__ import annotations
 
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.bindings import Cases
     from patchkit.upstream.resolving.module_tree import ModuleTree
+    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Lookup
 
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
@@ -89,9 +86,7 @@ class Flow:
 
     # --- definitions and assignments
 
-    def _definition(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, cases: Cases
-    ) -> Cases:
+    def _definition(self, node: Def | ast.ClassDef, cases: Cases) -> Cases:
         if node.name != self._name:
             return cases
         if isinstance(node, ast.ClassDef):
@@ -207,7 +202,8 @@ class Flow:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, None, node, cases)
         end = self.run(node.body, cases)
-        if not any(_is_suppress(item.context_expr) for item in node.items):
+        calls = (one.context_expr for one in node.items if isinstance(one.context_expr, ast.Call))
+        if not any(dotted(call.func).endswith("suppress") for call in calls):
             return end
         text = words(node.items[0].context_expr)
         return joined((Condition("the with succeeds"), end), (Condition(text), cases))
@@ -269,10 +265,6 @@ def _elements(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[ast.
         values += value.elts
     is_plain = not any(isinstance(element, ast.Starred) for element in (*target.elts, *values))
     return values if is_plain and len(values) == len(target.elts) else [None] * len(target.elts)
-
-
-def _is_suppress(context: ast.expr) -> bool:
-    return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
 
 
 def _may_fail(statement: ast.stmt) -> bool:

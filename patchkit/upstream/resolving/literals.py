@@ -31,12 +31,6 @@ class NotLiteralError(Exception):
     """An expression that is not spelled out; never leaves the callers."""
 
 
-def text(lookup: Lookup, node: ast.expr, tree: ModuleTree) -> str | None:
-    """Read a string; None where it is none."""
-    literal = Literals(lookup, tree).part(node)
-    return literal if isinstance(literal, str) else None
-
-
 def membership(lookup: Lookup, binding: Binding, tree: ModuleTree, item: Any) -> bool | None:
     """Tell whether a name stands for a list or table with an item; None where that is open."""
     try:

@@ -113,9 +113,8 @@ class ReleaseLookup:
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
         """Tell what a name stands for in the code of a module, builtins included."""
         circle = undecidable(f"{name} is defined by itself")
-        return self._once(
-            (tree.name, name, until), circle, lambda: self._visible(tree, name, until)
-        )
+        key = (tree.name, name, until)
+        return self._once(key, circle, lambda: self._visible(tree, name, until))
 
     def attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""

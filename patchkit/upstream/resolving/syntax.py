@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
 
-
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*DEFS, ast.ClassDef)

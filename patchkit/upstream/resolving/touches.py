@@ -10,7 +10,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving import literals
+from patchkit.upstream.resolving.literals import Literals
 from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Scope
 
@@ -104,8 +104,9 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     touched = [(code.stored, False)]
     for call in code.setters:
         at = -2 if "." in dotted(call.func) else 1
-        name = literals.text(lookup, call.args[at], function.home) if call.args[1:] else None
-        touched.append((frozenset() if name is None else frozenset([name]), name is None))
+        name = Literals(lookup, function.home).part(call.args[at]) if call.args[1:] else None
+        names = [name] if isinstance(name, str) else []
+        touched.append((frozenset(names), not names))
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:

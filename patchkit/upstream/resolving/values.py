@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
     from patchkit.upstream.resolving.syntax import Signature
 
-
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
 
 State = Literal["present", "absent", "undecidable"]

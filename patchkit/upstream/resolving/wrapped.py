@@ -79,18 +79,15 @@ def _factory(lookup: Lookup, node: ast.expr, scope: Scope, depth: int) -> Iterat
     if isinstance(node, ast.Call):
         yield from _given(lookup, node, scope, depth)
         return
-    for value in lookup.evaluate(node, scope):
-        yield from (one for one in _definition(value) if _makes_functions(one.node))
+    for one in (one for value in lookup.evaluate(node, scope) for one in _definition(value)):
+        inner = (part for part in ast.walk(one.node) if part is not one.node)
+        if any(isinstance(part, (*DEFS, ast.Lambda)) for part in inner):
+            yield one  # it makes functions
 
 
 def _definition(value: Value) -> Iterator[Wrapped]:
     if value.tree is not None and value.nodes and isinstance(value.nodes[0], DEFS):
         yield from (Wrapped(node, value.tree) for node in value.nodes)
-
-
-def _makes_functions(function: ast.AST) -> bool:
-    inner = (node for node in ast.walk(function) if node is not function)
-    return any(isinstance(node, (*DEFS, ast.Lambda)) for node in inner)
 
 
 # --- statements below a definition that add to it

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
+from patchkit.upstream.reading import archive as module
 from patchkit.upstream.reading import files as limits
-from patchkit.upstream.reading import sdist as module
 from patchkit.upstream.reading.releases import open_archive
 from upstream import archives
 
