@@ -151,8 +151,6 @@ def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwr
 
 def _is_instrumented(now: CodeType, code: CodeType) -> bool:
     """Whether it is the same code with something added, as a line profiler or a tracer adds it."""
-    return (now.co_name, now.co_filename, now.co_firstlineno) == (
-        code.co_name,
-        code.co_filename,
-        code.co_firstlineno,
-    ) and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
+    place = ("co_name", "co_filename", "co_firstlineno")
+    is_there = all(getattr(now, name) == getattr(code, name) for name in place)
+    return is_there and {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}

@@ -11,15 +11,11 @@ if TYPE_CHECKING:
 
 
 class NameSource(NamedTuple):
-    """
-    What a name was bound to: attributes, each of the one before.
-
-    They are an imported module's (relative to `level`), or the first is a name of the same code.
-    """
+    """What a name was bound to: attributes, each of the one before."""
 
     names: tuple[str, ...]
-    module: str | None = None
-    level: int = 0
+    module: str | None = None  # whose attribute the first is; None: it is a name of the same code
+    level: int = 0  # of the import
 
 
 class Constant(NamedTuple):

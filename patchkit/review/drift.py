@@ -60,11 +60,7 @@ class Drift:
         return self._known[row.name]
 
     def releases(self, row: Row, project: str) -> tuple[str, str] | None:
-        """
-        Find the reviewed releases of a distribution, first and last, with the sources of here.
-
-        None where no target of the row tells, or one tells that this is none of them, or several.
-        """
+        """Find a project's reviewed releases for what is here: first, last; None if unclear."""
         key = (row.name, project)
         if key not in self._releases:
             try:

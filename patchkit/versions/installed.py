@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class Versions:
-    """
-    The versions here, looked up when first needed and then remembered.
-
-    `overrides` (of `PATCHKIT_VERSIONS`) are believed, and so is `vllm_version`, which wins. Without
-    a path, `sys.path` at the time of the call is looked through.
-    """
+    """The versions here, found when first needed; those that variables name are believed."""
 
     def __init__(
         self,
@@ -39,6 +34,7 @@ class Versions:
         }
         if vllm_version:
             self._believed["vllm"] = FoundVersion("vllm", vllm_version, "VLLM_VERSION")
+        # None: `sys.path` at the time of the call.
         self._path = None if path is None else list(path)
         self._found: dict[str, FoundVersion | None] = {}
         self._reasons: dict[str, str | None] = {}
