@@ -37,19 +37,14 @@ _AGAIN = "check it again, or leave it out"
 
 
 class Check:
-    """
-    One check: of rows in the order in which they apply, in releases, the oldest first.
-
-    `known` has the versions of all releases that there are of distributions, `commands` writes
-    what to do.
-    """
+    """One check: of rows in the order in which they apply, in releases, the oldest first."""
 
     def __init__(
         self,
         rows: Sequence[Row],
         subjects: Sequence[Subject],
         lock: Lock,
-        known: Mapping[str, Sequence[str]],
+        known: Mapping[str, Sequence[str]],  # all versions that there are of distributions
         commands: Commands | None = None,
     ) -> None:
         self._coverage = Coverage(rows, subjects)

@@ -85,11 +85,7 @@ class Difference(NamedTuple):
 
 
 def differences(rows: Sequence[Row], subjects: Sequence[Subject], lock: Lock) -> list[Difference]:
-    """
-    Compare each release with the last reviewed one before it, or with the one before it.
-
-    The oldest of each distribution come first; a release that cannot be read shows nothing.
-    """
+    """Compare each release, of which the oldest come first, with the last reviewed before it."""
     coverage = Coverage(rows, subjects)
     found: dict[tuple[str, Target, str], Difference] = {}
     for row in rows:
@@ -151,7 +147,6 @@ def _named(subjects: Sequence[Subject], version: str) -> Subject:
 
 
 def _reviewed(row: Row, subjects: Sequence[Subject], lock: Lock) -> Subject | None:
-    """Return the newest release in which any of the row's targets was reviewed."""
     spans = [one for several in lock.entries.get(row.name, {}).values() for one in several]
     versions = {one.last for one in spans if one.project == subjects[0].project}
     return next((one for one in reversed(subjects) if one.version in versions), None)
@@ -214,9 +209,8 @@ def _compared(steps: Iterable[Step]) -> Iterator[Step]:
 def never_there(target: Target, steps: Sequence[Step], subjects: Sequence[Subject]) -> str:
     """Say that no release has, or may have, a target, and what is like it; '' where one has."""
     read = [one for one, step in zip(subjects, steps, strict=True) if step.state == "absent"]
-    if not read or any(step.state not in ("absent", "unreadable") for step in steps):
-        return ""
-    if any(step.moved_to for step in steps):
+    is_gone = all(one.state in ("absent", "unreadable") and not one.moved_to for one in steps)
+    if not read or not is_gone:
         return ""
     span = read[0].name if len(read) == 1 else f"{read[0].name} to {read[-1].version}"
     return f"found no {target} in {span}{meant(target, read[-1]) or meant(target, read[0])}"

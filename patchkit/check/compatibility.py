@@ -102,24 +102,19 @@ def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str])
 
 
 def _inspected(signature: Signature) -> InspectedSignature:
-    empty = Inspected.empty
-    return InspectedSignature(
-        [
-            Inspected(one.name, _KINDS[one.kind], default=None if one.default else empty)
-            for one in signature.parameters
-        ]
-    )
+    found = [
+        Inspected(one.name, _KINDS[one.kind], default=None if one.default else Inspected.empty)
+        for one in signature.parameters
+    ]
+    return InspectedSignature(found)
 
 
 class Bases(NamedTuple):
     """The classes that a class is or derives from."""
 
-    inside: frozenset[tuple[str, str]]
-    """Those in the same sources, as (module, qualname)."""
-    outside: tuple[str, ...]
-    """The dotted names of others, `vllm.a.B`."""
-    is_whole: bool
-    """Whether they are all known."""
+    inside: frozenset[tuple[str, str]]  # (module, qualname) of those in the same sources
+    outside: tuple[str, ...]  # the dotted names of others, `vllm.a.B`
+    is_whole: bool  # whether they are all known
 
 
 def bases_of(resolver: Resolver, target: Target) -> Bases:

@@ -45,10 +45,8 @@ class Coverage:
     def meets(self, row: Row, subject: Subject) -> bool:
         """Whether a row has anything to do with a release, in its range or not."""
         texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
-        packages = packages_of([row])
-        return subject.project in projects_of(texts) or not self._covered(subject).isdisjoint(
-            packages
-        )
+        covered = self._covered(subject)
+        return subject.project in projects_of(texts) or not covered.isdisjoint(packages_of([row]))
 
     def due(self, row: Row, subject: Subject) -> list[Change]:
         """List the changes that are made in a release."""

@@ -141,7 +141,6 @@ def meet(one: Row, other: Row) -> bool:
 
 
 def _comes_after(name: str, other: str, before: Mapping[str, Collection[str]]) -> bool:
-    """Whether one patch is declared to come after another, by way of others too."""
     waiting, seen = list(before.get(name, ())), set()
     while waiting:
         one = waiting.pop()

@@ -86,25 +86,14 @@ def _occurs(count: int, change: Edit) -> str:
 
 
 class Sighting(NamedTuple):
-    """
-    What became of an edit's text.
+    """What became of an edit's text."""
 
-    Args:
-        times: how often `old` occurs.
-        lines: where, in the file.
-        nearest: the lines that are most like it, with their numbers.
-        has_new: whether `new` is there already.
-        fault: why it could not be looked for.
-        after: the function with the edit, '' where it cannot be made.
-
-    """
-
-    times: int
-    lines: tuple[int, ...] = ()
-    nearest: str = ""
+    times: int  # how often `old` occurs
+    lines: tuple[int, ...] = ()  # where, in the file
+    nearest: str = ""  # the lines that are most like it, with their numbers
     has_new: bool = False
-    fault: str = ""
-    after: str = ""
+    fault: str = ""  # why it could not be looked for
+    after: str = ""  # the function with the edit, '' where it cannot be made
 
 
 def look(change: Edit, text: str, first: int) -> Sighting:
@@ -115,14 +104,13 @@ def look(change: Edit, text: str, first: int) -> Sighting:
     except MiscountError as error:
         lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
         near = "" if error.starts else nearest(text, change.old, first)
-        return Sighting(len(lines), lines, near, _has(change.new, text))
+        return Sighting(len(lines), lines, near, has_new=_has(change.new, text))
     except TargetError as error:
         return Sighting(0, fault=str(error))
     return Sighting(change.count, after=after.text)
 
 
 def _has(new: str, text: str) -> bool:
-    """Whether what an edit would put in is there, and is something."""
     if not dedent(new).strip():
         return False
     try:

@@ -40,21 +40,12 @@ class State(str, enum.Enum):
 
 
 class Fault(NamedTuple):
-    """
-    Something that a change runs into in one release.
-
-    Args:
-        code: which sort.
-        message: what was found and what was expected.
-        fix: what to do.
-        by: the object of the body that it is about, '' where it is about the row.
-
-    """
+    """Something that a change runs into in one release."""
 
     code: Code
-    message: str
+    message: str  # what was found and what was expected
     fix: str
-    by: str = ""
+    by: str = ""  # the object of the body that it is about, '' where it is about the row
 
     @property
     def breaks(self) -> bool:
@@ -83,31 +74,17 @@ def where(facts: Facts) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """
-    One result.
-
-    Args:
-        code: which sort.
-        message: what was found and what was expected, in one sentence.
-        fix: what to do about it.
-        patch: its name; '' where a pack or a release as a whole is meant.
-        target: `module:qualname`; '' where no target is meant.
-        release: `vllm 0.32.0`; '' where it holds for every release.
-        file: where to look: of the pack for what its author wrote, else of upstream.
-        line: in the file, from 1.
-        details: a list that belongs to it, such as the modules that import a target by name.
-
-    """
+    """One result."""
 
     code: Code
-    message: str
+    message: str  # what was found and what was expected, in one sentence
     fix: str = ""
-    patch: str = ""
-    target: str = ""
-    release: str = ""
-    file: str | None = None
-    line: int | None = None
-    details: Sequence[str] = ()
+    patch: str = ""  # '' where a pack or a release as a whole is meant
+    target: str = ""  # '' where none is meant
+    release: str = ""  # `vllm 0.32.0`; '' where it holds for every release
+    file: str | None = None  # of the pack for what its author wrote, else of upstream
+    line: int | None = None  # from 1
+    details: Sequence[str] = ()  # such as the modules that import a target by name
 
     @property
     def severity(self) -> Severity:
@@ -125,20 +102,14 @@ class Report:
     """
     Everything that one check has found.
 
-    Args:
-        releases: their names, in order of version.
-        findings: in order of patch, target and release.
-        grid: for each patch its state in each release; a release that cannot be read, or that a
-            patch has nothing to do with, is left out.
-        accepted: findings that a person has looked at, or whose code they ignore; none counts.
-        unreadable: the releases that cannot be read.
-
+    `grid` has for each patch its state in each release, but those that cannot be read, or that the
+    patch has nothing to do with.
     """
 
-    releases: Sequence[str]
-    findings: Sequence[Finding] = ()
+    releases: Sequence[str]  # in order of version
+    findings: Sequence[Finding] = ()  # in order of patch, target and release
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
-    accepted: Sequence[Finding] = ()
+    accepted: Sequence[Finding] = ()  # by a person, one by one or by their code; none counts
     unreadable: Collection[str] = ()
 
     def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:

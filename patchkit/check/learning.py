@@ -47,11 +47,7 @@ _END = b"end\n"
 def learn_all(
     subjects: Sequence[Subject], wanted: Wanted, progress: Progress | None = None
 ) -> dict[str, UpstreamError]:
-    """
-    Look up in each release what is wanted of it, several at a time, in several processes.
-
-    What comes back is the error of each release that cannot be read, by its name.
-    """
+    """Look up in each release what is wanted of it; return who cannot be read, by name."""
 
     def work(subject: Subject) -> None:
         subject.learn(wanted(subject))
@@ -79,12 +75,8 @@ def in_parallel(
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """
-    Look for no garbage in circles meanwhile.
-
-    That takes longer than all the rest where millions of nodes are alive. Releases that rest leave
-    no circles that hold any.
-    """
+    # It takes longer than all the rest where millions of nodes are alive, and releases that rest
+    # leave no circles that hold any.
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -178,7 +170,6 @@ class _Learner:
         self._process.stdin.flush()
 
     def _answered(self) -> int:
-        """Wait for a release."""
         assert self._process
         assert self._process.stdout
         while True:

@@ -23,11 +23,10 @@ def cases(
     rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
     """
-    List what has to be exercised in the releases of one distribution, the oldest first.
+    List what has to be exercised in the releases of one distribution, and who cannot be read.
 
     These are the first and last release in the range of each row, and of each change with a range
-    of its own, and each source that a target has within its range. With them comes the error of
-    each release that cannot be read.
+    of its own, and each source that a target has within its range.
     """
     coverage = Coverage(rows, subjects)
     faults = learn_all(subjects, coverage.targets, progress)

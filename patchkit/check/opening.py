@@ -38,14 +38,14 @@ def on_index(spec: str, library: Library) -> list[Subject]:
 
 def _expected(spec: str, library: Library) -> str:
     """Say what to ask for; where a project has but pre-releases, none is asked for by itself."""
-    links = library.index.links(parse_requirement(spec).name)
+    name = parse_requirement(spec).name
+    links = library.index.links(name)
     versions = sorted(one for link in links if (one := parse_version(link.version)))
     if versions and all(one.is_prerelease for one in versions):
-        newest = f"'{parse_requirement(spec).name}>={versions[-1].public}'"
+        newest = f"'{name}>={versions[-1].public}'"
         return f"which has pre-releases only; expected a bound that names one, such as {newest}"
     released = [one.public for one in versions if not one.is_prerelease]
-    name = canonical(parse_requirement(spec).name)
-    newest = f"; the newest of {name} is {released[-1]}" if released else ""
+    newest = f"; the newest of {canonical(name)} is {released[-1]}" if released else ""
     return f"expected one at least{newest}"
 
 
@@ -91,10 +91,10 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
             faults.append(error)
     if found:
         return found
-    if len(faults) == 1:
-        raise faults[0]
     if not faults:
         raise UpstreamError(f"{directory}: no patch changes anything")
+    if len(faults) == 1:
+        raise faults[0]
     fault = f"found none of {', '.join(packages)}, expected one at least"
     raise UpstreamError(f"the tree at {directory}: {fault}")
 

@@ -20,7 +20,7 @@ from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from patchkit.rows.declaration import Row
     from patchkit.settings import Settings
@@ -53,26 +53,23 @@ def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[F
         raise error
     pack, declared = PackSource(name), {one.body for one in patches}
     lost = [one for one in patches if one.body is not None and one.body not in pack.bodies]
-    findings = [
-        *(_without_row(pack, body) for body in sorted(pack.bodies.keys() - declared)),
-        *(_without_body(pack, one) for one in lost),
-    ]
+    findings = [*_unmatched(pack, declared, lost)]
     if not findings:
         raise error
     return [row_of(name, one) for one in patches if one not in lost], findings
 
 
-def _without_row(pack: PackSource, body: str) -> Finding:
-    message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
-    fix = "add a row to PATCHES, or delete the file"
-    return Finding(codes.BODY_WITHOUT_ROW, message, fix, file=shown(pack.bodies[body]), line=1)
-
-
-def _without_body(pack: PackSource, patch: Patch) -> Finding:
-    message = f"the row {patch.name} names the body {patch.body!r}, which pack {pack.name} lacks"
-    fix = f"write {patch.body}.py, or delete the row"
-    where = pack.row_place(patch.name)
-    return Finding(codes.ROW_WITHOUT_BODY, message, fix, patch.name, "", "", *where)
+def _unmatched(
+    pack: PackSource, declared: Collection[str | None], lost: Iterable[Patch]
+) -> Iterator[Finding]:
+    for body in sorted(pack.bodies.keys() - declared):
+        message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"
+        fix, file = "add a row to PATCHES, or delete the file", shown(pack.bodies[body])
+        yield Finding(codes.BODY_WITHOUT_ROW, message, fix, file=file, line=1)
+    for one in lost:
+        message = f"the row {one.name} names the body {one.body!r}, which pack {pack.name} lacks"
+        fix, place = f"write {one.body}.py, or delete the row", pack.row_place(one.name)
+        yield Finding(codes.ROW_WITHOUT_BODY, message, fix, one.name, "", "", *place)
 
 
 class PackSource:

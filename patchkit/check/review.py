@@ -58,11 +58,7 @@ class Commands:
 def of_reviews(
     row: Row, coverage: Coverage, lock: Lock, commands: Commands, place: Place
 ) -> Iterator[Finding]:
-    """
-    Find targets of a row, which is at `place`, whose source is none of those that were reviewed.
-
-    Nothing is said of a row that the lock does not name.
-    """
+    """Find targets whose source is none of those reviewed, of a row that the lock names."""
     if row.name not in lock.entries:
         return
     for (target, mark), several in _sources(row, coverage).items():
@@ -119,11 +115,7 @@ def _changed(target: Target, before: Subject, after: Subject) -> list[str]:
 def accept(
     lock: Lock, rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> tuple[Lock, Mapping[str, UpstreamError]]:
-    """
-    Take the sources of targets for reviewed, as they are in releases; of others, what was stays.
-
-    What comes back is the new lock, and the error of each release that cannot be read.
-    """
+    """Take the sources of targets in releases for reviewed; also return who cannot be read."""
     coverage = Coverage(rows, subjects)
     faults = learn_all(subjects, coverage.targets, progress)
     sound = coverage.without(faults)
@@ -140,7 +132,6 @@ def accept(
 
 
 def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
-    """One for each run of neighbouring releases with the same source."""
 
     def source(subject: Subject) -> tuple[str, str | None]:
         is_due = target in coverage.reviewed(row, subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.learning import in_parallel, learn_all
@@ -26,21 +27,12 @@ _NAMED = 8
 
 
 class _Edge(NamedTuple):
-    """
-    A release that lacks a target, next to one that knows where it is.
+    """A release that lacks a target, next to one that knows where it is."""
 
-    Args:
-        target: as it was asked for.
-        origin: where the release that knows has it, and that release, None where none does.
-        at: the place of the release that lacks it.
-        way: to where it goes on from there, 1 or -1.
-
-    """
-
-    target: Target
-    origin: tuple[Target, Subject | None]
-    at: int
-    way: int
+    target: Target  # as it was asked for
+    origin: tuple[Target, Subject | None]  # where it is in the release that knows, if one does
+    at: int  # the place of the release that lacks it
+    way: int  # to where it goes on from there, 1 or -1
 
 
 class Trails:
@@ -120,7 +112,6 @@ class Trails:
                 yield from zip(some, found, strict=True)
 
     def _confirm(self, found: Sequence[tuple[_Edge, Whereabouts]]) -> None:
-        """Look found places up in the releases beyond, as far as they are there."""
         spans = [(edge, answer, list(self._beyond(edge))) for edge, answer in found]
         wanted: dict[Subject, set[Target]] = {}
         for _, answer, span in spans:
@@ -141,14 +132,11 @@ class Trails:
 
     def _beyond(self, edge: _Edge) -> Iterator[int]:
         """The releases from an edge on that lack the target, as far as no place is told."""
-        at, target = edge.at, edge.target
-        while self._is_open(target, at) or self._is_given_up(target, at):
+        for at in count(edge.at, edge.way):
+            told = self._told.get((edge.target, at))
+            if not self._is_open(edge.target, at) and (told is None or told.place):
+                return
             yield at
-            at += edge.way
-
-    def _is_given_up(self, target: Target, at: int) -> bool:
-        told = self._told.get((target, at))
-        return told is not None and told.place is None
 
 
 class Moves:

@@ -155,7 +155,6 @@ def _add(upstream: UpstreamTarget, change: Add) -> Code:
 def _function(
     head: str, parameters: Sequence[str], words: str, upstream: UpstreamTarget, code: str = ""
 ) -> str:
-    """Write a function, whose docstring says how upstream's is called."""
     returns = f" -> {'Any' if code else 'None'}:"
     line = f"{head}({', '.join(parameters)}){returns}"
     if len(line) > WIDTH:

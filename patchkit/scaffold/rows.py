@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WIDTH = 88
 """What is longer is taken apart, with a comma at its end: stable under every formatter."""
 INDENT = "    "
+_NO_ROOM = "found rows that cannot be added to"
 _PLAIN = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
 
 
@@ -58,16 +59,14 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         for start, end, text in sorted(changes, reverse=True):
             new = new[:start] + text.encode() + new[end:]
         if len(_tuple(ast.parse(new)).elts) != len(rows.elts) + 1:
-            raise ValueError("found rows that cannot be added to")
+            raise ValueError(_NO_ROOM)
     except (SyntaxError, ValueError) as error:
-        is_syntax = isinstance(error, SyntaxError)
-        fault = "found rows that cannot be added to" if is_syntax else error
+        fault = _NO_ROOM if isinstance(error, SyntaxError) else error
         raise ScaffoldError(f"{file}: {fault}, {_PLAIN}") from error
     return new.replace(b"\n", newline)
 
 
 def _words(patch: Patch) -> set[str]:
-    """Name what a row needs of patchkit's vocabulary."""
     roles = {"Role"} if patch.roles is not None else set()
     return {"Patch", *roles, *(change.kind for change in patch.changes)}
 
@@ -128,7 +127,6 @@ def _added_row(old: bytes, rows: ast.Tuple, patch: Patch) -> TextChange:
 
 
 def _added_words(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[TextChange]:
-    """Write the import anew, sorted, where it lacks a word."""
     imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level)
     ours = next((node for node in imports if node.module == "patchkit"), None)
     if ours is None or any(name.asname or name.name == "*" for name in ours.names):

@@ -18,13 +18,9 @@ _MANY = 4
 
 
 class ProcessFinding(NamedTuple):
-    """
-    Something to look at, and whose it is, if it is one's.
+    """Something to look at, and whose it is, if it is one's."""
 
-    `kind` is failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or
-    empty.
-    """
-
+    # failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or empty
     kind: str
     message: str
     process: ProcessStatus | None = None
@@ -65,9 +61,6 @@ def obstacles(looks: Iterable[Look]) -> Iterator[ProcessFinding]:
             yield ProcessFinding("unreadable", f"node {look['host']}: {name}: {reason}")
 
 
-# -- agreement --------------------------------------------------------------------------------
-
-
 def agreement(processes: Iterable[ProcessStatus], broken: Collection[str]) -> dict[str, bool]:
     """Say by role whether all processes of each engine have the same patches."""
     roles = {role for process in processes for role in process.roles}
@@ -87,10 +80,9 @@ def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, Pro
 
 def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
     """
-    Group processes by engine: the tree of one main process.
+    Group processes by engine: the tree of one main process, and what has lost it.
 
-    A journal may hold several runs. Whoever has lost its main process belongs to the latest that
-    was there before it.
+    There may be several runs; those belong to the latest main process before them.
     """
     engines: dict[ProcessStatus | None, list[ProcessStatus]] = {}
     latest: ProcessStatus | None = None

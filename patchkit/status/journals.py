@@ -15,7 +15,7 @@ import stat
 import tempfile
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.status.node import contents, writer
 from patchkit.status.process_status import (
@@ -25,9 +25,6 @@ from patchkit.status.process_status import (
     PatchStatus,
     ProcessStatus,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _KEPT = 20
 """Runs whose journals stay."""
@@ -209,7 +206,7 @@ def new_run() -> Path:
     home = _home()
     if not _is_own(home):  # somebody else has taken the name
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    for old in list(_runs(home))[_KEPT - 1 :]:
+    for old in _runs(home)[_KEPT - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{datetime.now():%Y%m%d-%H%M%S-%f}-", dir=home))
@@ -218,7 +215,7 @@ def new_run() -> Path:
 def newest_run() -> Path | None:
     """Find the folder of the run that began last; None where there is none."""
     home = _home()
-    return next(_runs(home), None) if _is_own(home, make=False) else None
+    return next(iter(_runs(home)), None) if _is_own(home, make=False) else None
 
 
 def _home() -> Path:
@@ -233,15 +230,12 @@ def _is_own(home: Path, *, make: bool = True) -> bool:
         facts = home.lstat()
     except OSError:
         return False
-    return (
-        stat.S_ISDIR(facts.st_mode)
-        and facts.st_uid == os.getuid()
-        and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
+    is_open = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not is_open
 
 
-def _runs(home: Path) -> Iterator[Path]:
-    yield from sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
+def _runs(home: Path) -> list[Path]:
+    return sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
 
 
 def _is_running(run: Path) -> bool:

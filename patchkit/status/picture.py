@@ -171,9 +171,8 @@ def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
         if look.get("processes") is None and not look.get("error")
     ]
     if cut := [str(process.pid) for process in picture.processes if process.is_cut]:
-        notes.append(
-            f"journals that reached their limit, and lack what came later: {', '.join(cut)}"
-        )
+        lacking = "journals that reached their limit, and lack what came later"
+        notes.append(f"{lacking}: {', '.join(cut)}")
     return notes
 
 
@@ -181,12 +180,8 @@ def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
 
 
 def _one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
-    """
-    Keep one of each process, the oldest first.
-
-    A process that executed another program has two journals, of which the later counts. One with
-    an old pid is another. Patchkit's own commands are not what anybody asks for.
-    """
+    # A process that executed another program has two journals, of which the later counts. One with
+    # an old pid is another. Patchkit's own commands are not what anybody asks for.
     latest: dict[object, ProcessStatus] = {}
     for process in sorted(processes, key=lambda process: process.started):
         # Two of which nobody knows when they began are two.
@@ -198,10 +193,9 @@ def _one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
 
 def _is_own(process: ProcessStatus) -> bool:
     words = process.argv[:2]
-    if words[:2] == ["-m", "patchkit"]:
-        return True
-    path = PurePath(words[0]) if words else PurePath()
-    return path.name == "patchkit" or path.parts[-2:] == ("patchkit", "__main__.py")
+    path = PurePath(*words[:1])
+    is_main = words == ["-m", "patchkit"] or path.parts[-2:] == ("patchkit", "__main__.py")
+    return is_main or path.name == "patchkit"
 
 
 def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
