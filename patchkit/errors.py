@@ -120,11 +120,9 @@ def _line(file: str, patch: str) -> int | None:
     except OSError:
         return None
     name = rf"""["']{re.escape(patch)}["']"""
-    for written in (rf"\bname\s*=\s*{name}", name):
-        for at, line in enumerate(lines, start=1):
-            if re.search(written, line):
-                return at
-    return None
+    forms = (rf"\bname\s*=\s*{name}", name)
+    found = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
+    return next(found, None)
 
 
 def shown(file: str | os.PathLike[str]) -> str:

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from patchkit.errors import DeclarationError, PatchkitError, near, shown
@@ -119,11 +120,8 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
         return
     for name in names:
         if name.endswith((".dist-info", ".egg-info")):
-            try:
-                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
-                    yield file.read()
-            except OSError:
-                continue
+            with suppress(OSError), open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                yield file.read()
 
 
 def read_pack(name: str) -> tuple[Row, ...]:

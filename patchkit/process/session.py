@@ -74,11 +74,7 @@ class Session:
     # -- arm ------------------------------------------------------------------------------------
 
     def arm(self, roles: Collection[Role], *, lent: bool = False) -> None:
-        """
-        Watch imports from now on, and enter the roles that the process has already.
-
-        Without any they will be known later, or never where the session is only lent to blocks.
-        """
+        """Watch imports, and enter the roles there are; others come later, or never if `lent`."""
         self.lookout.tell_armed()
         self.lookout.tell_others()
         self._relevance.awaits_role = not (roles or lent)

@@ -26,18 +26,14 @@ _LISTS = {
 
 @dataclass(frozen=True)
 class Project:
-    """
-    Settings of a project for every command; command-line options override them.
-
-    `file` is None where there is none; each of `accept` is a code and a target (or a patch).
-    """
+    """Settings of a project for every command; command-line options override them."""
 
     file: Path | None = None
     packs: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     lock: str | None = None
     ignore: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()  # of each a code and a target (or a patch)
 
     @classmethod
     def read(cls, folder: Path | None = None) -> Project:
