@@ -187,7 +187,7 @@ def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
 
 
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
-    """Order a release's files, the one to read last: the same on every machine."""
+    """Which of a release's files is read, the one with the highest rank: the same everywhere."""
     plain = "+" not in link.version and not link.is_yanked
     pure = link.filename.endswith("-none-any.whl")
     name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)

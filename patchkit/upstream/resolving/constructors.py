@@ -1,8 +1,4 @@
-"""
-How classes are called, and the methods that machinery writes for them.
-
-The constructor of a dataclass takes its fields, those of bases first.
-"""
+"""How classes are called, and the methods that machinery such as dataclasses writes for them."""
 
 from __future__ import annotations
 

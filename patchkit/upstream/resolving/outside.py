@@ -1,8 +1,4 @@
-"""
-What classes outside the release hold.
-
-The standard library's are asked; of others only the few that upstream builds on are known.
-"""
+"""What classes outside the release hold: the standard library's are asked, few others known."""
 
 from __future__ import annotations
 
