@@ -33,13 +33,9 @@ if TYPE_CHECKING:
 @click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 @options.offline_option
 @options.patches_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "github", "markdown", "html"]),
-    default="table",
-    show_default=True,
-    help="For a person, a program, annotations, a comment, or a page.",
+@options.format_among(
+    *("json", "github", "markdown", "html"),
+    text="For a person, a program, annotations, a comment, or a page.",
 )
 def command(
     names: tuple[str, ...],

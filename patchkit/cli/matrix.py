@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.check.findings import told_causes
-from patchkit.cli.options import complete_names, offline_option, patches_option
+from patchkit.cli import options
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
@@ -18,20 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command("matrix")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
 @click.option(
     "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
 )
-@offline_option
-@patches_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "github"]),
-    default="table",
-    show_default=True,
-    help="For a person, a program, or strategy.matrix.",
-)
+@options.offline_option
+@options.patches_option
+@options.format_among("json", "github", text="For a person, a program, or strategy.matrix.")
 def command(
     names: tuple[str, ...], releases: str | None, offline: bool, packs: tuple[str, ...], form: str
 ) -> int:

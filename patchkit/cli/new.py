@@ -184,7 +184,6 @@ def _next_steps(plan: Plan) -> Iterator[NextStep]:
 
 
 def _to_find_the_pack(place: Place) -> Iterator[NextStep]:
-    """Say how commands and tests find the pack, where they do not yet."""
     project, top = Project.read(), place.module.partition(".")[0]
     if place.module not in (*project.packs, *packs_for(Settings.read())):
         packs = ", ".join(f'"{pack}"' for pack in (*project.packs, place.module))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from patchkit.rows.declaration import Row
 
+    Command = Callable[..., object]
+
 _WANTED = (
     click.option(
         "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."
@@ -55,7 +57,7 @@ class Wanted(NamedTuple):
         return self if any(self) else self._replace(releases=Project.read().releases)
 
 
-def wanted_option(command: Callable[..., object]) -> Callable[..., object]:
+def wanted_option(command: Command) -> Command:
     """Give a command that looks at releases the options that say which, as its `wanted`."""
 
     @functools.wraps(command)
@@ -87,14 +89,14 @@ patches_option = click.option(
 )
 """Of every command that reads rows."""
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="For a person or for a program.",
-)
+
+def format_among(*others: str, text: str) -> Callable[[Command], Command]:
+    """Make the option `--format`: a table or one of the others."""
+    forms, name = click.Choice(["table", *others]), "form"
+    return click.option("--format", name, type=forms, default="table", show_default=True, help=text)
+
+
+format_option = format_among("json", text="For a person or for a program.")
 """Of every command that has data."""
 
 offline_option = click.option(

@@ -82,7 +82,6 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
 
 
 def _environment(packs: Sequence[str], journal: str) -> dict[str, str]:
-    """Make the command's environment; it finds the packs and the lock of this project."""
     project, environ = Project.read(), dict(os.environ)
     tops = [find_module(name.partition(".")[0]) for name in packs]
     places = {place for top in tops if top for place in top.submodule_search_locations or ()}

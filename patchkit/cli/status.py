@@ -111,5 +111,5 @@ def _watch(see: Look, is_ray: bool) -> Picture:
 
 
 def _has_ended(picture: Picture) -> bool:
-    roots = [process.alive for process in picture.processes if process.parent is None]
-    return bool(roots) and all(alive is False for alive in roots)
+    roots = {process.alive for process in picture.processes if process.parent is None}
+    return roots == {False}

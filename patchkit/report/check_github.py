@@ -10,7 +10,7 @@ from patchkit.report import check_view as view
 from patchkit.report.words import count, one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from patchkit.check.findings import Report
     from patchkit.report.check_view import Group, StateTable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # -- workflow commands ------------------------------------------------------------------------
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
-_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
 
 
 def as_github(report: Report) -> str:
@@ -41,12 +41,12 @@ def _command(group: Group, report: Report) -> str:
     title = printable(f"{finding.code.code} {finding.code.title}{about}")
     properties = {"file": file, "line": line, "title": title}
     written = ",".join(
-        f"{name}={_escaped(text, _PROPERTY)}" for name, text in properties.items() if text
+        f"{name}={text.translate(_PROPERTY)}" for name, text in properties.items() if text
     )
     said = [finding.message, finding.fix and f"fix: {finding.fix}"]
     said += [view.spans(group.releases, report), "" if file else view.where(finding)]
     message = printable("\n".join(filter(None, said)))
-    return f"::{_COMMANDS[finding.severity]} {written}::{_escaped(message, _DATA)}"
+    return f"::{_COMMANDS[finding.severity]} {written}::{message.translate(_DATA)}"
 
 
 def _in_repository(name: str | None) -> str:
@@ -54,10 +54,6 @@ def _in_repository(name: str | None) -> str:
     if not name or not file.is_file() or not file.is_relative_to(here):
         return ""
     return file.relative_to(here).as_posix()
-
-
-def _escaped(text: str, characters: Mapping[str, str]) -> str:
-    return "".join(characters.get(character, character) for character in text)
 
 
 # -- Markdown ---------------------------------------------------------------------------------
@@ -151,7 +147,6 @@ def _text(text: str) -> str:
 
 
 def _code(text: str, *, in_table: bool = False) -> str:
-    """Write a text as code, between more backticks than it holds."""
     flat = one_line(text)
     fence = "`" * (_longest_fence(flat) + 1)
     pad = " " if "`" in flat else ""

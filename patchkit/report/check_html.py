@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Difference
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Group, Run, StateTable
+    from patchkit.report.check_view import Group, StateTable
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -104,7 +104,9 @@ class _Body:
         yield f'<div class="box" role="region" tabindex="0" aria-label="{name}">'
         yield f'<table class="grid{many}"><caption><span>{name}</span></caption>'
         yield '<thead><tr><th scope="col">patch</th>'
-        yield from (f'<th scope="col">{_head(run)}</th>' for run in grid.runs)
+        for run in grid.runs:
+            last = "" if run.first == run.last else f" <span>– {_text(run.last)}</span>"  # noqa: RUF001
+            yield f'<th scope="col"><span>{_text(run.first)}</span>{last}</th>'
         yield "</tr></thead><tbody>"
         for patch, row in grid.rows.items():
             yield f'<tr><th scope="row">{self._name(patch)}</th>'
@@ -165,11 +167,6 @@ class _Body:
         """Number the columns that something is told of, for the script; none where all are."""
         releases = (release for each in told for release in each.releases)
         return list(dict.fromkeys(self._runs[name] for name in releases if name in self._runs))
-
-
-def _head(run: Run) -> str:
-    last = "" if run.first == run.last else f" <span>– {_text(run.last)}</span>"  # noqa: RUF001
-    return f"<span>{_text(run.first)}</span>{last}"
 
 
 def _code(text: str) -> str:

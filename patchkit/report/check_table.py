@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Cell = tuple[str, str]
 
 SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
-_STYLES = {"ok": "ok", "unreviewed": "note", "undecided": "warn", "drift": "warn", "broken": "bad"}
+_STYLES = {None: "", "ok": "ok", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
@@ -60,7 +60,9 @@ def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
     if not grid.rows:
         return
     heads = [printable(str(run).replace(" - ", "\n- ")) for run in grid.runs]
-    cells = [[(_word(state), _style(state)) for state in row] for row in grid.rows.values()]
+    cells = [
+        [(_word(state), _STYLES.get(state, "note")) for state in row] for row in grid.rows.values()
+    ]
     if table := _level(heads, [*map(printable, grid.rows)], cells, room):
         yield table
         return
@@ -99,7 +101,6 @@ def _level(
 
 
 def _upright(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
-    """Lay out columns of one character, with their first versions upright above them."""
     table = columns(whole(style="name"), whole(overflow="crop"))
     heads = [printable(run.first) for run in grid.runs[part]]
     for line in range(height := max(map(len, heads))):
@@ -115,11 +116,7 @@ def _word(state: State | None) -> str:
 
 
 def _mark(state: State | None, step: int) -> Cell:
-    return (_MARKS[state] if state else "").ljust(step), _style(state)
-
-
-def _style(state: State | None) -> str:
-    return _STYLES.get(state, "note") if state else ""
+    return (_MARKS[state] if state else "").ljust(step), _STYLES.get(state, "note")
 
 
 def _cropped(name: str, room: int) -> str:

@@ -125,9 +125,8 @@ def spans(releases: Iterable[str], report: Report) -> str:
 
 def where(finding: Finding) -> str:
     """Write `file:line`, as much of it as is known."""
-    if not finding.file:
-        return ""
-    return finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+    line = "" if finding.line is None else f":{finding.line}"
+    return f"{finding.file}{line}" if finding.file else ""
 
 
 def fix_of(finding: Finding) -> tuple[str, list[str]]:

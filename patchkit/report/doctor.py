@@ -89,7 +89,6 @@ def print_explain(code: Code, text: str) -> None:
 
 
 def _plain(text: str, width: int) -> Iterator[str]:
-    """Fill paragraphs anew and indent code, with a blank line after each."""
     for at, part in enumerate(_CODE.split(text)):
         if at % 2:
             yield indent(part, "    ")

@@ -123,7 +123,6 @@ def _role(process: ProcessStatus) -> Text:
 
 
 def _name(process: ProcessStatus) -> str:
-    """Say which it is, where the role and the rank do not."""
     if process.name.startswith("VllmWorker") or process.is_copy:
         return ""
     words = [word.rpartition("/")[2] for word in process.argv[:3]]

@@ -103,7 +103,7 @@ def print_show(found: RowHere) -> None:
 
 
 def _fields(found: RowHere) -> Table:
-    row, table = found.row, _labelled()
+    row, table = found.row, columns(whole(style="note"), folded())
     table.add_row("here", _selected(found.reason))
     table.add_row("roles", _roles(row))
     requires = columns()
@@ -132,7 +132,7 @@ def _fields(found: RowHere) -> Table:
 
 
 def _change_fields(found: ChangeHere) -> Table:
-    table, change = _labelled(), found.change
+    table, change = columns(whole(style="note"), folded()), found.change
     if change.body_name:
         table.add_row("by", change.body_name)
     for label, value in found.fields.items():
@@ -194,10 +194,6 @@ def _where(found: ChangeHere) -> str:
 
 def _selected(reason: str | None) -> Text:
     return Text(f"not selected: {reason}", "warn") if reason else Text("selected", "ok")
-
-
-def _labelled() -> Table:
-    return columns(whole(style="note"), folded())
 
 
 # -- a new row --------------------------------------------------------------------------------
