@@ -164,7 +164,10 @@ def _statements(scope: Any) -> Iterator[ast.AST]:
     waiting = [scope]
     while waiting:
         node = waiting.pop()
-        for part in (part for block in _BLOCKS for part in getattr(node, block, ())):
+        blocks: tuple[str, ...] = _BLOCKS
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
+            blocks = ("body",) if node.test.value else ("orelse",)  # as Python compiles `if 0:`
+        for part in (part for block in blocks for part in getattr(node, block, ())):
             yield part
             if not isinstance(part, _SCOPES):
                 waiting.append(part)

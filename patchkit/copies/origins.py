@@ -216,7 +216,7 @@ def code_of(module: ModuleType) -> ast.Module | None:
     file, spec = str(values.get("__file__") or ""), cast("Any", values.get("__spec__"))
     try:
         if not file.endswith(".py") or not Path(file).exists():
-            source = spec.loader.get_source(spec.name)
+            source = spec.loader.get_source(spec.name).removeprefix("\ufeff")  # in a zip file
         elif _is_as_imported(Path(file), spec):
             source = Path(file).read_bytes()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import packages
@@ -21,6 +22,12 @@ def fill(one=None):
     global kept
     kept = up.a.kept
 fill()
+""",
+    "what never runs": """
+if 0:
+    from up.b import kept
+else:
+    from up.a import kept
 """,
     "a lambda is the only function": "kept, later = up.a.kept, lambda: kept",
 }
@@ -98,3 +105,14 @@ def test_the_variable_of_a_comprehension(world: World) -> None:
     world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
     world.answer("import up.user, up.a, patchkit.auto\nprint('null')")
     assert not [words for line in world.entries() for words in line.get("out_of_reach", ())]
+
+
+def test_a_byte_order_mark_in_a_zip_file(world: World) -> None:
+    """A loader gives the source as text, with the mark in it."""
+    world.module("up.a", "kept = object()")
+    world.module("up.user", "\ufefffrom up.a import kept")
+    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
+    path = shutil.make_archive(str(world.folder / "all"), "zip", world.folder, "up")
+    shutil.rmtree(world.folder / "up")
+    code = f"import sys\nsys.path.insert(0, {path!r})\nimport json, up.user, patchkit.auto"
+    assert world.answer(f"{code}\nprint(json.dumps(up.user.kept))") == [1]
