@@ -92,13 +92,17 @@ def command(
     plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
     if not dry_run:
         write(plan.files)
+    _tell(plan, form, written=not dry_run)
+
+
+def _tell(plan: Plan, form: str, *, written: bool) -> None:
     steps = list(_next_steps(plan))
     if form == "json":
-        click.echo(new_json(plan, steps, written=not dry_run))
+        click.echo(new_json(plan, steps, written=written))
         return
     from patchkit.report.rows import print_new  # noqa: PLC0415 - JSON needs no rich
 
-    print_new(plan, steps, written=not dry_run)
+    print_new(plan, steps, written=written)
 
 
 def _planned(
