@@ -155,7 +155,6 @@ def _keep_and_complete(self: Record) -> None:
 
 
 def _init_of(cls: type[Record]) -> Any:
-    """Make an `__init__` of the code of all, with the parameters that this class has."""
     by_place, by_name = _names(cls, kw_only=False), _names(cls, kw_only=True)
     is_all = not cls._made and cls.__post_init__ is Record.__post_init__
     code = (_keep if is_all else _keep_and_complete).__code__.replace(
@@ -198,7 +197,6 @@ def _refuse(what: str, name: str) -> NoReturn:
 
 @cache
 def _twin(cls: Any) -> type:
-    """Make the dataclass that has the fields of a record."""
     import dataclasses  # noqa: PLC0415 - no start pays for it
 
     def field_of(default: Any, kw_only: bool) -> Any:

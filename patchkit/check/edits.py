@@ -44,7 +44,6 @@ class EditSequence:
 
 
 def _is_sure(row: Row, edit: Edit) -> bool:
-    """Whether an Edit is made wherever its row is for here."""
     return row.patch.when is None and row.patch.env is None and edit.when is None
 
 

@@ -156,7 +156,6 @@ class Judge:
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
-        """Whether a class of upstream, `vllm.a.B`, is a target or derives from it; or may do so."""
         parts = base.split(".")
         if parts[0] not in packages_of([self._row]):
             return False

@@ -151,7 +151,6 @@ class Subject:
                 resolver.forget()
 
     def _own_resolver(self) -> Resolver:
-        """Make a resolver that no other thread has."""
         parsed = self.kept.parsed if self.kept else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 

@@ -99,7 +99,6 @@ class Trails:
         return self._subjects[at].lacks(target)
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
-        """Search each release once for all that it lacks, several releases at a time."""
         jobs: dict[Subject, list[_Edge]] = {}
         for edge in edges:
             jobs.setdefault(self._subjects[edge.at], []).append(edge)

@@ -104,7 +104,6 @@ def _version(versions: Versions, name: str) -> HealthLine:
 
 
 def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[HealthLine]:
-    """Read every pack into `rows`, and say how each went."""
     for name in packs_for(settings, extra):
         there = {heavy for heavy in _HEAVY if heavy in sys.modules}
         try:

@@ -160,7 +160,6 @@ def all_scopes(scope: Any) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | 
 
 
 def _statements(scope: Any) -> Iterator[ast.AST]:
-    """Find the statements (handlers, cases) of a scope, but of functions and classes in it."""
     waiting = [scope]
     while waiting:
         node = waiting.pop()
@@ -182,7 +181,6 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Find all parts of an expression that bind names where it stands."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -218,7 +216,6 @@ def _unpacked(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, ast.AS
 
 
 def _dotted(node: Any) -> str:
-    """Write a name, or an attribute of one; '' for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     owner = _dotted(node.value) if isinstance(node, ast.Attribute) else ""

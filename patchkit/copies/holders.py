@@ -109,7 +109,6 @@ def _around(words: str, *names: str) -> HolderKind:
 
 
 def _numbered(parts: Callable[[Any], Iterable[Any]], words: str) -> HolderKind:
-    """Make the kind of objects that hold others in an order; `{}` in the words is the number."""
     return HolderKind(
         parts, lambda value: ((words.format(at), part) for at, part in enumerate(parts(value)))
     )

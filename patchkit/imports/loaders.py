@@ -274,7 +274,6 @@ class _Proxy:
 
 
 def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
-    """Make the loader that importlib would give to a namespace package."""
     kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
     if kind is None:  # Python 3.10
         kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001

@@ -137,7 +137,6 @@ class Blocks(Record, eq=False):
             )
 
     def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
-        """The groups that apply to a module once that is imported."""
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.plan.moment == AFTER]
         return [group for group in after if self.relevance.changes_here(group)]

@@ -105,7 +105,6 @@ class Journal:
                 say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
-        """Write a line over an earlier one like it; False where that is not there."""
         try:
             with self._opened(directory, os.O_RDWR) as fd:
                 there = os.pread(fd, len(line), at)

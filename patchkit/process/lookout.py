@@ -238,7 +238,6 @@ class Verifier:
                     self._ending.remove(thread)
 
     def _ends(self, thread: threading.Thread, patience: float) -> bool:
-        """Wait for a thread, and say whether it has ended."""
         end = time.monotonic() + patience
         while time.monotonic() < end and not self._waits_for_me(thread.ident or 0):
             thread.join(0.05)

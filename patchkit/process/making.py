@@ -93,7 +93,6 @@ class Maker(Record, eq=False):
         return bool(wanted)
 
     def _is_left(self, state: PatchState) -> bool:
-        """Whether anything of a patch was made or may yet be."""
         left = [group for group in state.groups if group.applied_to is None]
         is_waiting = any(self.relevance.changes_here(group) for group in left)
         return is_waiting or any(group.made.undos for group in state.groups)

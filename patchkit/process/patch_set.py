@@ -222,7 +222,6 @@ def _files(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def _archive(folder: str) -> str:
-    """Find the zip file that a folder lies in; '' where it is a real one."""
     while folder and not os.path.exists(folder):  # noqa: PTH110 - pathlib costs a start
         folder = os.path.dirname(folder)  # noqa: PTH120
     return folder if os.path.isfile(folder) else ""  # noqa: PTH113

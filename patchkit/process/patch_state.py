@@ -205,7 +205,6 @@ def _failure(state: PatchState) -> str:
 
 
 def _is_told() -> bool:
-    """Whether Python ends with an error of patchkit's, and its traceback."""
     error, trace = getattr(sys, "last_value", None), getattr(sys, "last_traceback", None)
     # A console notes its errors there too, and goes on; they came out of a frame within its own.
     if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):

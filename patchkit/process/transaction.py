@@ -72,7 +72,6 @@ class Transaction(Record, frozen=False, eq=False):
     def _apply_wave(
         self, wave: Iterable[Placed], module: ModuleType | None, body: ModuleType, sites: Sites
     ) -> None:
-        """Resolve all changes of a wave, then make them."""
         prepared = []
         for place, change in wave:
             context = Context(module, body, sites, self.patch, (self.rank, place))

@@ -52,7 +52,6 @@ _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subproce
 
 
 def _wrap(session: Session, target: Target, by: Any) -> None:
-    """Wrap a function after each execution of its module, if it is there."""
     session.hooks.setdefault(target.module, []).append(partial(_wrap_in, target, by))
 
 

@@ -107,7 +107,6 @@ def _patches(picture: Picture) -> Table:
 
 
 def _copies(patches: Iterable[PatchStatus]) -> Text:
-    """Count the copies of one patch's targets; the same one in several processes counts once."""
     several = list(patches)
     rebound = {words for patch in several for words in patch.rebound}
     left = {words for patch in several for words in patch.out_of_reach}

@@ -57,7 +57,6 @@ def _call(kind: type, texts: Any) -> str:
 
 
 def _reduced(value: Any) -> str:
-    """Write what pickle would store: a callable, its arguments, a state and items."""
     kind: Any = type(value)  # which is asked, as `list[int]` has the attributes of `list`
     reduce = dispatch_table.get(kind)
     try:

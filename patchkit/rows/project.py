@@ -72,7 +72,6 @@ def _is_found(name: str) -> bool:
 
 
 def _table(file: Path) -> object:
-    """Return the section of a file; None where there is none."""
     try:
         source = file.read_bytes()
     except OSError:

@@ -127,7 +127,6 @@ def first_change(upstream: UpstreamTarget, kind: str | None, taken: Collection[s
 
 
 def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> str:
-    """Name the body's object after the target; no two objects have one name."""
     target = upstream.target
     last = target.steps[-1] if target.qualname else target.module
     plain = "entry" if isinstance(last, Item) else last.rpartition(".")[2].strip("_") or "it"

@@ -74,7 +74,6 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Pat
 
 
 def _with_row(plan: Plan) -> Plan:
-    """Add the pack's file, or why the row cannot be written into it; refuse what is there."""
     file, patch = plan.place.file, plan.patch
     old = file.read_bytes() if file.exists() else None
     if old and is_named(old, patch):
@@ -92,7 +91,6 @@ def _with_row(plan: Plan) -> Plan:
 
 
 def _free_body(upstream: UpstreamTarget, patch: str, place: Place) -> str:
-    """Name a body after its target's module; after the patch, where another has that name."""
     body = f"patch_{upstream.target.module.rpartition('.')[2].strip('_')}"
     return f"patch_{patch}" if (place.folder / f"{body}.py").exists() else body
 
@@ -187,7 +185,6 @@ def _home(here: Path) -> Path:
 
 
 def _of_folder(text: str, folder: Path) -> Place:
-    """Name the module of a folder: outer folders belong to it that are packages, or new."""
     names = [folder.name]
     for outer in folder.parents:
         if not (outer / INIT).exists() and (outer.exists() or outer.name == "src"):

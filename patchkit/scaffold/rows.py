@@ -93,7 +93,6 @@ def _changes(patch: Patch, depth: int) -> str:
 
 
 def _change(change: Change, depth: int, room: int = 1) -> str:
-    """Write it on one line where that leaves some room, else an argument a line."""
     (_, target), *others = (
         (field.name, getattr(change, field.name))
         for field in dataclasses.fields(change)

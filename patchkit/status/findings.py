@@ -45,7 +45,6 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
-    """Say which required patches drift leaves out, and which locks cannot be read."""
     for patch in process.patches.values():
         if patch.is_finding and not (patch.inherited or process.is_copy):
             is_drift = patch.status == "skipped" and patch.unreviewed == patch.reason

@@ -80,7 +80,6 @@ def draw(looks: Sequence[Look]) -> Picture:
 
 
 def _running(looks: Iterable[Look]) -> Running:
-    """Index what runs by host and pid; a host is missing where that is not known."""
     running: Running = {}
     for look in looks:
         if look.get("processes") is not None:

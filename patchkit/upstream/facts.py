@@ -140,7 +140,6 @@ def _is_member(target: Target) -> bool:
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:
-    """Look up `Class.name.fset`, which names a property's setter."""
     last = target.qualname.rpartition(".")[2]
     if not _is_member(target) or last not in _ACCESSORS:
         return None

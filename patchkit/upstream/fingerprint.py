@@ -146,7 +146,6 @@ def _item(value: object) -> ast.AST | str:
 
 
 def _annotations(node: ast.AST) -> set[int]:
-    """The nodes of a function whose annotations count."""
     if not isinstance(node, DEFS):
         return set()
     return {id(node), *(id(one) for one in ast.walk(node.args) if isinstance(one, ast.arg))}

@@ -60,7 +60,6 @@ class Here:
 
 
 def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
-    """Find the folders of a package, without importing it."""
     if path is None and (loaded := sys.modules.get(package)) is not None:
         return tuple(getattr(loaded, "__path__", ()))
     spec = PathFinder.find_spec(package, path)

@@ -98,5 +98,4 @@ class SourceLines:
 
 @functools.cache
 def _statement(indent: int) -> re.Pattern[bytes]:
-    """Match the end of a line before a statement that is indented so far at most."""
     return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)

@@ -176,7 +176,6 @@ class _Page(SourceLines):
                 yield at, self.end(at)
 
     def _scope(self, at: int) -> list[bytes] | None:
-        """Name the classes around a line; None within a function."""
         names: list[bytes] = []
         for header in self.headers(at):
             found = _DEFINES.match(self.source, header + self.indent(header))
@@ -194,7 +193,6 @@ class _Page(SourceLines):
                 yield from self._before(header)
 
     def _before(self, header: int) -> Iterator[bytes]:
-        """Quote what an `else` and its kin belong to."""
         indent = self.indent(header)
         while _CONTINUES.match(self.source, header + indent):
             above = self.above(header, indent)

@@ -115,7 +115,6 @@ class ProviderSearch:
 
 
 def _stated(name: str, package: _Package) -> FoundVersion | None:
-    """Return the version that the package's files state, if possible one that names a release."""
     stated, files, within = [], [package.place], ""
     if package.place.name.startswith("__init__."):
         within = f"{package.name}/"

@@ -111,7 +111,6 @@ def _version(text: str) -> Version:
 
 
 def _normal(version: Version) -> str:
-    """Drop local, pre-release and dev parts, and the post part of a pre-release."""
     epoch = f"{version.epoch}!" if version.epoch else ""
     post = "" if version.post is None or version.pre else f".post{version.post}"
     return epoch + ".".join(map(str, version.release)) + post

@@ -182,7 +182,6 @@ def _package(cls: type) -> str:
 
 
 def _loaded(packages: set[str]) -> set[type]:
-    """Every pydantic class that a module of these packages holds, and those inside them."""
     modules = list(sys.modules.items())
     left = [namespace(held) for name, held in modules if name.partition(".")[0] in packages]
     found: set[type] = set()
@@ -206,7 +205,6 @@ def _parts(classes: list[type], packages: set[str]) -> dict[type, set[type]]:
 
 
 def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
-    """Put bases before subclasses, and what is embedded before what embeds it."""
     order: list[type] = []
     seen: set[type] = set()
 

@@ -135,7 +135,6 @@ class CodeSite:
         return {**values, "__code__": code}
 
     def _is_ours(self) -> bool:
-        """Whether the function has its own code and defaults, or any that were ever put there."""
         return all(
             any(getattr(self.function, name) is known for known in (value, *self._known[name]))
             for name, value in self._original.items()

@@ -198,7 +198,6 @@ def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
 
 
 def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
-    """Whether the lines are in the same blocks, however far those are indented."""
     columns = [(column(ours), column(theirs)) for ours, theirs in pairs]
     return all(
         (a > b) == (c > d) and (a < b) == (c < d)

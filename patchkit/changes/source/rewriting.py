@@ -193,7 +193,6 @@ def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[i
 
 
 def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
-    """Return a text without what stands around its tokens, each line moved into the function."""
     start, end = tokens[0].start, tokens[-1].end
     lines = text[start:end].split("\n")
     inside_strings = {

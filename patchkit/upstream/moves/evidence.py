@@ -177,7 +177,6 @@ class Evidence:
         return page.tops - before.tops if before else page.tops
 
     def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
-        """Whether the other release has it too: at the same place, or where it came from itself."""
         if self._there is None:
             return False
         if not self._around.has_changed(page.path):

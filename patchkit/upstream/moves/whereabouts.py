@@ -125,7 +125,6 @@ class MoveSearch:
         return self._evidence.best((one for one in judged if one.likeness >= enough), lost.target)
 
     def _elsewhere(self, old: Resolution, otherwise: str) -> Whereabouts:
-        """Look for a method's body outside of its class, by its source alone."""
         lost = Lost.of(old)
         if lost is None or not lost.is_telling:
             return Whereabouts(None, None, otherwise)
@@ -193,7 +192,6 @@ class MoveSearch:
         return Candidate(Target(new.module), alike) if enough else None
 
     def _by_name(self, target: Target) -> Whereabouts:
-        """Say where something of that name is; nothing is known of what it was."""
         places: set[Target] = set()
         for pages in self._evidence.stages(target.module, 0):
             for page in pages:
@@ -214,7 +212,6 @@ def _last(module: str) -> str:
 
 
 def _at(place: Target, old: Resolution, found: Resolution, words: str) -> Whereabouts:
-    """Say that it is at a place that is sure for other reasons than its source."""
     if not (old.nodes and found.nodes):
         return Whereabouts(place, None, words)
     alike = Likeness(old.nodes[:1]).to(Likeness(found.nodes[:1]))

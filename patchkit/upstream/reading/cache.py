@@ -147,7 +147,6 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _shrink(folder: Path, limit: int) -> None:
-    """Where there is too much, drop what is oldest; drafts that nobody has finished too."""
     files = sorted(_files(folder), reverse=True)
     left = sum(size for _, size, _ in files)
     goal = limit // 2 if left > limit else left

@@ -187,7 +187,6 @@ def _whole(base: str, location: str) -> str:
 
 
 def _login_of(url: str) -> str:
-    """Return name and password, as a URL has them before its host."""
     return unquote(urlsplit(url).netloc.rpartition("@")[0])
 
 
@@ -200,7 +199,6 @@ def _of_netrc(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, without the layers that it went through."""
     cause = getattr(error, "reason", None) or error
     # urllib3 begins with the connection's representation.
     return re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))

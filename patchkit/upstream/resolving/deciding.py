@@ -100,7 +100,6 @@ class Conditions:
         return all(_COMPARE[type(op)](left, right) for op, left, right in pairs)
 
     def _call(self, node: ast.Call, tree: ModuleTree, depth: int) -> Any:
-        """Work out `platform.system()` and `sys.platform.startswith("linux")`."""
         if not node.args:
             return self._name(dotted(node.func), tree, depth)
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "startswith":

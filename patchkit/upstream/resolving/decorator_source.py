@@ -97,7 +97,6 @@ class DecoratorSource:
         return self._of_call(returned, use, inner, depth)
 
     def _of_call(self, call: ast.expr, use: _Use, inner: Mapping[str, Def], depth: int) -> str:
-        """Follow `other(func)`, and `other(…)(func)`."""
         if not isinstance(call, ast.Call) or not call.args:
             return UNKNOWN
         called = call.func.func if isinstance(call.func, ast.Call) else call.func
@@ -125,13 +124,11 @@ def _use(node: ast.FunctionDef, *, is_call: bool, skipped: int) -> _Use:
 
 
 def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
-    """List the functions in a function; of those of one name, the outermost."""
     inner = [one for one in ast.walk(node) if isinstance(one, DEFS) and one is not node]
     return {one.name: one for one in reversed(inner)}
 
 
 def _stored(node: ast.AST) -> set[str]:
-    """Name what a function binds: `name`, and `.attribute` of whatever."""
     stores = (one for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store))
     return {getattr(one, "id", f".{getattr(one, 'attr', '')}") for one in stores}
 

@@ -145,7 +145,6 @@ def _has_slots(lookup: Lookup, entry: Value) -> bool | None:
 
 
 def _called_field(lookup: Lookup, entry: Value, field: Field, call: ast.Call, kind: str) -> Field:
-    """Read `field(…)` and `Field(…)`."""
     scope = Scope(entry.home, entry.classes, field.node)
     makers = lookup.evaluate(call.func, scope)
     maker = makers[0].dotted if len(makers) == 1 else ""

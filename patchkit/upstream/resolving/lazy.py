@@ -144,7 +144,6 @@ def _placed(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Value
 
 
 def _read(tree: ModuleTree, spelled: object, name: str) -> Iterator[tuple[str, str]]:
-    """Read `module:name`, `module` and `(package, module)`, absolute or relative."""
     text = spelled[-1] if isinstance(spelled, (tuple, list)) and spelled else spelled
     if isinstance(text, str):
         module, _, attribute = text.partition(":")

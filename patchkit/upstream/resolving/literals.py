@@ -214,7 +214,6 @@ def _entries(lookup: Lookup, value: Value, container: ast.expr) -> list[_Entry]:
 
 
 def _of(literals: Literals, node: ast.expr, start: int) -> Iterator[_Entry]:
-    """List keys with what they hold; in words what is not spelled out. Lists count from `start`."""
     if isinstance(node, ast.Dict):
         for key, entry in zip(node.keys, node.values, strict=True):
             if key is None:

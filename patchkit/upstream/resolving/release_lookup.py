@@ -142,7 +142,6 @@ class ReleaseLookup:
         return absent(f"there is no module {name}")
 
     def _once(self, key: tuple[object, ...], circle: Value, work: Callable[[], Values]) -> Values:
-        """Work something out, unless that is what is being done."""
         if key in self._asked:
             self.circles += 1
             return (circle,)

@@ -119,7 +119,6 @@ class Resolution:
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
-        """The variants without what stands in where an optional import fails."""
         return tuple(variant for variant in self.variants if not variant.stands_in) or self.variants
 
 

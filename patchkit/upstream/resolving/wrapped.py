@@ -156,7 +156,6 @@ def _operator(function: Value) -> Value:
 
 
 def _function_of(statement: ast.stmt, package: str, name: str) -> ast.expr | None:
-    """Name the function that a statement makes an operator of, where it makes that one."""
     if isinstance(statement, ast.FunctionDef):
         calls = [one for one in statement.decorator_list if isinstance(one, ast.Call)]
         made = [one.args[0] for one in calls if one.args and dotted(one.func).endswith("custom_op")]
