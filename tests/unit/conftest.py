@@ -30,8 +30,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start every test without patchkit's variables in the environment."""
-    for name in VARIABLES:
+    """Start every test without patchkit's variables, and without a width, in the environment."""
+    for name in (*VARIABLES, "COLUMNS"):  # xdist sets one
         monkeypatch.delenv(name, raising=False)
     # No body arms this process.
     monkeypatch.setattr(BodyFinder, "importing", lambda *_: None)
