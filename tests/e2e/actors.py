@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +51,9 @@ class Pair:
     def seen(self) -> dict[str, object]:
         """What the patched actor said."""
         assert self.patched.status == 0, self.patched.tail()
-        lines = [line for line in self.patched.output.splitlines() if line.startswith('{"pid"')]
-        return dict(json.loads(lines[-1]))
+        said = self.patched.said("pid")
+        assert said, self.patched.tail()
+        return said
 
 
 def importable(python: Path, case: ActorCase, log: Path) -> processes.Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,8 +163,9 @@ def seen(python: Path, ray: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     command = [str(python.with_name("patchkit")), "run", "--", str(python), str(DRIVER)]
     outcome = processes.run(command, env, 200, home / "log")
     assert outcome.status == 0, outcome.tail()
-    # `patchkit run` says how it went after the script has.
-    return json.loads(next(line for line in outcome.output.splitlines() if line.startswith("{")))
+    seen = outcome.said("here")
+    assert seen, outcome.tail()
+    return seen
 
 
 @pytest.mark.parametrize("place", ["here", "copied", "pickled", "spawned", "ray"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -71,7 +70,8 @@ def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method
     command = [str(python), str(DRIVER), str(model)]
     outcome = processes.run(command, env, 600, tmp_path / "engine.log")
     assert outcome.status == 0, outcome.tail()
-    said = json.loads(next(one for one in outcome.output.splitlines() if one.startswith('{"be')))
+    said = outcome.said("before")
+    assert said, outcome.tail()
     assert said["after"] == said["before"]
     (worker,) = (one for one in said["status"]["processes"] if one["roles"] == ["worker"])
     patches = {one["name"]: one for one in worker["patches"]}

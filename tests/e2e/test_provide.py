@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,8 +77,8 @@ def test_a_driver_a_task_and_an_actor_share_it(python: Path, ray: Cluster, tmp_p
     """Three processes; an object of the module's class goes from one to the other and counts."""
     outcome = driven(python, ray, tmp_path)
     assert outcome.status == 0, outcome.tail()
-    line = next(text for text in outcome.output.splitlines() if text.startswith('{"driver"'))
-    seen: dict[str, dict[str, Any]] = json.loads(line)
+    seen: dict[str, dict[str, Any]] | None = outcome.said("driver")
+    assert seen, outcome.tail()
     assert len({one["pid"] for one in seen.values()} - {os.getpid()}) == 3
     assert {name: one["count"] for name, one in seen.items()} == {
         "driver": 1,

@@ -7,7 +7,6 @@ from the lines that it left, from vLLM's output, and from what vLLM's objects ar
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,10 +111,10 @@ def run(kind: str, python: Path, model: Path, directory: Path, **more: str) -> R
     }
     command = [str(python), str(HERE / "rows_engine.py"), kind, str(model)]
     outcome = processes.run(command, processes.environment(env), 600, directory / "log")
-    found = [line for line in outcome.output.splitlines() if line.startswith('{"process"')]
+    said = outcome.said("process")
     assert outcome.status == 0, outcome.tail()
-    assert found, outcome.tail()
-    return Run(json.loads(found[-1]), sights(lines), directory / "journal")
+    assert said, outcome.tail()
+    return Run(said, sights(lines), directory / "journal")
 
 
 @pytest.fixture(scope="module")

@@ -71,8 +71,9 @@ def driven(python: Path, ray: Cluster, directory: Path, hook: str, **more: str) 
     log = directory / "driver.log"
     outcome = processes.run([str(python), str(DRIVER), hook], env, 300, log)
     assert outcome.status == 0, outcome.tail()
-    lines = [line for line in outcome.output.splitlines() if line.startswith('{"driver"')]
-    return dict(json.loads(lines[-1]))
+    said = outcome.said("driver")
+    assert said, outcome.tail()
+    return said
 
 
 @pytest.mark.parametrize("hook", ["none", "name", "function"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,15 @@ class Outcome:
         """The end of the output, headed by how the command ended."""
         ended = "its time was over" if self.status is None else f"exit {self.status}"
         return f"({ended} after {self.seconds:.0f} s)\n" + last_lines(self.output, lines)
+
+    def said(self, key: str) -> dict[str, Any] | None:
+        """
+        What it printed last of the JSON objects that begin with a key; None where nothing.
+
+        It need not begin its line: what Ray shows of its workers may stand before it.
+        """
+        at = self.output.rfind(f'{{"{key}"')
+        return None if at < 0 else dict(json.JSONDecoder().raw_decode(self.output, at)[0])
 
 
 def last_lines(text: str, count: int) -> str:

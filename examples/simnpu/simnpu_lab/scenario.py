@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,10 +127,9 @@ def report(outcome: processes.Outcome) -> Report:
         RuntimeError: the run did not get that far; the message holds the end of its log.
 
     """
-    lines = [line for line in outcome.output.splitlines() if line.startswith('{"tokens"')]
-    if outcome.status != 0 or not lines:
+    said = outcome.said("tokens")
+    if outcome.status != 0 or said is None:
         raise RuntimeError(f"no tokens {outcome.tail()}")
-    said = json.loads(lines[-1])
     workers = [Worker(**worker) for worker in said["workers"]]
     return Report(said["tokens"], said["main"], workers)
 
