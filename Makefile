@@ -2,6 +2,9 @@
 PYTHON ?= python3
 UNIT = .envs/unit/bin
 VLLM = .envs/vllm-0.32.0/bin
+# What hundreds of children of the unit tests import: compiled once, not by each of them.
+COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
+	pluggy pygments rich)
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
@@ -15,7 +18,8 @@ help:            ## What there is
 test: lint test-unit check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Two minutes, no vLLM
-	$(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
+	@$(UNIT)/python -m compileall -q $(COMPILED)
+	PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py

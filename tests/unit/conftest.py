@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # How fast a machine is, is for benchmarks to say.
 settings.register_profile(
-    "patchkit", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "patchkit", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("patchkit")
 
@@ -49,6 +49,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what patchkit caches out of the user's home, that of children too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_bytecode_of_children() -> Iterator[None]:
+    """Let no child read what an earlier one has compiled of a file that was written again since."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # what is written in one second looks the same
         yield
 
 

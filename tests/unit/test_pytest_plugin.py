@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import packages
 import pytest
+import pytests
 from packages import World, row
 
 if TYPE_CHECKING:
-    import subprocess
+    from pytests import Pytests
 
 world = packages.world
+pytests = pytests.pytests
 
 BODY = """
 def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
@@ -26,8 +28,9 @@ WITHOUT = ("-p", "no:patchkit")
 class Runs:
     """Writes test files, and runs pytest on them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, pytests: Pytests) -> None:
         self.world = world
+        self.pytests = pytests
 
     def __call__(self, tests: str, *words: str, **environ: str) -> str:
         """What pytest says; `status` is its exit code."""
@@ -36,17 +39,20 @@ class Runs:
             # By its entry point as ever; the plugins of others only cost time.
             words = ("-p", "patchkit", *words)
             environ.setdefault("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        done: subprocess.CompletedProcess[str] = self.world.run(
-            *("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error"),
-            *("-rA", "--strict-markers", *words),
-            **environ,
+        own = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error", "-rA")
+        words = (*own, "--strict-markers", *words)
+        if (self.world.folder / "sitecustomize.py").exists():  # which a start of Python reads
+            done = self.world.run("-m", "pytest", *words, **environ)
+            self.status = done.returncode
+            return done.stdout + done.stderr
+        self.status, said = self.pytests.run(
+            words, self.world.folder, self.world.environ(**environ)
         )
-        self.status = done.returncode
-        return done.stdout + done.stderr
+        return said
 
 
 @pytest.fixture
-def run(world: World) -> Runs:
+def run(world: World, pytests: Pytests) -> Runs:
     """One pack with two patches; patchkit as if installed, and no vLLM."""
     info = world.folder / "patchkit_here-1.dist-info"
     info.mkdir()
@@ -59,7 +65,7 @@ def run(world: World) -> Runs:
         row("absent", "patch_a", "Wrap('up.mod:other', by='two')", requires="('nowhere',)"),
         patch_a=BODY,
     )
-    return Runs(world)
+    return Runs(world, pytests)
 
 
 def vllm(world: World, version: str) -> None:

@@ -122,7 +122,7 @@ def behaviour(cls: type, objects: list[Any]) -> list[object]:
     return [frozen, hashes, equal, parts, copies, list(map(dataclasses.asdict, objects))]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(LEVELS, min_size=1, max_size=3),
     st.fixed_dictionaries({"frozen": st.booleans(), "eq": st.booleans()}),

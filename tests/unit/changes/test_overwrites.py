@@ -295,7 +295,8 @@ first = await_entry(event="verified")["time"]
 {doing}
 import time
 end = time.monotonic() + 20
-while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() < end: ...
+while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() < end:
+    time.sleep(0.02)
 """
         shutil.rmtree(world.journal, ignore_errors=True)
         done = world.run("-c", code, PATCHKIT_VERIFY="0.05")

@@ -50,7 +50,7 @@ def _subject(version: str, modules: Mapping[str, str], kept: Kept | None) -> Sub
 
 
 @given(RELEASES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_is_concluded_once_is_what_would_be_concluded_again(
     releases: Sequence[Mapping[str, str]],
 ) -> None:

@@ -43,7 +43,7 @@ PLACEMENTS = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=PLACEMENTS, meanwhile=PLACEMENTS)
 def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
     """

@@ -170,7 +170,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(names=programs(), early=st.integers(0, 5), steps=STEPS, data=st.data())
 def test_names_go_with_what_they_were_bound_from(
     names: list[Name], early: int, steps: list[tuple[str, int]], data: st.DataObject

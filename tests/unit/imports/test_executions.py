@@ -183,7 +183,7 @@ STEPS = ("import lab_pkg", "import lab_pkg.sub", "evict", "evict sub", "reload",
 
 @given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_told_equals_executed(
     lab: Lab, finder: Finder, recorder: Recorder, steps: list[str]

@@ -132,7 +132,7 @@ def after(module):
     return undo
 """
 
-STRIDE = 1 if os.environ.get("FAULTS") == "all" else 60
+STRIDE = 1 if os.environ.get("FAULTS") == "all" else 90
 """Which steps fail: a sample, or each of them by `make faults`."""
 
 

@@ -157,7 +157,7 @@ def seen(cls: Any) -> dict[str, Any]:
 
 
 @given(cases())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_it_is_the_class_that_was_written_with_the_field(case: Case) -> None:
     """Fields, signature, repr, equality, order, hash, frozenness; then undo, object by object."""
     written = loaded(case.source(grown=True))
