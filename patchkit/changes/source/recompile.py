@@ -130,7 +130,9 @@ def _lines_of(function: FunctionType) -> list[str]:
 
 def _imported(text: str) -> Iterator[str]:
     """Find the names that a module imports; some may be missing, and the whole is compiled then."""
-    for imports in re.findall(r"^(?:from \S+ )?import (\([^)]*|[^(\n]*)", text, re.MULTILINE):
+    # Not with `^`, which `re` tries at every character.
+    lines = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
+    for imports in re.findall(lines, f"\n{text}"):
         for part in re.sub(r"#.*|[(\\]", "", imports).split(","):
             words = part.partition(";")[0].replace(".", " . ").split()
             if words and words[0].isidentifier():
