@@ -162,9 +162,11 @@ class CopySearch:
     def _holders(self, owner: _Namespace) -> Iterator[Holder]:
         for key, value in tuple(owner.values.items()):
             kind = self._kinds[type(value)]
-            if kind is None or id(value) in self._told or self._is_left_out(owner, key, value):
+            if kind is None or id(value) in self._told:
                 continue
             if self._stale.ids.isdisjoint(map(id, kind.parts(value))):
+                continue
+            if self._is_left_out(owner, key, value):  # last: few get here
                 continue
             self._told.add(id(value))
             is_named = type(value) is FunctionType and "<" not in value.__qualname__
