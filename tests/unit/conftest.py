@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import subprocess
@@ -26,6 +27,12 @@ settings.register_profile(
 settings.load_profile("patchkit")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look no more at thousands of tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from packages import REPOSITORY
@@ -12,9 +12,6 @@ from packages import REPOSITORY
 import patchkit
 from patchkit import Role
 from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PACKAGE = REPOSITORY / "patchkit"
 GLOSSARY = (REPOSITORY / "docs" / "glossary.md").read_text()
@@ -33,8 +30,16 @@ WALKS = CONTRIBUTING.partition("| to do this |")[0]
 KINDS = set(patchkit.__all__) - {"Patch", "Role", "applied"}
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+@functools.cache
+def modules() -> dict[str, str]:
+    """What each of patchkit's modules holds, by its path."""
+    return {str(path): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@functools.cache
+def classes() -> list[str]:
+    bodies = [ast.parse(text).body for text in modules().values()]
+    return [node.name for body in bodies for node in body if isinstance(node, ast.ClassDef)]
 
 
 def test_every_kind_role_and_status_is_in_the_glossary() -> None:
@@ -48,14 +53,8 @@ def test_every_kind_role_and_status_is_in_the_glossary() -> None:
 )
 def test_words_of_the_core_are_its_class_names(word: str) -> None:
     """What the glossary explains is what the code calls so, once."""
-    homes = [
-        path
-        for path in modules()
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and node.name == word.title().replace(" ", "")
-    ]
     assert word in WORDS
-    assert len(homes) == 1
+    assert classes().count(word.title().replace(" ", "")) == 1
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -82,4 +81,7 @@ def test_modules_that_the_architecture_names_are_in_their_rooms(room: str, name:
 def test_names_of_the_walks_are_there(name: str) -> None:
     """Each is a module, or what a module defines."""
     defines = re.compile(rf"^ *(?:def|class) {name}\b|^{name}\b.* = ", re.MULTILINE)
-    assert any(path.stem == name or defines.search(path.read_text()) for path in modules())
+    homes = (
+        path.endswith(f"/{name}.py") or defines.search(text) for path, text in modules().items()
+    )
+    assert any(homes)
