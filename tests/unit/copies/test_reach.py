@@ -109,6 +109,31 @@ def test_a_large_container_is_not_looked_through(loaded: Loaded) -> None:
     assert loaded.repoint(site) == ([], [])
 
 
+FULL = {
+    "row = [up.function, *range({})]": ["up.user:row[0]"],
+    "row = (up.function, *range({}))": ["up.user:row[0]"],
+    "some = {{up.function, *range({})}}": ["up.user:some (a member)"],
+    "table = {{'k': up.function, **dict.fromkeys(map(str, range({})))}}": ["up.user:table['k']"],
+    "table = {{up.function: 1, **dict.fromkeys(range({}))}}": ["up.user:table (key function)"],
+    "def outer(y):\n    def inner(): return y\n    return inner\n"
+    "closure = outer([up.function, *range({})])": ["up.user:closure (closure y)"],
+    "def outer(y):\n    def inner(): return y\n    return inner\n"
+    "closure = outer({{'k': up.function, **dict.fromkeys(map(str, range({})))}})": [
+        "up.user:closure (closure y)"
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", FULL)
+def test_the_largest_container_that_is_looked_through(loaded: Loaded, source: str) -> None:
+    """One item more is too many."""
+    loaded.add("up.user", source.format(MOST - 1))
+    site, _ = loaded.changed("function")
+    assert loaded.repoint(site) == ([], FULL[source])
+    loaded.add("up.user", source.format(MOST))
+    assert loaded.repoint(site) == ([], [])
+
+
 def test_holders_in_packages_that_have_nothing_to_do_with_it(loaded: Loaded) -> None:
     """A package that imports the target's is looked into; it cannot be missed by its name."""
     loaded.add("plugin", "from up import Thing\ntable = {'k': Thing.method}")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 import time
@@ -10,6 +11,8 @@ import packages
 import pytest
 from packages import World, row
 
+from patchkit import Role
+from patchkit.errors import ApplyError
 from patchkit.process.lookout import Verifier
 
 if TYPE_CHECKING:
@@ -325,6 +328,81 @@ def test_the_end_of_a_process_is_its_own(upstream: World, end: str) -> None:
         assert time.monotonic() - began < 15
 
 
+# -- what a look and an end tell -------------------------------------------------------------------
+
+SHY = """
+def function(): return 'old'
+def __getattr__(name): raise RuntimeError(f"{name} is closed")
+"""
+
+
+def test_a_look_that_cannot_be(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """What upstream's own code raises is a warning; the patch is as it was, and looked at again."""
+    world.module("up.mod", SHY)
+    world.pack(row("p", "patch_a", WRAP), patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    module = importlib.import_module("up.mod")
+    session.lookout.look()
+    patched = vars(module).pop("function")
+    assert capsys.readouterr().err == ""
+    session.lookout.look()
+    told = "warning: cannot look at what is applied: RuntimeError('function is closed')"
+    assert told in capsys.readouterr().err
+    assert session.states["p"].status == "applied"
+    module.function = patched
+    looked_at = session.journal.looked_at
+    session.lookout.look()
+    assert capsys.readouterr().err == ""
+    assert (session.journal.looked_at or 0) > (looked_at or 0)
+
+
+def test_a_look_that_fails_a_patch(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told once, as the patch's failure; the look itself raises nothing."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.pack(row("p", "patch_a", WRAP), patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    importlib.import_module("up.mod").function = "theirs"
+    session.lookout.look()
+    session.lookout.look()
+    assert session.states["p"].status == "failed"
+    assert "cannot look" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_end_of_a_child_tells_what_was_never_for_it(world: World, is_kept: bool) -> None:
+    """Which patches wait in vain is in its journal, if it has one; its exit code is its own."""
+    target = "Wrap('absent_module:function', by='by')"
+    world.pack(row("p", "patch_a", target, requires="('up>=2',)"), patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    session.journal.directory = str(world.folder) if is_kept else None
+    assert session.lookout.exit_code(3) == 3
+    told = [entry["reasons"] for entry in session.journal.entries if entry["event"] == "unmet"]
+    assert told == ([{"p": "up 1.0 is outside >=2"}] if is_kept else [])
+    assert session.lookout.exit_code(0) == 0
+    assert len([one for one in session.journal.entries if one["event"] == "unmet"]) == len(told)
+
+
+def test_a_session_that_has_no_charge_leaves_exit_codes(world: World) -> None:
+    """A failure counts at the end of a process only where the process is the session's."""
+    world.module("up.mod", "")
+    world.pack(row("p", "patch_a", WRAP, required="True"), patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    with pytest.raises(ApplyError):
+        importlib.import_module("up.mod")
+    assert session.lookout.exit_code(5) == 5
+    session.lookout.take_charge()
+    assert session.lookout.exit_code(5) == 70
+    session.lookout.end_as_told()
+    assert session.lookout.exit_code(5) == 5
+    session.lookout.take_charge()
+    session.lookout.stand_down()
+    assert session.lookout.exit_code(5) == 5
+
+
 # -- swallowed ------------------------------------------------------------------------------------
 
 SWALLOWED = """
@@ -452,6 +530,7 @@ def test_the_next_role_is_not_entered(upstream: World) -> None:
 import json, patchkit.auto, up.mod
 from awaiting import await_entry
 from patchkit import Role
+from patchkit.errors import ApplyError
 from patchkit.reach.arming import current
 up.mod.function = None
 await_entry(event="patch", status="failed")

@@ -17,6 +17,7 @@ from patchkit.process.roles import (
     PROCESS_TARGETS,
     RAY_ACTORS,
     ROLE_VARIABLE,
+    TESTS_VARIABLE,
     initial_roles,
     is_ray_worker,
     is_spawned_child,
@@ -26,6 +27,7 @@ from patchkit.process.roles import (
     role_of_process,
     this_process,
 )
+from patchkit.process.roles import tests_decide as do_tests_decide
 
 
 def upstream_function(where: str) -> Any:
@@ -160,6 +162,50 @@ def test_a_child_is_known_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
     monkeypatch.setattr(multiprocessing.current_process(), "_name", "VllmWorker-0")
     assert initial_roles({}) == {Role.WORKER}
+
+
+# -- whether tests decide --------------------------------------------------------------------------
+
+TESTS = {TESTS_VARIABLE: "1"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "decide"),
+    [
+        ({}, False),
+        (TESTS, True),
+        ({**TESTS, "PATCHKIT": "0"}, True),
+        ({**TESTS, "PATCHKIT": "1"}, False),
+        ({**TESTS, "PATCHKIT": " 1 "}, False),
+    ],
+)
+def test_where_pytest_runs_with_the_plugin(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], decide: bool
+) -> None:
+    """Tests decide there, unless `PATCHKIT=1` asks for patches."""
+    monkeypatch.setitem(sys.modules, "patchkit.pytest_plugin", module_of(""))
+    assert do_tests_decide(environ) is decide
+
+
+@pytest.mark.parametrize(
+    ("words", "decide"),
+    [
+        (["python", "program.py"], False),
+        (["python", "/ray/_private/workers/default_worker.py", "--node"], True),
+        (["python", "-c", "from multiprocessing.spawn import x", "--multiprocessing-fork"], True),
+        (["python", "-c", "from multiprocessing.forkserver import main; main()"], True),
+        (["python", "-m", "vllm.model_executor.models.registry"], True),
+    ],
+)
+def test_in_what_tests_have_started(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], decide: bool
+) -> None:
+    """Tests decide in what goes on with their work; a program of its own is armed as ever."""
+    monkeypatch.delitem(sys.modules, "patchkit.pytest_plugin", raising=False)
+    monkeypatch.setattr(sys, "orig_argv", words)
+    assert do_tests_decide(TESTS) is decide
+    assert not do_tests_decide({})
+    assert not do_tests_decide({**TESTS, "PATCHKIT": "1"})
 
 
 # -- where a process belongs ----------------------------------------------------------------------

@@ -1,0 +1,42 @@
+"""Ways from one place to another, as code says them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchkit.copies.origins import Origins
+
+if TYPE_CHECKING:
+    from .loaded import Loaded
+
+
+def test_a_place_leads_to_where_it_was_bound_from(loaded: Loaded) -> None:
+    """To the very name of the very module, through as many steps as there are; to no other."""
+    first = loaded.add("up.first", "from up import function as one\ntwo = 2")
+    second = loaded.add("up.second", "from up.first import one as two")
+    origins = Origins(loaded.sites)
+    assert origins.leads((second, "two"), (first, "one"))
+    assert origins.leads((second, "two"), (loaded.up, "function"))
+    for module, name in ((first, "two"), (second, "one"), (loaded.up, "Thing"), (loaded.up, "two")):
+        assert not origins.leads((second, "two"), (module, name))
+    assert not origins.leads((first, "one"), (second, "two"))
+
+
+def test_a_place_that_has_it_from_its_own_module(loaded: Loaded) -> None:
+    """Another name of the same module is a step like any other."""
+    user = loaded.add("up.user", "from up import function\nmine = function\nkept = mine")
+    origins = Origins(loaded.sites)
+    for goal in ((user, "mine"), (user, "function"), (loaded.up, "function")):
+        assert origins.leads((user, "kept"), goal)
+    assert not origins.leads((user, "mine"), (user, "kept"))
+
+
+def test_two_modules_that_have_it_from_each_other(loaded: Loaded) -> None:
+    """A circle leads from each to the other, and to nothing else."""
+    loaded.add("up.a", function=loaded.up.function)
+    b = loaded.add("up.b", "from up.a import function")
+    a = loaded.add("up.a", "from up.b import function")
+    origins = Origins(loaded.sites)
+    assert origins.leads((a, "function"), (b, "function"))
+    assert origins.leads((b, "function"), (a, "function"))
+    assert not origins.leads((a, "function"), (loaded.up, "function"))
