@@ -40,3 +40,18 @@ def test_two_modules_that_have_it_from_each_other(loaded: Loaded) -> None:
     assert origins.leads((a, "function"), (b, "function"))
     assert origins.leads((b, "function"), (a, "function"))
     assert not origins.leads((a, "function"), (loaded.up, "function"))
+
+
+def test_a_class_that_a_function_makes(loaded: Loaded) -> None:
+    """A name there may be the function's own; only what is bound in the class itself leads on."""
+    source = "from up import function\ndef make(function):\n    class Inner:\n"
+    source += "        kept = function\n        again = kept\n    return Inner\n"
+    source += "class Outer:\n    kept = function\nInner = make(print)"
+    user = loaded.add("up.user", source)
+    for cls in (user.Inner, user.Outer):
+        cls.__module__ = "up.user"
+    origins = Origins(loaded.sites)
+    assert origins.is_copy(user.Outer, "kept")
+    assert not origins.is_copy(user.Inner, "kept")
+    assert origins.leads((user.Outer, "kept"), (loaded.up, "function"))
+    assert not origins.leads((user.Inner, "kept"), (loaded.up, "function"))

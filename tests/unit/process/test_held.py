@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import packages
 import pytest
-from one_patch import MAIN, UPSTREAM, WRAP, a_world, load
+from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 
 from patchkit.errors import ApplyError
@@ -57,3 +59,29 @@ def test_a_block_of_what_a_role_has(world: World) -> None:
     session.hold(["p"])
     session.let_go(["p"])
     assert (module.function(), session.states["p"].status) == (("by", "old"), APPLIED)
+
+
+def test_a_block_without_names(world: World) -> None:
+    """All that are for here, and they alone; who asked is told which, to let them go."""
+    world.module("up.mod", UPSTREAM)
+    unmet = row("q", "patch_a", REPLACE, requires="('up>=2',)")
+    world.pack(row("p", "patch_a", WRAP, roles="{Role.WORKER}"), unmet, patch_a=BODY)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    assert session.hold([]) == ("p",)
+    assert load("up.mod").function() == ("by", "old")
+    session.let_go(["p"])
+    assert load("up.mod").function() == "old"
+
+
+def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
+    """It is refused before anything of the others is done."""
+    world.module("up.mod", UPSTREAM)
+    unmet = row("q", "patch_a", REPLACE, requires="('up>=2',)")
+    world.pack(row("p", "patch_a", WRAP), unmet, patch_a=BODY)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    with pytest.raises(ApplyError, match=r"q does not apply here: up 1\.0 is outside >=2"):
+        session.hold(["p", "q"])
+    assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
+    assert session.states["p"].holders == 0

@@ -370,6 +370,23 @@ def test_a_look_that_fails_a_patch(world: World, capsys: pytest.CaptureFixture[s
     assert "cannot look" not in capsys.readouterr().err
 
 
+def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
+    """What waits for another version is told then, once; nobody has asked before."""
+    world.module("up.mod", "def function(): return 'old'\ndef other(): ...\n")
+    rows = row("p", "patch_a", WRAP), row("q", "patch_a", SECOND, requires="('up>=2',)")
+    absent = row("r", "patch_a", "Wrap('up.absent:other', by='by')", requires="('up>=2',)")
+    world.pack(*rows, absent, patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
+    assert told == []
+    importlib.import_module("up.mod")
+    session.lookout.look()
+    told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
+    assert told[0]["reasons"]["r"] == "up 1.0 is outside >=2"
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_the_end_of_a_child_tells_what_was_never_for_it(world: World, is_kept: bool) -> None:
     """Which patches wait in vain is in its journal, if it has one; its exit code is its own."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -316,3 +317,20 @@ def test_a_part_of_a_pack_that_is_a_link_counts(world: World) -> None:
     (elsewhere / "helper.py").write_text("ONE = 2")
     with pytest.raises(AgreementError, match="p has another module in its pack here"):
         world.session().agree(Role.WORKER, config)
+
+
+def test_the_stamp_has_what_is_applied_or_may_be(world: World) -> None:
+    """Whether a patch has been asked already or not; what has failed is not among them."""
+    rows = (
+        row("applied", "patch_a", REPLACE),
+        row("failed", "patch_a", "Replace('up.mod:absent', by='function')", required="False"),
+        row("waits", "patch_a", "Replace('up.late:function', by='function')"),
+        row("unmet", "patch_a", REPLACE, requires="('up>=2',)"),
+    )
+    session = a_session(world, *rows)
+    session.arm({Role.MAIN})
+    importlib.import_module("up.mod")
+    config = a_config()
+    session.stamp(config)
+    (stamp,) = config.additional_config.values()
+    assert list(stamp["main"]) == ["applied", "waits"]

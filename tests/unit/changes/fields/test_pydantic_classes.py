@@ -19,6 +19,7 @@ from changes.fields import configs
 from changes.fields.configs import CONFIG, classes_of, execute, refused
 from changes.fields.groups import Upstream, assert_same, held
 from patchkit import Add, AddField, Replace, Role, Wrap
+from patchkit.changes.fields.pydantic_classes import forget_schema, is_whole, rebuild
 from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
@@ -277,3 +278,18 @@ def test_rows_without_a_body(world: World, late: bool) -> None:
     assert outer(config={"name": "a"}).config.name == "a!"
     assert refused(outer, config={"extra": "x"}) is False
     assert not hasattr(outer(config={}).config, "extra")
+
+
+def test_an_outdated_schema_is_nowhere_to_be_copied_from() -> None:
+    """It is gone, and the class is to be built again; also where there was none of its own."""
+
+    class Model(pydantic.BaseModel):
+        x: int = 1
+
+    for _ in range(2):
+        forget_schema(Model)
+        assert "__pydantic_core_schema__" not in vars(Model)
+        assert not is_whole(Model)
+    rebuild(Model)
+    assert is_whole(Model)
+    assert Model(x="2").x == 2  # type: ignore[arg-type]

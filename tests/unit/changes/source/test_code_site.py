@@ -172,3 +172,29 @@ def test_nothing_is_kept_of_a_function_that_is_no_longer_edited(desk: Desk) -> N
     del ready, desk.upstream.f
     gc.collect()
     assert site() is function() is None
+
+
+def test_edits_that_were_prepared_side_by_side(desk: Desk) -> None:
+    """Each was matched without the other; both act, whichever is applied first."""
+    first, second = desk.prepare("f", "[a", "[7"), desk.prepare("f", "d]", "8]")
+    second.apply()
+    assert desk.upstream.f() == [1, 2, 3, 8]
+    first.apply()
+    assert desk.upstream.f() == [7, 2, 3, 8]
+    second.undo()
+    assert desk.upstream.f() == [7, 2, 3, 4]
+
+
+def test_what_a_stranger_puts_there_is_seen(desk: Desk) -> None:
+    """After each edit and each undo the function is as it was left, or it is not."""
+    ready = desk.edit("f", "d]", "8]")
+    own = desk.upstream.f.__code__
+    assert ready.code.is_intact()
+    desk.upstream.f.__code__ = (lambda x=1, *, y=2: "theirs").__code__
+    assert not ready.code.is_intact()
+    desk.upstream.f.__code__ = own
+    assert ready.code.is_intact()
+    ready.undo()
+    assert ready.code.is_intact()
+    desk.upstream.f.__code__ = own
+    assert not ready.code.is_intact()
