@@ -5,8 +5,8 @@ Break the code on purpose, one small change at a time, and count how many the un
 `make mutants` takes a sample of all mutants of the rooms at the centre. Every test runs once with
 coverage first, and later those whose file has changed. Then each mutant, in a copy of the
 repository, is shown to the tests that run its line, until one fails that does not fail without it.
-A line that only child processes run is shown to the tests of its room. The
-share that was killed goes to `.quality/mutants.json`.
+A line that only child processes run is shown to a sample of its room's tests. The share that was
+killed goes to `.quality/mutants.json`.
 """
 
 from __future__ import annotations

@@ -385,3 +385,14 @@ def test_a_folder_that_is_another_users_link_is_refused(
     Journal(str(tmp_path / "journal")).write("event")
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
     assert f"a link of another user (uid {owner + 1})" in capsys.readouterr().err
+
+
+def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    """Where the journal makes it; one that is there stays as it is."""
+    made, there = tmp_path / "made", tmp_path / "there"
+    there.mkdir(mode=0o755)
+    there.chmod(0o755)
+    for folder in (made, there):
+        Journal(str(folder)).write("armed")
+        assert len(list(folder.iterdir())) == 1
+    assert (made.stat().st_mode & 0o777, there.stat().st_mode & 0o777) == (0o700, 0o755)

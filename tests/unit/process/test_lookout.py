@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 import threading
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import packages
@@ -381,10 +383,27 @@ def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
     told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
     assert told == []
     importlib.import_module("up.mod")
-    session.lookout.look()
     told = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
     assert told[0]["reasons"]["r"] == "up 1.0 is outside >=2"
     assert len(told) == 1
+
+
+def test_a_look_at_another_module_under_the_name(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the patch has changed is not what callers import any more: it fails."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    world.pack(row("p", "patch_a", WRAP), patch_a=BY)
+    session = world.session()
+    session.arm(frozenset({Role.MAIN}))
+    importlib.import_module("up.mod")
+    session.lookout.look()
+    assert session.states["p"].status == "applied"
+    monkeypatch.setitem(sys.modules, "up.mod", ModuleType("up.mod"))
+    session.lookout.look()
+    assert session.states["p"].status == "failed"
+    assert "another module under its name (made by hand)" in session.states["p"].reason
+    assert "cannot look" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -334,3 +334,23 @@ def test_the_stamp_has_what_is_applied_or_may_be(world: World) -> None:
     session.stamp(config)
     (stamp,) = config.additional_config.values()
     assert list(stamp["main"]) == ["applied", "waits"]
+
+
+def test_a_stamp_tells_what_is_not_for_here(world: World) -> None:
+    """Versions are known by then: the journal says which patches wait in vain."""
+    session = a_session(world, row("p", "patch_a", REPLACE, requires="('up>=2',)"))
+    session.arm({Role.MAIN})
+    session.stamp(a_config())
+    (told,) = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
+    assert told["reasons"] == {"p": "up 1.0 is outside >=2"}
+
+
+def test_which_patches_lie_on_an_attribute(world: World) -> None:
+    """Another copy of patchkit asks; nothing is said of what nobody has changed."""
+    session = a_session(world)
+    session.arm({Role.MAIN})
+    module = importlib.import_module("up.mod")
+    assert session.patches_on(module, "function") == ["p"]
+    assert session.patches_on(module, "__name__") == []
+    assert session.patches_on(vars(module), SimpleNamespace(key="function")) == ["p"]
+    assert session.patches_on(vars(module), SimpleNamespace(key="__name__")) == []

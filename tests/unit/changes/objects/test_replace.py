@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import array
 import copy
 import pickle
 import sys
@@ -238,11 +239,12 @@ def test_a_slot_of_an_instance_is_refused(bench: Bench) -> None:
         bench.apply(Replace("upstream:instance.size", by="size"))
 
 
-def test_a_class_made_in_c_is_refused(bench: Bench) -> None:
-    """Nobody can change `str`, and the error says so before anything is changed."""
-    bench.upstream.text = str
+@pytest.mark.parametrize("made", [str, array.array])
+def test_a_class_made_in_c_is_refused(bench: Bench, made: type) -> None:
+    """Nobody can change `str` or `array`, and the error says so before anything is changed."""
+    bench.upstream.text = made
     with pytest.raises(TargetError, match="a class made in C"):
-        bench.apply(Replace("upstream:text.upper", by="method", unrelated=True))
+        bench.apply(Replace("upstream:text.count", by="method", unrelated=True))
 
 
 def test_a_refused_attribute_leaves_no_trace() -> None:

@@ -198,3 +198,10 @@ def test_what_a_stranger_puts_there_is_seen(desk: Desk) -> None:
     assert ready.code.is_intact()
     desk.upstream.f.__code__ = own
     assert not ready.code.is_intact()
+
+
+def test_an_edit_that_was_prepared_in_vain(desk: Desk) -> None:
+    """It is prepared anew, without what it was to do the first time."""
+    desk.prepare("f", "[a", "[7", rank=(0, 0))
+    desk.prepare("f", "[a", "[7", rank=(0, 0)).apply()
+    assert desk.upstream.f() == [7, 2, 3, 4]
