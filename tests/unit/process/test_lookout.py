@@ -389,7 +389,7 @@ def test_the_first_patch_that_is_applied_tells_of_others(world: World) -> None:
 
 
 def test_a_look_at_another_module_under_the_name(
-    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What the patch has changed is not what callers import any more: it fails."""
     world.module("up.mod", "def function(): return 'old'\n")
@@ -399,8 +399,9 @@ def test_a_look_at_another_module_under_the_name(
     importlib.import_module("up.mod")
     session.lookout.look()
     assert session.states["p"].status == "applied"
-    monkeypatch.setitem(sys.modules, "up.mod", ModuleType("up.mod"))
+    sys.modules["up.mod"] = ModuleType("up.mod")
     session.lookout.look()
+    del sys.modules["up.mod"]
     assert session.states["p"].status == "failed"
     assert "another module under its name (made by hand)" in session.states["p"].reason
     assert "cannot look" not in capsys.readouterr().err
