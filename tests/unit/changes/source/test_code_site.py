@@ -202,6 +202,7 @@ def test_what_a_stranger_puts_there_is_seen(desk: Desk) -> None:
 
 def test_an_edit_that_was_prepared_in_vain(desk: Desk) -> None:
     """It is prepared anew, without what it was to do the first time."""
-    desk.prepare("f", "[a", "[7", rank=(0, 0))
-    desk.prepare("f", "[a", "[7", rank=(0, 0)).apply()
+    first, second = (desk.prepare("f", "[a", "[7", rank=(0, 0)) for _ in range(2))
+    assert first.code is second.code
+    second.apply()
     assert desk.upstream.f() == [7, 2, 3, 4]
