@@ -60,9 +60,10 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_bytecode_of_children() -> Iterator[None]:
-    """Let no child read what an earlier one has compiled of a file that was written again since."""
+def _no_bytecode_of_tests() -> Iterator[None]:
+    """Let nobody read what was compiled earlier of a file that a test has written again since."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # what is written in one second looks the same
         yield
 
