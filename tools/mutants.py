@@ -5,8 +5,8 @@ Break the code on purpose, one small change at a time, and count how many the un
 `make mutants` takes a sample of all mutants of the rooms at the centre. Every test runs once with
 coverage first, and later those whose file has changed. Then each mutant, in a copy of the
 repository, is shown to the tests that run its line, until one fails that does not fail without it.
-A line that only child processes run is shown to a sample of its room's tests. The share that was
-killed goes to `.quality/mutants.json`.
+A line that only child processes run is shown to its room's tests. The share that was killed goes to
+`.quality/mutants.json`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 LEFT = REPOSITORY / ".quality"
 ROOMS = ("process", "changes", "copies")
-SECONDS = 300
+SECONDS = 600
 """How long the tests of one mutant may take; one that makes them hang is killed too."""
-AT_MOST = 60
-"""How many tests a mutant is shown to: a sample, where hundreds run its line; the nearest first."""
+FIRST = 60
+"""How many tests a mutant is shown to at once, the nearest; what survives them sees the others."""
 NOT_SAMPLED = {
     "patchkit/changes/objects/kernels.py": "needs torch; end-to-end tests cover it",
 }
@@ -288,7 +288,7 @@ def failed_of(tests: list[str], tree: Path) -> list[str]:
 def tests_for(
     mutant: Mutant, lines: dict[tuple[str, int], list[str]], rng: random.Random
 ) -> list[str]:
-    """Choose of the tests that run any of a mutant's lines; of its room's where none is known."""
+    """Find the tests that run any of a mutant's lines, else its room's; the nearest first."""
     file = Path(mutant.file)
     folder = str(Path("tests", "unit", *file.parts[1:-1]))
     span = range(mutant.first, mutant.last + 1)
@@ -298,7 +298,7 @@ def tests_for(
     rng.shuffle(tests)
     near = (f"{folder}/test_{file.stem}", f"{folder}/")
     tests.sort(key=lambda test: [not test.startswith(start) for start in near])
-    return tests[:AT_MOST]
+    return tests
 
 
 def judge(
@@ -317,10 +317,12 @@ def judge(
 
         def judge_one(pair: tuple[Mutant, list[str]]) -> None:
             tree = trees.pop()
-            is_noticed = is_killed(*pair, tree)
+            mutant, tests = pair
+            parts = (tests[:FIRST], tests[FIRST:])
+            is_noticed = any(is_killed(mutant, part, tree) for part in parts)
             if not is_noticed:
-                survivors.append(pair[0])
-            print(f"{'killed' if is_noticed else 'survived'}: {pair[0]}", flush=True)
+                survivors.append(mutant)
+            print(f"{'killed' if is_noticed else 'survived'}: {mutant}", flush=True)
             trees.append(tree)
 
         with ThreadPoolExecutor(at_once) as pool:
