@@ -34,6 +34,8 @@ _TITLE = "165 changes to an imported vLLM, applied and taken back: CPU time"
 _FUNCTIONS, _METHODS, _ROWS = 99, 66, 51
 """As many as vllm-ascend 0.27.1 has: 165 binding sites in 51 files (counted 2026-11)."""
 _EDITS = 10
+_LIMIT = 125.0
+"""100 ms, where `mock.patch.object` takes 0.8 ms for as many attributes and looks for no copy."""
 
 _PATCHKIT = "patchkit, Wrap and Replace"
 _PATCHKIT_EDIT = f"patchkit, {_EDITS} Edits"
@@ -66,7 +68,7 @@ def run(rounds: int = 20) -> Result:
     with folder() as home:
         cases = _cases(home, places)
         samples = in_turns(cases, rounds)
-    found = samples.spread(_PATCHKIT, 1e3).median
+    found = samples.ratio(_PATCHKIT, _MOCK).median
     return Result(
         name=_NAME,
         title=_TITLE,
@@ -74,7 +76,7 @@ def run(rounds: int = 20) -> Result:
         rounds=rounds,
         against=[_PATCHKIT],
         lines=lines_of(samples, [_PATCHKIT], 1e3),
-        aims=[Aim("165 changes are applied and taken back within 100 ms", found, 100.0)],
+        aims=[Aim("165 changes take at most 125 times what mock takes", found, _LIMIT)],
         notes=[*notes, f"{len(places)} changes in {_ROWS} rows; {len(sys.modules):,} modules"],
     )
 
