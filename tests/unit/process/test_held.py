@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import sys
+import threading
+from typing import TYPE_CHECKING, Any
 
 import packages
 import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 
-from patchkit.errors import ApplyError
+from patchkit.errors import (
+    ApplyError,
+    DeclarationError,
+    TargetError,
+    UndoError,
+    UnknownPatchError,
+)
 from patchkit.process.patch_state import APPLIED, ARMED, SKIPPED
+from patchkit.registry import read_pack
+
+if TYPE_CHECKING:
+    from patchkit.process.session import Session
 
 world = packages.world
 
@@ -85,3 +97,238 @@ def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
         session.hold(["p", "q"])
     assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
     assert session.states["p"].holders == 0
+
+
+def test_a_name_that_there_is_not(world: World) -> None:
+    """The error names those that there are, or says that there is none."""
+    world.pack(row("p", "patch_a", WRAP), row("q", "patch_a", REPLACE), patch_a=BODY)
+    with pytest.raises(UnknownPatchError, match=r"found 'r', expected a patch's name: p, q$"):
+        world.session().hold(["r"])
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    for name in list(session.states):
+        session.blocks.schedule.remove(name)
+    with pytest.raises(UnknownPatchError, match=r"expected a patch's name: none$"):
+        session.hold(["r"])
+
+
+def test_what_cannot_be_taken_back(world: World) -> None:
+    """The end of the block says so, where somebody has set the target meanwhile."""
+    session = a_world(world, WRAP, roles="{Role.WORKER}")
+    session.arm(frozenset(), lent=True)
+    session.hold(["p"])
+    load("up.mod").function = other = object()
+    with pytest.raises(UndoError, match=r"up\.mod.*function"):
+        session.let_go(["p"])
+    assert load("up.mod").function is other
+    load("up.mod").function = None
+
+
+def test_a_block_imports_what_it_changes(world: World) -> None:
+    """Whoever looks into `sys.modules` within the block finds it there, and changed."""
+    session = a_world(world, WRAP)
+    session.arm(frozenset(), lent=True)
+    assert "up.mod" not in sys.modules
+    session.hold(["p"])
+    assert sys.modules["up.mod"].function() == ("by", "old")
+    session.let_go(["p"])
+
+
+def test_a_block_changes_what_was_imported_before(world: World) -> None:
+    """No import makes it due, so the block itself does."""
+    session = a_world(world, WRAP)
+    session.arm(frozenset(), lent=True)
+    module = load("up.mod")
+    session.hold(["p"])
+    assert module.function() == ("by", "old")
+    session.let_go(["p"])
+    assert module.function() == "old"
+
+
+def test_a_block_with_patches_that_conflict(world: World) -> None:
+    """It is refused before anything is imported."""
+    world.module("up.mod", UPSTREAM)
+    both = row("p", "patch_a", WRAP, conflicts="('q',)"), row("q", "patch_a", WRAP)
+    world.pack(*both, patch_a=BODY)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    with pytest.raises(ApplyError, match=r"p \(pack\.patch_a\) failed: ApplyError: it conflicts"):
+        session.hold(["p", "q"])
+    assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
+    assert [state.holders for state in session.states.values()] == [0, 0]
+
+
+def test_a_block_with_what_fails(world: World) -> None:
+    """A patch that need not apply has to, for a block; the error says why it does not."""
+    session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required="False")
+    session.arm(frozenset(), lent=True)
+    with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError") as told:
+        session.hold(["p"])
+    assert isinstance(told.value.__cause__, TargetError)
+    state = session.states["p"]
+    assert (state.holders, state.status, load("up.mod").function()) == (0, ARMED, "old")
+
+
+def test_a_block_with_what_has_failed(world: World) -> None:
+    """It is told what has gone wrong before, and nothing is tried again."""
+    session = a_world(world, "Wrap('up.mod:absent', by='by')", required="False")
+    session.arm(MAIN)
+    load("up.mod").absent = lambda: "there by now"
+    with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"):
+        session.hold(["p"])
+    assert session.states["p"].holders == 0
+
+
+def test_a_block_whose_target_cannot_be_imported(world: World) -> None:
+    """The error names the patch, and has Python's own as its cause."""
+    world.module("up.mod", "raise OSError('no device')")
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    text = r"patch p: its target's module up\.mod cannot be imported: OSError: no device"
+    with pytest.raises(ApplyError, match=text) as told:
+        session.hold(["p"])
+    assert isinstance(told.value.__cause__, OSError)
+
+
+def test_a_block_imports_only_what_it_changes_here(world: World) -> None:
+    """The target of a change for other versions may not even exist."""
+    absent = "Wrap('up.absent:function', by='by', requires=('up>=2',))"
+    session = a_world(world, WRAP, absent)
+    session.arm(frozenset(), lent=True)
+    session.hold(["p"])
+    assert load("up.mod").function() == ("by", "old")
+    session.let_go(["p"])
+
+
+def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> None:
+    """Nothing imports the module that is changed before it executes; whoever does finds it done."""
+    world.module("counter", "executed = 0\n")
+    world.module("up.mod", UPSTREAM)
+    body = "import counter\ndef before(): counter.executed += 1\n"
+    world.pack(row("p", "patch_a", "BeforeImport('up.mod', call='before')"), patch_a=body)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    session.hold(["p"])
+    assert "up.mod" not in sys.modules
+    load("up.mod")
+    assert load("counter").executed == 1
+    session.let_go(["p"])
+
+
+def test_a_block_within_the_import_of_its_target(world: World) -> None:
+    """It cannot be applied yet, says so, and holds nothing."""
+    world.module("seen", "")
+    world.module("up.mod", UPSTREAM + "import seen\nseen.meanwhile()\n")
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    told: list[str] = []
+
+    def meanwhile() -> None:
+        with pytest.raises(ApplyError) as error:
+            session.hold(["p"])
+        told.append(str(error.value))
+
+    load("seen").meanwhile = meanwhile
+    assert load("up.mod").function() == "old"
+    text = "patch p cannot be applied while up.mod or pack.patch_a is still importing"
+    assert [one.partition(";")[0] for one in told] == [text]
+    assert session.states["p"].holders == 0
+
+
+def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> None:
+    """The body's import began before anybody watched, so that its end tells nobody."""
+    gate: Any = load(world.module("gate").stem)
+    gate.reached, gate.go = threading.Event(), threading.Event()
+    world.module("up.mod", UPSTREAM + "def other(): ...\n")
+    slow = BODY + "import gate\ngate.reached.set()\nassert gate.go.wait(20)\n"
+    quick = BODY + "import gate\ngate.end()\n"
+    rows = row("p", "patch_slow", WRAP), row("q", "patch_quick", "Wrap('up.mod:other', by='by')")
+    world.pack(*rows, patch_slow=slow, patch_quick=quick)
+    session = world.session()
+    thread = threading.Thread(target=load, args=("pack.patch_slow",))
+
+    def end() -> None:
+        gate.go.set()
+        thread.join(20)
+
+    gate.end = end
+    thread.start()
+    assert gate.reached.wait(20)
+    session.arm(frozenset(), lent=True)
+    session.hold(["p", "q"])
+    assert load("up.mod").function() == ("by", "old")
+    session.let_go(["p", "q"])
+    assert load("up.mod").function() == "old"
+
+
+# -- rows that blocks bring along -----------------------------------------------------------------
+
+
+@pytest.fixture
+def session(world: World) -> Session:
+    """One that knows `p` of a pack; `o` and `o2` are of a pack of their own, and still unknown."""
+    world.pack(row("o", "patch_o", WRAP), row("o2", "patch_o", WRAP), name="other", patch_o=BODY)
+    session = a_world(world, WRAP)
+    session.arm(frozenset(), lent=True)
+    return session
+
+
+def test_rows_that_a_block_brings(session: Session) -> None:
+    """They are for no role, apply within a block, and are watched: a role does not bring them."""
+    session.blocks.meet(read_pack("other"))
+    session.enter(*MAIN)
+    assert load("up.mod").function() == ("by", "old")
+    session.hold(["o"])
+    assert load("up.mod").function() == ("by", ("by", "old"))
+    session.let_go(["o"])
+    assert load("up.mod").function() == ("by", "old")
+
+
+def test_rows_that_come_with_targets_of_their_own(world: World, session: Session) -> None:
+    """Their modules are watched from then on: the patch lies on the next execution, too."""
+    world.module("up.late", UPSTREAM)
+    late = row("l", "patch_l", "Wrap('up.late:function', by='by')")
+    world.pack(late, name="latecomer", patch_l=BODY)
+    session.blocks.meet(read_pack("latecomer"))
+    session.hold(["l"])
+    del sys.modules["up.late"]
+    assert load("up.late").function() == ("by", "old")
+    session.let_go(["l"])
+
+
+def test_rows_that_are_known_already(session: Session) -> None:
+    """They stay as they are; another row of the same name is refused."""
+    before = session.states["p"]
+    session.blocks.meet(read_pack("pack"))
+    session.blocks.meet(read_pack("other"))
+    other = session.states["o"]
+    session.blocks.meet(read_pack("other"))
+    assert (session.states["p"], session.states["o"]) == (before, other)
+    assert list(session.states) == ["p", "o", "o2"]
+
+
+def test_rows_of_a_name_that_is_taken(world: World, session: Session) -> None:
+    """The pack that comes second is refused, whichever part of the two rows differs."""
+    world.pack(row("p", "patch_a", WRAP), name="namesake", patch_a=BODY)
+    with pytest.raises(DeclarationError, match="namesake"):
+        session.blocks.meet(read_pack("namesake"))
+    assert session.states["p"].row.pack == "pack"
+
+
+def test_rows_are_forgotten(session: Session) -> None:
+    """All that no block holds and no role has, or those of some packs only."""
+    session.blocks.meet(read_pack("other"))
+    session.blocks.forget({"pack", "absent"})
+    assert list(session.states) == ["p", "o", "o2"]
+    session.hold(["o"])
+    session.blocks.forget({"other"})
+    assert list(session.states) == ["p", "o"]
+    session.blocks.forget()
+    assert list(session.states) == ["p", "o"]
+    session.let_go(["o"])
+    session.blocks.forget()
+    assert list(session.states) == ["p"]
+    with pytest.raises(UnknownPatchError):
+        session.hold(["o"])
