@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import packages
 import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
-from packages import World, row
+from packages import World, module_of, row
 from process.test_lookout import AWAIT
 from undoing import undo
 
 from patchkit import Role
+from patchkit.changes.overwrites import route_of, stranger_on
+from patchkit.changes.sites import Sites
 from patchkit.cli import main
 from patchkit.errors import ApplyError, OverwrittenError
 from patchkit.process.patch_state import APPLIED, EXIT_CODE, FAILED
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from patchkit.process.session import Session
@@ -288,6 +291,8 @@ def ways(world: World, capsys: pytest.CaptureFixture[str]) -> Any:
         code = f"""
 import patchkit.auto, up.ways, up.user, sys, types, functools
 from patchkit import Role
+from patchkit.changes.overwrites import route_of, stranger_on
+from patchkit.changes.sites import Sites
 from patchkit.reach import arming
 from awaiting import await_entry, entries
 def stranger(*args): return "theirs"
@@ -397,3 +402,52 @@ def test_ways_through_what_other_patches_replace(world: World) -> None:
         session.stop_if_failed()
     assert not told(session, "overwritten")
     assert not told(session, "wrapped")
+
+
+# -- the way to a target --------------------------------------------------------------------------
+
+STEPS = """
+def function(): ...
+TABLE = {"key": function}
+class Base:
+    def method(self): ...
+class Sub(Base): ...
+thing = Sub()
+thing.own = function
+"""
+
+
+@pytest.mark.parametrize("steps", [("function",), ("Base", "method"), ("Sub", "method")])
+def test_a_step_on_the_way_that_another_takes_the_place_of(steps: tuple[Any, ...]) -> None:
+    """It is found in a module and in a class, which may have inherited what was there."""
+    module = module_of(STEPS)
+    route = route_of("target", module, steps, [])
+    assert stranger_on(route, Sites()) is None
+    owner = module if len(steps) == 1 else getattr(module, steps[0])
+    setattr(owner, steps[-1], stranger)
+    found = stranger_on(route, Sites())
+    assert found is not None
+    assert (found.value, found.wraps) == (stranger, False)
+
+
+def test_an_item_on_the_way_that_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found, also where it is a function, as which attributes may be made for who asks."""
+    module = module_of(STEPS)
+    route = route_of("target", module, ("TABLE", Item("key")), [])
+    assert stranger_on(route, Sites()) is None
+    monkeypatch.setitem(module.TABLE, "key", stranger)
+    found = stranger_on(route, Sites())
+    assert found is not None
+    assert found.value is stranger
+
+
+def test_a_method_of_an_object_on_the_way() -> None:
+    """Its class makes it for each who asks: nothing to compare; what it holds itself is."""
+    module = module_of(STEPS)
+    method = route_of("target", module, ("thing", "method"), [])
+    own = route_of("target", module, ("thing", "own"), [])
+    module.thing.method = module.thing.own = stranger
+    assert stranger_on(method, Sites()) is None
+    found = stranger_on(own, Sites())
+    assert found is not None
+    assert found.value is stranger

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -241,3 +242,105 @@ def test_what_nobody_holds_is_forgotten() -> None:
     assert all(site.knows(one) for one in copied)
     below()
     assert module.name == "original"
+
+
+def test_a_function_that_has_another_code_by_now() -> None:
+    """It is told with the code that it had when it was put there; where it has that, nothing is."""
+
+    def ours() -> str:
+        return "ours"
+
+    site = site_on(upstream())
+    assert site.code_since() is None
+    undo = push(site, replacing(ours))
+    assert site.code_since() is None
+    before = ours.__code__
+    ours.__code__ = (lambda: "theirs").__code__
+    assert site.code_since() == (ours, before)
+    undo()
+    assert site.code_since() is None
+
+
+def test_an_attribute_that_holds_no_function() -> None:
+    """It has no code that could be another."""
+    site = site_on(upstream())
+    push(site, replacing("replaced"))
+    assert site.code_since() is None
+
+
+def test_what_was_made_and_what_was_put_are_told_apart() -> None:
+    """Who holds a wrapper has it from here; a replacement may be from anywhere."""
+    site = site_on(upstream())
+    as_it_is = push(site, Layer(lambda below: below))
+    held = [site.current]
+    as_it_is()
+    assert (site.wrappers, site.replacements) == ([], [])
+    put = push(site, replacing(Around(1, "replaced")))
+    held.append(site.current)
+    put()
+    assert (site.wrappers, site.replacements) == ([], held[1:])
+    wrap = push(site, wrapping(2))
+    held.append(site.current)
+    wrap()
+    assert (site.wrappers, site.replacements) == (held[2:], held[1:2])
+
+
+def test_a_replacement_that_a_wrap_leaves_as_it_is() -> None:
+    """It stays a replacement, which others may have from elsewhere."""
+    site = site_on(upstream())
+    put = push(site, replacing(Around(1, "replaced")))
+    as_it_is = push(site, Layer(lambda below: below))
+    held = site.current
+    as_it_is()
+    put()
+    assert (site.wrappers, site.replacements) == ([], [held])
+
+
+def test_the_site_that_a_place_goes_with() -> None:
+    """The last that it was repointed with; none once that one has left it, or for another place."""
+    module, sites = upstream(), Sites()
+    first = sites.at(Location(module, "name", "original", True))
+    second = sites.at(Location(module, "other", "original", True))
+    copy = ModuleType("copy")
+    assert sites.leader(copy, "name") is None
+    sites.follow(first, copy, "name")
+    assert (sites.leader(copy, "name"), sites.leader(copy, "other")) == (first, None)
+    sites.follow(second, copy, "name")
+    assert sites.leader(copy, "name") is second
+    assert not first.aliases
+    second.forget(copy, "name")
+    assert sites.leader(copy, "name") is None
+
+
+def test_what_a_kind_of_change_notes() -> None:
+    """It is made once, when it is first asked for, and each kind has its own."""
+    sites = Sites()
+    noted = sites.noted(list[int])
+    assert noted == []
+    assert sites.noted(list[int]) is noted
+    assert sites.noted(dict[int, int]) == {}
+
+
+def test_a_fork_while_another_thread_changes_a_site() -> None:
+    """The thread is gone, and with it its hold; the sites of the child can be changed."""
+    module, sites = upstream(), Sites()
+    site = sites.at(Location(module, "name", "original", True))
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with site.guard:
+            held.set()
+            go.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(20)
+    try:
+        assert not site.guard.acquire(blocking=False)
+        sites.after_fork()
+        assert site.guard.acquire(blocking=False)
+        site.guard.release()
+        assert sites.at(Location(module, "name", "original", True)) is site
+    finally:
+        go.set()
+        thread.join(20)

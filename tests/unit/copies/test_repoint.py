@@ -13,7 +13,7 @@ from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer
 from patchkit.copies.repointing import repoint
-from patchkit.copies.scope import Keepers
+from patchkit.copies.scope import Keepers, scope_of
 
 from .loaded import New
 
@@ -170,6 +170,30 @@ def test_a_class_that_was_imported_is_looked_into_once(loaded: Loaded) -> None:
     site, _ = loaded.changed("function")
     left = ["up.a:Mine.stored (static method)"]
     assert loaded.repoint(site) == (["up.a:function", "up.b:function"], left)
+
+
+def test_what_a_class_holds_is_told_once(loaded: Loaded) -> None:
+    """However many modules have imported the class."""
+    inside = vars(loaded.up.Thing)["static"].__func__
+    loaded.add("up.a", "class Mine: ...", inside=inside).Mine.kept = inside
+    loaded.add("up.b", "from up.a import Mine\nfrom up import function")
+    site, _ = loaded.changed("Thing.static")
+    _, left = loaded.repoint(site)
+    words = ["up.a:Mine.kept", "up.a:inside"]
+    assert left == [f"{word} (the function inside)" for word in words]
+
+
+def test_a_place_that_the_target_has_its_value_from(loaded: Loaded) -> None:
+    """It is no copy of the target, though no code says how it came by the value."""
+    stub = New()
+    home = loaded.add("up.home", stub=stub)
+    mod = loaded.add("up.mod", "from up.home import stub")
+    other = loaded.add("up.other", stub=stub)
+    site = loaded.sites.at(locate(mod, "stub"))
+    site.rebind |= scope_of("up", True)
+    push(site, Layer(lambda _: "new"))
+    assert loaded.repoint(site) == ([], ["up.other:stub (nobody can tell where it is from)"])
+    assert home.stub is other.stub is stub
 
 
 def test_a_class_that_refuses_is_reported(loaded: Loaded) -> None:

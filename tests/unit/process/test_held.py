@@ -146,21 +146,23 @@ def test_a_block_changes_what_was_imported_before(world: World) -> None:
 
 
 def test_a_block_with_patches_that_conflict(world: World) -> None:
-    """It is refused before anything is imported."""
-    world.module("up.mod", UPSTREAM)
+    """It is refused before any target executes."""
+    world.module("seen")
+    world.module("up.mod", UPSTREAM + "import seen\n")
     both = row("p", "patch_a", WRAP, conflicts="('q',)"), row("q", "patch_a", WRAP)
     world.pack(*both, patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
     with pytest.raises(ApplyError, match=r"p \(pack\.patch_a\) failed: ApplyError: it conflicts"):
         session.hold(["p", "q"])
-    assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
+    assert not {"up.mod", "pack.patch_a", "seen"} & sys.modules.keys()
     assert [state.holders for state in session.states.values()] == [0, 0]
 
 
-def test_a_block_with_what_fails(world: World) -> None:
+@pytest.mark.parametrize("required", ["True", "False"])
+def test_a_block_with_what_fails(world: World, required: str) -> None:
     """A patch that need not apply has to, for a block; the error says why it does not."""
-    session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required="False")
+    session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required=required)
     session.arm(frozenset(), lent=True)
     with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError") as told:
         session.hold(["p"])
@@ -254,12 +256,32 @@ def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> Non
         thread.join(20)
 
     gate.end = end
+    load("up.mod")
     thread.start()
     assert gate.reached.wait(20)
     session.arm(frozenset(), lent=True)
     session.hold(["p", "q"])
     assert load("up.mod").function() == ("by", "old")
     session.let_go(["p", "q"])
+    assert load("up.mod").function() == "old"
+
+
+def test_a_block_waits_for_the_thread_that_loads_its_body(world: World) -> None:
+    """It does not begin before the patch is applied, and does not give up."""
+    gate: Any = load(world.module("gate").stem)
+    gate.reached, gate.never = threading.Event(), threading.Event()
+    world.module("up.mod", UPSTREAM)
+    slow = BODY + "import gate\ngate.reached.set()\ngate.never.wait(0.3)\n"
+    world.pack(row("p", "patch_slow", WRAP), patch_slow=slow)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    thread = threading.Thread(target=load, args=("pack.patch_slow",))
+    thread.start()
+    assert gate.reached.wait(20)
+    session.hold(["p"])
+    assert load("up.mod").function() == ("by", "old")
+    thread.join(20)
+    session.let_go(["p"])
     assert load("up.mod").function() == "old"
 
 

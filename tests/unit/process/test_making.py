@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import threading
+from typing import Any
 
 import packages
 from one_patch import MAIN, UPSTREAM, WRAP, load
@@ -75,3 +77,19 @@ def test_a_body_that_needs_what_there_is_not(world: World) -> None:
     assert state.status == FAILED
     assert state.reason == "ModuleNotFoundError: No module named 'absent_module'"
     assert not any(group.loads for group in state.groups)
+
+
+def test_a_body_that_looks_at_its_own_state(world: World) -> None:
+    """While it executes its group is being loaded, by this thread; afterwards it is nobody's."""
+    world.module("up.mod", UPSTREAM)
+    world.module("seen")
+    body = "import seen\nseen.note()\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"
+    world.pack(row("p", "patch_a", WRAP), patch_a=body)
+    session = world.session()
+    session.arm(MAIN)
+    (group,) = session.states["p"].groups
+    notes: list[Any] = []
+    load("seen").note = lambda: notes.append((group.loads, group.thread))
+    load("up.mod")
+    assert notes == [(True, threading.get_ident())]
+    assert (group.loads, group.thread) == (False, None)
