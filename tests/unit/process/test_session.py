@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 import packages
 import pytest
-from one_patch import MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
+from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 from undoing import apply, undo
 
@@ -393,3 +394,25 @@ def test_looking_again_finds_what_was_overwritten(world: World) -> None:
     load("up.mod").function = len
     with pytest.raises(ApplyError, match="overwritten"):
         session.lookout.look_again()
+
+
+def test_a_fork_while_another_thread_loads_a_body(world: World) -> None:
+    """In the child nobody is at the patch any more."""
+    gate: Any = load(world.module("gate").stem)
+    gate.reached, gate.go = threading.Event(), threading.Event()
+    world.module("up.mod", UPSTREAM)
+    slow = "import gate\ngate.reached.set()\nassert gate.go.wait(20)\n"
+    world.pack(row("p", "patch_slow", WRAP), patch_slow=slow + BODY)
+    session = world.session()
+    session.arm(MAIN)
+    (group,) = session.states["p"].groups
+    thread = threading.Thread(target=load, args=("up.mod",))
+    thread.start()
+    try:
+        assert gate.reached.wait(20)
+        assert (group.thread, group.loads) == (thread.ident, True)
+        session.after_fork()
+        assert (group.thread, group.loads) == (None, False)
+    finally:
+        gate.go.set()
+        thread.join(20)

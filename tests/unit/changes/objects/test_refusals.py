@@ -74,6 +74,36 @@ def test_a_function_of_a_dispatcher_is_refused(change: Change, wrapped_before: b
     assert bench.upstream.show(1) == bench.upstream.show_int(1) == ("int", 1)
 
 
+@pytest.mark.parametrize(
+    "dispatches",
+    [
+        "own.registry = {'key': function}",
+        "own.registry, own.dispatch = {'key': function}, own",
+        "own.registry = types.MappingProxyType({'key': function})",
+        "own.registry, own.dispatch = [], own",
+        "own.dispatch = own",
+    ],
+)
+def test_a_function_with_a_registry_of_its_own_is_no_dispatcher(dispatches: str) -> None:
+    """It may look functions up by their names; only `functools.singledispatch` is known."""
+    source = f"import types\ndef function(x): ...\ndef own(): ...\n{dispatches}\n"
+    bench = Bench(source, BODY)
+    bench.apply(Replace("upstream:function", by="cached"))
+    assert bench.upstream.function(1) == ("new", 1)
+
+
+@pytest.mark.parametrize("hook", ["__init__", "__post_init__"])
+def test_what_a_struct_looks_for_once(hook: str) -> None:
+    """The error says what to do instead; another method of it can be wrapped."""
+    source = f"class Point:\n    __struct_fields__ = ()\n    def {hook}(self): ...\n"
+    bench = Bench(source + "    def method(self): return 'old'\n", BODY)
+    with pytest.raises(TargetError, match=f"msgspec.Struct Point, which looks for its {hook}"):
+        bench.apply(Wrap(f"upstream:Point.{hook}", by="by"))
+    original = bench.upstream.Point.method
+    bench.apply(Wrap("upstream:Point.method", by="by"))
+    assert bench.upstream.Point.method is not original
+
+
 def test_a_dispatcher_by_a_plain_function_is_refused() -> None:
     """It would lose its registrations; the error says what keeps them."""
     bench = Bench(UPSTREAM, BODY)

@@ -104,6 +104,20 @@ def test_what_is_left_of_a_block(text: str, old: str, expected: str | None) -> N
     assert after == (expected or text.replace(old, "pass"))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "before", "after"),
+    [
+        ("f(a", "f(a,\n  b", "f(a", "f(a,\n      b"),
+        ("def f(a", "def f(a,\n    b", "f(a", "f(a,\n        b"),
+        ("c(1", "c(0,\n  1", "c(1", "c(0,\n              1"),
+        ("2", "2,\n 3", "2", "2,\n               3"),
+    ],
+)
+def test_new_lines_within_brackets(old: str, new: str, before: str, after: str) -> None:
+    """They are indented like the line that the old text begins on, the first one too."""
+    assert in_body(old, new) == BODY[START:].replace(before, after)
+
+
 def test_a_tab_stays_a_tab() -> None:
     """Lines go to the blocks of a function that is indented by tabs, too."""
     after = edited(
