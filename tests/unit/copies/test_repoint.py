@@ -196,6 +196,18 @@ def test_a_place_that_the_target_has_its_value_from(loaded: Loaded) -> None:
     assert home.stub is other.stub is stub
 
 
+def test_the_definition_of_what_the_target_has_copied(loaded: Loaded) -> None:
+    """It is no copy of the target, and needs no word."""
+    home = loaded.add("up.home", "def helper(): ...")
+    mod = loaded.add("up.mod", "from up.home import helper")
+    site = loaded.sites.at(locate(mod, "helper"))
+    site.rebind |= scope_of("up", True)
+    original = home.helper
+    push(site, Layer(lambda _: "new"))
+    assert loaded.repoint(site) == ([], [])
+    assert (home.helper, mod.helper) == (original, "new")
+
+
 def test_a_class_that_refuses_is_reported(loaded: Loaded) -> None:
     """What cannot be written is out of reach, with the reason; nothing fails."""
     source = """
