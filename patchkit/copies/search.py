@@ -164,9 +164,8 @@ class CopySearch:
             kind = self._kinds[type(value)]
             if kind is None or id(value) in self._told:
                 continue
-            if self._stale.ids.isdisjoint(map(id, kind.parts(value))):
-                continue
-            if self._is_left_out(owner, key, value):  # last: few get here
+            parts = map(id, kind.parts(value))
+            if self._stale.ids.isdisjoint(parts) or self._is_left_out(owner, key, value):
                 continue
             self._told.add(id(value))
             is_named = type(value) is FunctionType and "<" not in value.__qualname__
