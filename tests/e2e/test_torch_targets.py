@@ -140,6 +140,16 @@ def test_wrapped_and_replaced_in_any_order(bench: Bench) -> None:
     assert torch.equal(torch.ops.pk_up.shift(X), X + 101)
 
 
+def test_an_operator_that_is_gone(bench: Bench) -> None:
+    """Its library has taken it back, and torch lists it still: its function is one like others."""
+    bench.upstream.library._destroy()
+    assert "pk_up::shift" in torch.library._defs
+    undo = bench.replace("shift", "minus")
+    assert bench.upstream.shift is bench.body.minus
+    undo()
+    assert bench.upstream.shift is not bench.body.minus
+
+
 def test_a_function_that_calls_its_operator(bench: Bench) -> None:
     """It is no kernel, whatever its name and arguments are: only the name is changed."""
     exec("def shift(x, by=1.0): return torch.ops.pk_up.shift(x, by) * 2", vars(bench.upstream))

@@ -149,8 +149,9 @@ def _operator_of(function: FunctionType) -> str | None:
     for name in sorted(name for name in text.splitlines() if f"{name}\n".endswith(ends)):
         space, _, rest = name.partition("::")
         packet, _, overload = rest.partition(".")
-        operator = getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
-        if _runs(operator, function):
+        packets = getattr(torch.ops, space)  # what a library defined that is gone is listed still
+        operator = getattr(getattr(packets, packet, None), overload or "default", None)
+        if operator is not None and _runs(operator, function):
             return f"torch.ops.{operator}".removesuffix(".default")
     return None
 
