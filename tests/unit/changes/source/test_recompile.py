@@ -216,12 +216,12 @@ def test_a_module_without_source(world: World) -> None:
 
 
 def test_what_was_generated_has_no_source() -> None:
-    """The `__init__` of a dataclass, and what `exec` made."""
+    """The `__init__` of a dataclass, and what `exec` made; what `python -c` ran is not its source."""
     made = dataclasses.make_dataclass("Made", ["x"])
     names: dict[str, object] = {}
     exec("def f(): ...", names)
     for function in (made.__init__, names["f"]):
-        with pytest.raises(TargetError, match="found no source"):
+        with pytest.raises(TargetError, match=r"found no source|is not what is loaded"):
             Source(function)  # type: ignore[arg-type]
 
 
