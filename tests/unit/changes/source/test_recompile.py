@@ -216,7 +216,7 @@ def test_a_module_without_source(world: World) -> None:
 
 
 def test_what_was_generated_has_no_source() -> None:
-    """The `__init__` of a dataclass, and what `exec` made; what `python -c` ran is not its source."""
+    """The `__init__` of a dataclass, and what `exec` made; `python -c` is not its source."""
     made = dataclasses.make_dataclass("Made", ["x"])
     names: dict[str, object] = {}
     exec("def f(): ...", names)
