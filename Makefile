@@ -31,7 +31,7 @@ quality: env-unit ## Lines by room, sizes, import cycles, names: the table of do
 	@$(UNIT)/python tools/quality.py
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
-	$(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" --releases "ray>=2.9"
+	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
 
 e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
 	$(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --durations=0 -m "not every_cell" $(E2E)

@@ -44,13 +44,18 @@ STRANGERS = (
     *("transformers==4.57.1", "scipy==1.16.3", "attrs==25.4.0", "rich==14.2.0"),
 )
 # What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
-# beside transformers.
+# beside transformers; and what that of 0.5.0 and 0.6 does beside it.
 OLD = (
     *("torch", RAY, "numpy<2.3", "setuptools<81"),
     *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
     *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
     *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
     *("sentencepiece", "tiktoken", "tqdm"),
+)
+EARLY = (
+    *("compressed-tensors<0.9.2", "depyf", "librosa", "lm-format-enforcer<0.11"),
+    *("mistral_common<1.6", "opencv-python-headless", "outlines<0.1.12", "partial-json-parser"),
+    *("prometheus-fastapi-instrumentator", "soundfile", "triton<3.2", "xgrammar<0.1.12"),
 )
 
 
@@ -107,10 +112,10 @@ def simnpu_layer() -> Layer:
     return Layer("the simulated NPU machine", arguments, watched=(SIMNPU / "pyproject.toml",))
 
 
-def old_vllm(transformers: str) -> Recipe:
+def old_vllm(transformers: str, *more: str) -> Recipe:
     """What old releases import, without vLLM itself: `sources.py` has that for each."""
     title = f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
-    upstream = Layer(title, (transformers, *OLD, *TESTING), torch=TORCH)
+    upstream = Layer(title, (transformers, *OLD, *more, *TESTING), torch=TORCH)
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
@@ -144,7 +149,7 @@ RECIPES = {
     # 0.9.2 is not imported with a newer transformers.
     "vllm-old": old_vllm("transformers==4.53.3"),
     # A newer transformers imports torch_npu by itself wherever that is installed.
-    "vllm-0.7.3": old_vllm("transformers==4.48.3"),
+    "vllm-0.7.3": old_vllm("transformers==4.48.3", *EARLY),
 }
 
 

@@ -37,7 +37,7 @@ PATCHES = (
     Patch(
         name="device-backend-after-torch",
         body="patch_torch",
-        requires=("vllm>=0.7,<0.34", *_BACKEND),
+        requires=("vllm>=0.5,<0.34", *_BACKEND),
         roles=frozenset(Role),
         changes=(AfterImport("torch", call="import_backend"),),
         when="is_installed",
@@ -51,6 +51,13 @@ PATCHES = (
         "vllm>=0.11.1,<0.33",
         Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
     ),
+    # The first V1 had an executor for Ray in 0.6.6 only, until 0.11.1 brought it back.
+    _ray_worker(
+        "ray-worker-early-v1-torch-npu",
+        "patch_ray_utils",
+        "vllm>=0.6.6,<0.7",
+        Replace("vllm.v1.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
+    ),
     _ray_worker(
         "ray-worker-v2-torch-npu",
         "patch_ray_executor_v2",
@@ -60,13 +67,13 @@ PATCHES = (
     _ray_worker(
         "ray-worker-v0-torch-npu",
         "patch_executor_ray_utils",
-        "vllm>=0.7,<0.11.1",
+        "vllm>=0.5,<0.11.1",
         Replace("vllm.executor.ray_utils:RayWorkerWrapper", by="NPURayWorkerWrapper"),
     ),
     Patch(
         name="ray-actors-carry-patchkit",
         body="patch_actor",
-        requires=("vllm>=0.7,<0.34", "ray>=2.9,<3"),
+        requires=("vllm>=0.5,<0.34", "ray>=2.9,<3"),
         roles=frozenset(Role),
         changes=(Wrap("ray.actor:ActorClass._remote", by="with_patchkit"),),
         why=(

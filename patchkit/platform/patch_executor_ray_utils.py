@@ -1,7 +1,7 @@
 """
 Upstream: Ray unpickles the actor's class, by reference, and then its arguments.
 
-The actor of the first Ray executor, vLLM 0.7 to 0.11.0. A subclass that lives here makes the
+The actor of the first Ray executor, vLLM 0.5 to 0.11.0. A subclass that lives here makes the
 worker process import this module first, and with it patchkit and the device backend.
 """
 

@@ -1,8 +1,8 @@
 """
 Upstream: Ray unpickles the actor's class, by reference, and then its arguments.
 
-The actor of Ray executor V1, vLLM 0.11.1 to 0.32. A subclass that lives here makes the worker
-process import this module first, and with it patchkit and the device backend.
+The actor of Ray executor V1, vLLM 0.6.6 and 0.11.1 to 0.32. A subclass that lives here makes the
+worker process import this module first, and with it patchkit and the device backend.
 """
 
 from patchkit.reach.device_backend import import_backend, is_installed

@@ -1,7 +1,7 @@
 """
 How a process enters main, engine-core and worker, and where it belongs: who asked for it, say.
 
-The tables say which upstream function begins a role (vLLM 0.7 to 0.33, read and traced). A name
+The tables say which upstream function begins a role (vLLM 0.5 to 0.33, read and traced). A name
 that a release lacks is never reached there, so the tables need no versions.
 """
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PROCESS_TARGETS: Mapping[str, Role] = {
     "vllm.v1.engine.core:EngineCoreProc.run_engine_core": Role.ENGINE_CORE,
     "vllm.v1.executor.multiproc_executor:WorkerProc.worker_main": Role.WORKER,
-    # V0, up to 0.10
+    # V0: up to 0.6.1, and up to 0.10
+    "vllm.entrypoints.openai.rpc.server:run_rpc_server": Role.ENGINE_CORE,
     "vllm.engine.multiprocessing.engine:run_mp_engine": Role.ENGINE_CORE,
     "vllm.executor.multiproc_worker_utils:_run_worker_process": Role.WORKER,
 }
@@ -49,12 +50,10 @@ ENTRIES: Mapping[Target, Role] = {
         ("vllm.v1.executor.ray_executor_v2:RayWorkerProc.__init__", Role.WORKER),
     )
 }
-"""
-Functions whose call means that the process has entered the role, if it had not before. The one of
-main returns the engine's configuration; those of the others may be given it.
-"""
+"""Calls that enter a role. Main's returns the engine's configuration, others may be given it."""
 
 RAY_ACTORS: Mapping[str, Role] = {
+    "vllm.engine.async_llm_engine:_AsyncLLMEngine": Role.ENGINE_CORE,
     "vllm.executor.ray_utils:RayWorkerWrapper": Role.WORKER,
     "vllm.v1.executor.ray_utils:RayWorkerWrapper": Role.WORKER,
     "vllm.v1.executor.ray_executor_v2:RayWorkerProc": Role.WORKER,

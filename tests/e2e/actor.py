@@ -73,8 +73,9 @@ def main() -> None:
     ray.init(log_to_driver=False)
     options = {"num_cpus": 0, "resources": {"NPU": 1}}
     actor = ray.remote(cls).options(**options).remote(**creation_arguments(cls, config))
-    if PLACE == "method":
-        # A real method with real dispatch; no rank is mapped, so that nothing changes.
+    if PLACE == "method" and hasattr(cls, "adjust_rank"):
+        # A real method with real dispatch; no rank is mapped, so that nothing changes. A release
+        # without it gets the device with the next call.
         ray.get(actor.execute_method.remote("adjust_rank", {device: 0}), timeout=600)
     print(json.dumps(ray.get(actor.__ray_call__.remote(seen, device), timeout=600)), flush=True)
 

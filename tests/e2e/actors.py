@@ -56,14 +56,6 @@ class Pair:
         return said
 
 
-def importable(python: Path, case: ActorCase, log: Path) -> processes.Outcome:
-    """Import the class's module in a process of its own."""
-    module = case.target.partition(":")[0]
-    return processes.run(
-        [str(python), "-c", f"import {module}"], processes.environment(case.env), LIMIT, log
-    )
-
-
 def run_both(python: Path, case: ActorCase, directory: Path) -> Pair:
     """One Ray, two drivers; `import patchkit.auto` is all that differs."""
     with cluster.started(python, case.env) as ray:

@@ -15,7 +15,6 @@ import pytest
 from simnpu_lab import cluster, scenario
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-import environments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
 def python() -> Path:
     """The Python that holds vLLM 0.32.0: the one that runs the tests."""
     return Path(sys.executable)
-
-
-@pytest.fixture(scope="session")
-def old_python() -> Path:
-    """The Python that holds what old releases of vLLM import."""
-    return environments.ensure("vllm-old")
 
 
 @pytest.fixture(scope="session")
