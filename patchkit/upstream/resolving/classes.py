@@ -197,8 +197,7 @@ def _with_hooks(lookup: Lookup, value: Value, work: Made) -> Made:
     touched, opened = dict(work.touched), work.opened
     for entry in mro(lookup, value)[1:]:
         body = entry.classes[-1].body if entry.classes else ()
-        hooks = tuple(one for one in body if getattr(one, "name", "") == "__init_subclass__")
-        if hooks:
+        if hooks := tuple(one for one in body if getattr(one, "name", "") == "__init_subclass__"):
             names, is_open = touched_by(lookup, replace(entry, kind=Kind.CLASSMETHOD, nodes=hooks))
             text = f"{entry.qualname}.__init_subclass__"
             touched |= dict.fromkeys(names, text)

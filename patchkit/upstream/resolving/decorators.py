@@ -104,8 +104,7 @@ def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     options = {one.arg or "**": one.value for one in keywords}
-    values = lookup.evaluate(called, scope)
-    effects = [_effect(lookup, value, decorator, options) for value in values]
+    effects = [_effect(lookup, one, decorator, options) for one in lookup.evaluate(called, scope)]
     is_told = len({(one.what, one.kind) for one in effects}) == 1
     return effects[0] if is_told else _UNTOLD
 

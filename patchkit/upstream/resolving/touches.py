@@ -54,7 +54,7 @@ class _Code(NamedTuple):
     def of(cls, function: ast.AST) -> _Code:
         """Read a function."""
         nodes = list(ast.walk(function))
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        calls = [node for node in nodes if isinstance(node, ast.Call) and not _is_of_text(node)]
         parts = [(call, *dotted(call.func).rpartition(".")) for call in calls]
         returned = {dotted(node.value) for node in nodes if isinstance(node, ast.Return)}
         return cls(
@@ -87,16 +87,14 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
             for base in getattr(getattr(node.value, "right", None), "elts", ()):
                 yield from lookup.evaluate(base, Scope(function.home))
     for owner, name in _code(function).called if depth < DEPTH else ():
-        called = function_of(lookup, function.home, name)
-        if called is not None and not owner:
+        if not owner and (called := function_of(lookup, function.home, name)):
             yield from bases_added_by(lookup, replace(function, nodes=(called,)), depth + 1)
 
 
 def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
     """Find the `def` that a name of a module is bound to last."""
-    bindings = [case.binding for case in lookup.cases(tree, name) if case.binding]
-    node = bindings[-1].node if bindings else None
-    return node if isinstance(node, DEFS) else None
+    nodes = [case.binding.node for case in lookup.cases(tree, name) if case.binding]
+    return nodes[-1] if nodes and isinstance(nodes[-1], DEFS) else None
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
@@ -123,6 +121,12 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | Non
     return next((one for one in body if isinstance(one, DEFS) and one.name == name), None)
 
 
+def _is_of_text(call: ast.Call) -> bool:
+    """Whether a function is given a docstring alone, which is no way to what it is of."""
+    given = [getattr(one, "attr", "") for one in given_to(call)]
+    return isinstance(call.func, ast.Name) and given == ["__doc__"]
+
+
 def _code(function: Value) -> _Code:
     node = function.nodes[0]
     return function.home.by_file(("code", id(node)), lambda: _Code.of(node))
@@ -143,19 +147,17 @@ def edits_of(lookup: Lookup, entry: Value) -> Edits:
 
 
 def _edits(lookup: Lookup, entry: Value) -> Edits:
-    names: dict[str, str] = {}
-    opened = ""
+    names, opened = dict[str, str](), ""
     if entry.home.source.count(entry.classes[-1].name.encode()) < 2:
         return Edits(names, opened)
     end = entry.classes[0].end_lineno or 0
     below = (one for one in statements(entry.home.tree.body) if (one.end_lineno or 0) > end)
     for statement, node in ((one, node) for one in below for node in expressions(one)):
         for name in _set_on(lookup, entry, statement, node):
-            text = f"line {statement.lineno}"
             if name is None:
-                opened = opened or f"{text} may set it on {entry.qualname}"
+                opened = opened or f"line {statement.lineno} may set it on {entry.qualname}"
             else:
-                names[name] = text
+                names[name] = f"line {statement.lineno}"
     return Edits(names, opened)
 
 

@@ -138,6 +138,20 @@ def test_a_decorator_that_sets_attributes() -> None:
     assert resolve(source, "C.nothing").state == "absent"
 
 
+@pytest.mark.parametrize(
+    ("told", "state"), [("obj.__doc__", "absent"), ("obj", "undecidable"), ("obj.x", "undecidable")]
+)
+def test_a_decorator_that_asks_about_the_docstring(told: str, state: str) -> None:
+    """What is given a docstring alone, as Ray's `@DeveloperAPI` does, sets nothing on the class."""
+    source = (
+        "def indent(text):\n return len(text.splitlines())\n"
+        f"def deco(obj):\n obj.__doc__ = ' ' * indent({told})\n return obj\n"
+        "@deco\nclass C:\n def run(self): ..."
+    )
+    assert resolve(source, "C.nothing").state == state
+    assert resolve(source, "C.run").is_sure
+
+
 FIELDS = """
 import dataclasses, enum, msgspec, pydantic
 from collections import namedtuple
