@@ -2,6 +2,7 @@
 
 import os
 
+from patchkit.platform.old_ray import ROWS as OLD_RAY
 from patchkit.rows.declaration import AfterImport, Patch, Replace, Role, Wrap
 
 _BACKEND = () if os.environ.get("PATCHKIT_DEVICE_BACKEND") else ("torch_npu",)
@@ -84,4 +85,5 @@ PATCHES = (
         upstream="none: it is patchkit's own way into vLLM's actors",
         sunset="Ray honours a setup hook in an actor's own runtime environment",
     ),
+    *OLD_RAY,
 )
