@@ -61,12 +61,17 @@ class Cluster:
 
 @contextlib.contextmanager
 def started(
-    python: Path, env: Mapping[str, str], npus: int = 2, *, prefix: Sequence[str] = ()
+    python: Path,
+    env: Mapping[str, str],
+    npus: int = 2,
+    *,
+    prefix: Sequence[str] = (),
+    more: Sequence[str] = (),
 ) -> Iterator[Cluster]:
     """
     Start Ray with an environment's Python; stop its processes, and only those, at the end.
 
-    A prefix goes before the command line of `ray start`.
+    A prefix goes before the command line of `ray start`, and more after it.
 
     Raises:
         ClusterError: `ray start` failed.
@@ -76,7 +81,7 @@ def started(
     directory = Path(tempfile.mkdtemp(prefix="simnpu-", dir="/tmp"))
     cluster = Cluster(f"{HOST}:{free_ports(1)[0]}", directory)
     try:
-        start(cluster, [*prefix, *command(cluster, python, npus)], env)
+        start(cluster, [*prefix, *command(cluster, python, npus), *more], env)
         yield cluster
     finally:
         processes.end(cluster.pids())

@@ -1,0 +1,21 @@
+"""A pack with one patch: `ray.serve.llm` for a Ray that lacks it."""
+
+from patchkit import Patch, Provide, Role
+
+PATCHES = (
+    Patch(
+        name="ray-serve-llm",
+        body="patch_serve_llm",
+        # The range of vLLM is that of `vllm serve --uds`.
+        requires=("ray>=2.35,<2.43", "vllm>=0.10.1,<0.34"),
+        # A module that a deployment imports is wanted before a process has a role.
+        roles=frozenset(Role),
+        changes=(
+            Provide("ray.serve.llm"),
+            Provide("ray.serve.llm.openai_api_models", by="openai_api_models"),
+        ),
+        why="Applications are written for ray.serve.llm, which Ray has since 2.43.",
+        upstream="none: a backport",
+        sunset="Ray 2.43 is the oldest Ray that is supported",
+    ),
+)
