@@ -160,11 +160,10 @@ class Lab:
         return [*words, str(cluster.free_ports(1)[0])] if cell.launcher == "Ray Serve" else words
 
     def _serve_command(self, cell: Cell) -> list[str]:
-        words = [*self._prefix(cell), str(self._interpreter(cell).with_name("vllm"))]
-        words += ["serve", str(self._model), "--enforce-eager", "--max-model-len", "128"]
         names = "--distributed-executor-backend", "--tensor-parallel-size"
-        words += ["--dtype", "float32", *engine_words(cell, *names)]
-        return [*words, *SPECIALS.get(cell.special, ())]
+        words = [*engine_words(cell, *names), *SPECIALS.get(cell.special, ())]
+        served_by = self._interpreter(cell)
+        return [*self._prefix(cell), *served.command_line(served_by, self._model, *words)]
 
     def _prefix(self, cell: Cell) -> list[str]:
         return self._run_prefix() if cell.way == 2 else []

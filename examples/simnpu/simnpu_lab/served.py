@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -47,6 +48,21 @@ def ask(
         RuntimeError: it ended, or did not answer in time; the message holds the end of its log.
 
     """
+    with running(command, env, log, timeout) as address:
+        return list(_answers(address, model, enough, timeout))
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], env: Mapping[str, str], log: Path, timeout: float = 240
+) -> Iterator[str]:
+    """
+    Run a command line that serves until the end of the block; give its address.
+
+    Raises:
+        RuntimeError: it ended, or did not answer in time; the message holds the end of its log.
+
+    """
     port = cluster.free_ports(1)[0]
     address = f"http://{cluster.HOST}:{port}"
     where = ["--host", cluster.HOST, "--port", str(port)]
@@ -61,7 +77,7 @@ def ask(
         )
     try:
         await_health(server, address, timeout)
-        return list(_answers(address, model, enough, timeout))
+        yield address
     except (OSError, TimeoutError) as error:
         raise RuntimeError(f"{error}\n{processes.last_lines(log.read_text(), 40)}") from error
     finally:
@@ -97,20 +113,38 @@ def _answers(
 
 def complete(address: str, model: Path) -> list[int]:
     """One completion, as a client would ask for it."""
+    with urllib.request.urlopen(_request(address, model), timeout=60) as answer:
+        return list(json.load(answer)["choices"][0]["token_ids"])
+
+
+def stream(address: str, model: Path) -> list[list[int]]:
+    """One completion as it comes: the tokens of each chunk that has any."""
+    with urllib.request.urlopen(_request(address, model, stream=True), timeout=60) as answer:
+        events = [line[6:] for line in answer.read().splitlines() if line.startswith(b"data: {")]
+    chunks = [choice["token_ids"] for event in events for choice in json.loads(event)["choices"]]
+    return [list(chunk) for chunk in chunks if chunk]
+
+
+def _request(address: str, model: Path, **more: object) -> urllib.request.Request:
     body = {
         "model": str(model),
         "prompt": PROMPT,
         "max_tokens": 8,
         "temperature": 0,
         "return_token_ids": True,
+        **more,
     }
-    request = urllib.request.Request(
+    return urllib.request.Request(
         f"{address}/v1/completions",
         json.dumps(body).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return list(json.load(answer)["choices"][0]["token_ids"])
+
+
+def command_line(python: Path, model: Path, *arguments: str) -> list[str]:
+    """The command line of `vllm serve` for the tiny model, as `generate.py` makes its engine."""
+    words = [str(python.with_name("vllm")), "serve", str(model), "--enforce-eager"]
+    return [*words, "--max-model-len", "128", "--dtype", "float32", *arguments]
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:
