@@ -10,7 +10,7 @@ AROUND = tools examples tests/e2e benchmarks
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
 .PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
-	env-unit env-vllm
+	demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -52,6 +52,9 @@ lint: env-unit   ## Style, types, layers
 demo: env-vllm   ## The failure, the cure, and who was patched: about two minutes
 	$(VLLM)/python examples/demo/run.py
 
+demo-ray235: env-ray235  ## A new vLLM on Ray 2.35: what fails, what cures it: ten minutes
+	.envs/ray-2.35.0/bin/python examples/demo_ray235/run.py
+
 bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks
 
@@ -63,3 +66,6 @@ env-unit:        ## The environment of the unit tests, .envs/unit
 
 env-vllm:        ## The environment with vLLM, Ray and torch for CPU
 	@$(PYTHON) tools/environments.py vllm-0.32.0 > /dev/null
+
+env-ray235:      ## The same vLLM on Ray 2.35.0, and on the Ray of env-vllm
+	@$(PYTHON) tools/environments.py ray-2.35.0 vllm-0.32.0 > /dev/null
