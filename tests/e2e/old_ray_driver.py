@@ -7,6 +7,7 @@ step: the rows that apply in it, with commas between. Says what came of each ste
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -73,7 +74,7 @@ def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
     """What comes of it with some rows."""
     made = executor(pipeline)
     try:
-        with applied(*rows):
+        with applied(*rows) if rows else contextlib.nullcontext():  # no name means all
             found = results(made)
             context = DAGContext.get_current()
             found["time-outs"] = [getattr(context, name, None) for name in FIELDS]
