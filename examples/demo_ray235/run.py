@@ -59,10 +59,8 @@ FAILURES = (
         "got an unexpected keyword argument '_overlap_gpu_communication'",
     ),
     Failure("ray-v1-list-of-references", "'CompiledDAGRef' object is not subscriptable"),
-    Failure("ray-v1-time-outs", "", "a step of more than 10 s"),
-    Failure(
-        "ray-v1-tensor-transport", "", "more than one pipeline stage, which needs accelerators"
-    ),
+    Failure("ray-v1-time-outs", "", "a step of over 10 s"),
+    Failure("ray-v1-tensor-transport", "", "several pipeline stages"),
 )
 ROWS = tuple(failure.row for failure in FAILURES)
 
@@ -110,9 +108,9 @@ def failures(on: stage.Stage) -> None:
     failure(on, device, "without patchkit", PATCHKIT="0")
     for number, (row, says, needs) in enumerate(FAILURES):
         if not says:
-            on.console.print(Text.from_markup(f"  [dim]{row}: not reached on a CPU, {needs}"))
+            on.console.print(Text.from_markup(f"  [dim]{row}: not reached on a CPU ({needs})"))
             continue
-        title = f"with {ROWS[number - 1]}" if number else "with the rows for the device"
+        title = f"now with {ROWS[number - 1]}" if number else "with the rows for the device"
         failure(on, says, title, PATCHKIT_DISABLE=",".join(ROWS[number:]))
 
 
