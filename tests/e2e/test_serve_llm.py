@@ -63,8 +63,10 @@ def old_ray() -> Path:
 def site(old_ray: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the pack is installed, beside a pack that sees who calls it."""
     directory = tmp_path_factory.mktemp("site")
-    install = ["pip", "install", "--python", str(old_ray), "--no-deps", "--target", str(directory)]
-    command = environments.uv(*install, *environments.index_options(), str(PACK))
+    # Without `--reinstall`, uv takes a wheel that it built before, of other source.
+    install = ["pip", "install", "--python", str(old_ray), "--no-deps", "--reinstall"]
+    where = ["--target", str(directory)]
+    command = environments.uv(*install, *where, *environments.index_options(), str(PACK))
     subprocess.run(command, check=True, capture_output=True, timeout=200)
     served.describe(directory, "0.32.0+cpu")
     pack = directory / "acme_seen"

@@ -1,7 +1,7 @@
 """
 `ray.serve.llm` as Ray 2.44 has it, on the Ray Serve that is installed.
 
-Ray has it since 2.43, built on vLLM's Python classes, which each release of vLLM moves. Here each
+Ray has it since 2.44, built on vLLM's Python classes, which each release of vLLM moves. Here each
 replica starts a `vllm serve`, whose command line stays, and passes requests and answers on as they
 are. Read in Ray 2.44.1: `ray.serve.llm`, `ray.llm._internal.serve`.
 """
