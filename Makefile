@@ -7,6 +7,9 @@ COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest c
 	pluggy pygments rich)
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools examples tests/e2e benchmarks
+# The example packs, and the folders that they are found in.
+GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
+GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
 .PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
@@ -32,6 +35,8 @@ quality: env-unit ## Lines by room, sizes, import cycles, names: the table of do
 
 check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
 	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
+	PYTHONPATH=$(GUIDE) $(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" \
+		$(addprefix --patches ,$(GUIDE_PACKS))
 
 e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
 	$(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --durations=0 -m "not every_cell" $(E2E)

@@ -1,0 +1,1 @@
+"""A vendor's package; its patches for workers are the pack `guide_distributed.worker`."""

@@ -1,0 +1,26 @@
+"""What the pack promises, where a process of vLLM's names itself."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+from patchkit import applied
+with applied("log-names-node"):
+    from vllm.logger import init_logger
+    from vllm.utils.system_utils import decorate_logs
+    decorate_logs("Worker")
+    decorate_logs()
+    init_logger("vllm.here").warning("said")
+"""
+
+
+@pytest.mark.vllm
+def test_lines_of_log_name_the_machine() -> None:
+    """In a process of its own, since what a line begins with is set once and stays."""
+    env = {**os.environ, "LOG_NODE": "node7"}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert "(MainProcess@node7 pid=" in done.stdout + done.stderr, done.stderr
