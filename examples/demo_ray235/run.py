@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -195,9 +196,9 @@ def ranges(old: Path, new: Path) -> Table:
 def listed(python: Path) -> dict[str, dict[str, Any]]:
     """What `patchkit list` says there."""
     command = [str(python), "-m", "patchkit", "list", "--all", "--format", "json"]
-    output = environments.step("patchkit list", command)
-    patches = json.loads(output[output.index("{") :])["patches"]
-    return {patch["name"]: patch for patch in patches}
+    env = processes.environment(scenario.BACKEND)
+    output = subprocess.run(command, env=env, capture_output=True, check=True).stdout
+    return {patch["name"]: patch for patch in json.loads(output)["patches"]}
 
 
 def said(patch: dict[str, Any]) -> str:

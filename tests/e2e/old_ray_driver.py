@@ -2,7 +2,8 @@
 Runs the real V1 executor's compiled graph over a real Ray: two pipeline stages of two actors each.
 
 The actors stand where workers do; they compute nothing and need no accelerator. Each argument is a
-step: the rows that apply in it, with commas between. Says what came of each step.
+step: the rows that apply in it, with commas between, `none`, or nothing for all that are for this
+Ray. Says what came of each step.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import ray
 import torch
 from ray.dag import DAGContext, InputNode
+from ray.experimental.compiled_dag_ref import CompiledDAGRef
 from vllm.v1.executor.ray_executor import RayDistributedExecutor
 from vllm.v1.outputs import ModelRunnerOutput
 
@@ -74,11 +76,12 @@ def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
     """What comes of it with some rows."""
     made = executor(pipeline)
     try:
-        with applied(*rows) if rows else contextlib.nullcontext():  # no name means all
+        with contextlib.nullcontext() if rows == ["none"] else applied(*rows):
             found = results(made)
             context = DAGContext.get_current()
             found["time-outs"] = [getattr(context, name, None) for name in FIELDS]
             found["nccl"] = needs_nccl(pipeline)
+            found["subscript"] = hasattr(CompiledDAGRef, "__getitem__")
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     finally:
@@ -98,9 +101,10 @@ def main(steps: list[str]) -> None:
     ray.init()
     actor = ray.remote(num_cpus=0)(Stage)
     pipeline = [[actor.remote(f"{n}", is_last=last) for n in range(2)] for last in (False, True)]
-    found = [step(pipeline, rows.split(",") if rows else []) for rows in steps]
+    rows = [words.split(",") if words else [] for words in steps]
+    found = [step(pipeline, names) for names in rows]
     os.environ["VLLM_USE_RAY_WRAPPED_PP_COMM"] = "1"
-    found.append(step(pipeline, steps[-1].split(",")))
+    found.append(step(pipeline, rows[-1]))
     print(json.dumps({"steps": found}), flush=True)
 
 

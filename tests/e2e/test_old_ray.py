@@ -28,6 +28,7 @@ REFERENCES = "ray-v1-list-of-references"
 TIMES = "ray-v1-time-outs"
 # In the order of what a pipeline without them dies of; without the last, nothing fails at once.
 ROWS = (CHECK, TRANSPORT, COMMUNICATOR, OVERLAP, REFERENCES, TIMES)
+NONE, ALL = ("none",), ("",)
 NO_CONTEXT = "ModuleNotFoundError: No module named 'ray.experimental.channel.accelerator_context'"
 FAILURES = (
     "ValueError: Ray version 2.43.0 is required, but found 2.35.0",
@@ -49,6 +50,7 @@ EXECUTED = {
     "all": [[said(0, step), said(1, step)] for step in (4, 5)],
     "nccl": True,
 }
+UNTOUCHED = {"time-outs": [None, None], "subscript": False}
 
 
 class Lab:
@@ -79,10 +81,10 @@ class Lab:
         assert [worker.ray for worker in report.workers] == [True, True]
         return report.tokens
 
-    def pipeline(self, *steps: tuple[str, ...]) -> list[dict[str, Any]]:
+    def pipeline(self, *steps: tuple[str, ...], **own: str) -> list[dict[str, Any]]:
         """What comes of two pipeline stages, with the rows of each step."""
         command = [str(self.python), str(DRIVER), *map(",".join, steps)]
-        env = processes.environment(self.env, {"SIMNPU": "0", "VLLM_PLUGINS": ""})
+        env = processes.environment(self.env, {"SIMNPU": "0", "VLLM_PLUGINS": ""}, own)
         outcome = processes.run(command, env, 300, self.directory / "pipeline.log")
         found = outcome.said("steps")
         assert found, outcome.tail()
@@ -117,19 +119,25 @@ def middle(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[La
 
 def test_two_stages_fail_in_order_until_the_rows_are_there(old: Lab) -> None:
     """On Ray 2.35.0, each row takes vLLM's real executor to what the next row is for."""
-    *failed, whole, asked = old.pipeline(*(ROWS[:count] for count in range(5)), ROWS)
+    *failed, whole, asked = old.pipeline(NONE, *(ROWS[:count] for count in range(1, 5)), ROWS)
     for found, expected in zip(failed, FAILURES, strict=True):
         assert expected in found["error"]
-    assert whole == {**EXECUTED, "time-outs": [300, 300]}
+    assert whole == {**EXECUTED, "time-outs": [300, 300], "subscript": True}
     assert NO_CONTEXT in asked["error"]
 
 
 def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
     """On Ray 2.44.1, vLLM's executor needs the communicator's row, and no other."""
-    failed, whole, asked = middle.pipeline((), (COMMUNICATOR,))
+    failed, whole, asked = middle.pipeline(NONE, (COMMUNICATOR,))
     assert NO_CONTEXT in failed["error"]
-    assert whole == {**EXECUTED, "time-outs": [None, None]}
+    assert whole == {**EXECUTED, **UNTOUCHED}
     assert NO_CONTEXT in asked["error"]
+
+
+def test_a_fork_that_kept_its_number_keeps_what_it_can_do(middle: Lab) -> None:
+    """A Ray that says 2.35.0 and can do what 2.44.1 can is given what it lacks, and no more."""
+    whole, _ = middle.pipeline(ALL, PATCHKIT_VERSIONS="ray=2.35.0")
+    assert whole == {**EXECUTED, **UNTOUCHED}
 
 
 def test_executor_v1_serves_on_ray_2_35(old: Lab, baseline: list[int], tmp_path: Path) -> None:
