@@ -26,6 +26,7 @@ VARIABLES = (
     "PATCHKIT_JOURNAL",
     "PATCHKIT_LOG",
     "PATCHKIT_DEVICE_BACKEND",
+    "PATCHKIT_CPU_RAY",
     "PATCHKIT_TESTS",
 )
 """Variables to pass to a process that does not inherit the environment (Ray)."""

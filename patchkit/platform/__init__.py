@@ -2,6 +2,7 @@
 
 import os
 
+from patchkit.platform.cpu_ray import ROW as CPU_ON_RAY
 from patchkit.platform.old_ray import ROWS as OLD_RAY
 from patchkit.rows.declaration import AfterImport, Patch, Replace, Role, Wrap
 
@@ -35,6 +36,7 @@ def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
 
 
 PATCHES = (
+    CPU_ON_RAY,
     Patch(
         name="device-backend-after-torch",
         body="patch_torch",

@@ -1,5 +1,5 @@
 """
-What tests and the demonstration run on the simulated machine: a model, an engine, a Ray of its own.
+What tests and demonstrations run, on the simulated machine or not: a model, an engine, a Ray.
 
 `cluster` and `processes` need nothing but the standard library; the others are scripts.
 """

@@ -1,4 +1,4 @@
-"""A Ray cluster of one node, with two simulated NPUs, that belongs to whoever started it."""
+"""A Ray cluster of one node, with simulated NPUs or none, that belongs to whoever started it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def command(cluster: Cluster, python: Path, npus: int) -> list[str]:
     options = {
         "port": cluster.address.rpartition(":")[2],
         "num-cpus": "4",
-        "resources": f'{{"NPU": {npus}}}',
+        **({"resources": f'{{"NPU": {npus}}}'} if npus else {}),
         "object-store-memory": "200000000",
         "temp-dir": str(cluster.directory),
         "include-dashboard": "false",

@@ -35,6 +35,15 @@ must have reached it from the driver.
 SINGLE = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_PLUGINS": "", **VLLM}
 """Plain CPU, everything in one process: the baseline."""
 
+CPU = {"VLLM_PLUGINS": "", "RAY_AUTH_MODE": "disabled", **VLLM}
+"""Plain CPU, for drivers and Ray alike: no plugin, so no simulated platform."""
+
+CPU_RAY = {"PATCHKIT_CPU_RAY": "1"}
+"""What asks patchkit to let vLLM for CPUs run on Ray."""
+
+CPU_RAY_ERROR = "current platform cpu does not support ray"
+"""What vLLM for CPUs says of Ray otherwise."""
+
 
 @dataclass(frozen=True)
 class Scenario:
