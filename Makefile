@@ -13,7 +13,7 @@ GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:tests/e2e
 
 .PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
-	demo-ray235 env-unit env-vllm env-ray235
+	demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -59,6 +59,9 @@ demo: env-vllm   ## The failure, the cure, and who was patched: about two minute
 
 demo-ray235: env-ray235  ## A new vLLM on Ray 2.35: what fails, what cures it: ten minutes
 	.envs/ray-2.35.0/bin/python examples/demo_ray235/run.py
+
+demo-cpu: env-vllm ## vLLM for CPUs on Ray, nothing simulated: about two minutes
+	$(VLLM)/python examples/demo_cpu/run.py
 
 bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patchkit.errors import PatchkitError
+from patchkit.status import read_directory
 from simnpu_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
@@ -102,6 +104,43 @@ def single_process(console: Console, python: Path, model: Path) -> list[int]:
     tokens = scenario.report(outcome).tokens
     console.print(f"[green]✓[/] baseline, one process, {outcome.seconds:.0f} s: {tokens}")
     return tokens
+
+
+def without(on: Stage, story: scenario.Scenario, doing: str, says: str) -> None:
+    """
+    Show a failure: the words of the output that match the pattern.
+
+    Raises:
+        DemoError: there was none, or another.
+
+    """
+    outcome = on.generate(story, f"Without patchkit: {doing} …", PATCHKIT="0")
+    found = re.search(says, outcome.output)
+    if outcome.status in (0, None) or found is None:
+        raise DemoError(f"without patchkit there should be {says!r} {outcome.tail()}")
+    on.panel(found[0], f"without patchkit: dead after {outcome.seconds:.0f} s", "red")
+
+
+def patched(
+    on: Stage, story: scenario.Scenario, how: str, baseline: list[int], **settings: str
+) -> None:
+    """
+    Show the cure, and what it did.
+
+    Raises:
+        DemoError: the tokens are others, or not from two Ray workers.
+
+    """
+    journal = on.directory / "journal"
+    settings["PATCHKIT_JOURNAL"] = str(journal)
+    outcome = on.generate(story, f"With {how}: the same vLLM …", "--patchkit", **settings)
+    report = scenario.report(outcome)
+    if report.tokens != baseline or [worker.ray for worker in report.workers] != [True, True]:
+        raise DemoError(f"found {report}, expected tokens {baseline} from two Ray workers")
+    same = f"{report.tokens}\n[green]the baseline's tokens, from two Ray workers[/]"
+    title = f"with {how}: generated after {outcome.seconds:.0f} s"
+    on.panel(Text.from_markup(same), title, "green")
+    on.console.print(applied_table(read_directory(journal)))
 
 
 def applied_table(found: Sequence[ProcessStatus]) -> Table:
