@@ -67,8 +67,9 @@ def main() -> None:
     import torch
 
     device = torch.device("npu")
-    config = SimpleNamespace(device=device, model_config=None, parallel_config=None)
-    # Called by the constructors of some releases.
+    config = SimpleNamespace(device=device, parallel_config=None)
+    # Read and called by the constructors of some releases.
+    config.model_config = SimpleNamespace(trust_remote_code=False)
     config.enable_trace_function_call_for_thread = lambda: None
     ray.init(log_to_driver=False)
     options = {"num_cpus": 0, "resources": {"NPU": 1}}
