@@ -50,8 +50,9 @@ class Sub(Thing):
 
 @pytest.fixture
 def desk(world: World) -> Desk:
-    world.module("upstream", UPSTREAM)
-    return Desk(load("upstream"))
+    # Not `upstream`: the folder of tests of that name may be imported already.
+    world.module("edited", UPSTREAM)
+    return Desk(load("edited"))
 
 
 def test_the_function_object_stays(desk: Desk) -> None:
@@ -85,7 +86,7 @@ def test_the_edited_source_is_shown(desk: Desk) -> None:
         "    ",
     )
     file = method.__code__.co_filename
-    assert Path(file).name == "upstream.py"
+    assert Path(file).name == "edited.py"
     assert Path(file).read_text() == UPSTREAM.replace("y = x + 1", "y = x\n        y += 2")
     assert inspect.getmodule(method) is desk.upstream
     assert inspect.getsourcelines(method)[1] == method.__code__.co_firstlineno
