@@ -12,7 +12,7 @@ import packages
 import pytest
 from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, module_of, row
-from process.test_lookout import AWAIT
+from process.lookouts import AWAIT
 from undoing import undo
 
 from patchkit import Role
