@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 PACKAGE = REPOSITORY / "patchkit"
 LEFT = REPOSITORY / ".quality"
-PACKS = {"platform", "worker"}
+PACKS = {"platform", "worker", "data_llm"}
 """Shipped packs, which do not count."""
 REPEATED = 8
 """How many equal lines in a row are a repetition."""

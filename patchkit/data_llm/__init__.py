@@ -1,0 +1,64 @@
+"""Patches for batch inference: `ray.data.llm` of Ray 2.44 on older Rays, and on newer ones."""
+
+from patchkit.rows.declaration import Add, Edit, Patch, Provide, Role
+
+_PLAN = "ray.data._internal.planner.plan_udf_map_op"
+_ASYNC = f"{_PLAN}:_generate_transform_fn_for_async_map_batches"
+_GET = "\n    out_batch = output_batch_queue.get()"
+# The future comes last, or its error, which `ray.data` raises as it does those of rows.
+_UNTIL_DONE = """
+future.add_done_callback(lambda done: output_batch_queue.put(done.exception() or future))
+while (out_batch := output_batch_queue.get()) is not future:
+"""
+
+PATCHES = (
+    Patch(
+        name="ray-data-async-rows",
+        body="patch_plan_udf_map_op",
+        requires=("ray>=2.35,<2.40",),
+        roles=frozenset(Role),
+        changes=(
+            Edit(
+                _ASYNC,
+                old=f"while not future.done():{_GET}",
+                new=_UNTIL_DONE,
+                requires=("ray<2.38",),
+                when="stops_early",
+            ),
+            Edit(
+                _ASYNC,
+                old=f"while not future.done() or not output_batch_queue.empty():{_GET}",
+                new=_UNTIL_DONE,
+                requires=("ray>=2.38",),
+                when="waits_too_long",
+            ),
+            Edit(_ASYNC, old="await task()", new="await task", when="calls_a_task"),
+        ),
+        why="Rows that an asynchronous generator yields are lost without an error, or awaited for "
+        "ever (2.38, 2.39): the reader of its rows does not know when the last one has come.",
+        upstream="none: fixed in Ray 2.40, in part in 2.38",
+        sunset="Ray 2.40 is the oldest that is supported",
+    ),
+    Patch(
+        name="ray-data-llm",
+        body="patch_llm",
+        requires=("ray>=2.35,<2.43",),
+        roles=frozenset(Role),
+        changes=(Provide("ray.data.llm"),),
+        when="can_serve",
+        why="Batch jobs are written for ray.data.llm, which Ray has since 2.43.",
+        upstream="none: a backport of what Ray 2.44 documents",
+        sunset="Ray 2.43 is the oldest that is supported",
+    ),
+    Patch(
+        name="ray-data-llm-old-name",
+        body="patch_build_llm_processor",
+        requires=("ray>=2.56,<2.61",),
+        roles=frozenset(Role),
+        changes=(Add("ray.data.llm:build_llm_processor", by="build_llm_processor"),),
+        when="is_renamed",
+        why="Ray 2.56 dropped the name build_llm_processor, with which batch jobs begin.",
+        upstream="none: upstream wants build_processor, which is there since 2.53",
+        sunset="no batch job uses the old name",
+    ),
+)

@@ -1,0 +1,215 @@
+"""Batch inference with `ray.data.llm`, in a mode that the arguments name; prints JSON."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import ray
+
+import patchkit.ray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def start() -> None:
+    """Join the cluster with patchkit in the job's workers."""
+    env_vars = {name: os.environ[name] for name in ("PYTHONPATH",)}
+    ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
+
+
+def rows_of_a_generator(order: str) -> dict[str, Any]:
+    """Count the rows that come out of an asynchronous generator; needs no `ray.data.llm`."""
+    ray.init(log_to_driver=False)
+    ray.data.DataContext.get_current().execution_options.preserve_order = order == "kept"
+
+    class Each:
+        async def __call__(self, batch: dict[str, Any]) -> Any:
+            for one in batch["id"]:
+                yield {"id": [one]}
+
+    counts = []
+    for count in (2, 32):
+        data = ray.data.range(count, override_num_blocks=1)
+        data = data.map_batches(Each, batch_size=4, concurrency=1)
+        counts.append(sorted(row["id"] for row in data.take_all()))
+    return {"ids": counts}
+
+
+def generated(model: str, concurrency: str) -> dict[str, Any]:
+    """Ray's example: 32 rows, each with every column."""
+    import data_llm_jobs as jobs
+
+    start()
+    processor = ray.data.llm.build_llm_processor(
+        jobs.config(model, concurrency=int(concurrency)), jobs.ask, jobs.answered
+    )
+    data = ray.data.range(jobs.ROWS).map(lambda row: {**row, "mine": f"x{row['id']}"})
+    rows = processor(data).take_all()
+    first = next(row for row in rows if row["id"] == 0)
+    return {
+        "ids": sorted(row["id"] for row in rows),
+        "mine": sorted(row["mine"] for row in rows),
+        "stages": processor.list_stage_names(),
+        "columns": sorted(first),
+        "tokens": list(map(int, first["generated_tokens"])),
+        "text": first["resp"],
+        "lengths": sorted({int(row["num_generated_tokens"]) for row in rows}),
+        "modules": sorted({row["module"] for row in rows}),
+        "driver": os.getpid() in {row["pid"] for row in rows},
+        "batches": len({row["batch_uuid"] for row in rows}),
+    }
+
+
+def failed(model: str) -> dict[str, Any]:
+    """One row of 32 is refused by the engine."""
+    import data_llm_jobs as jobs
+
+    start()
+    told = jobs.config(model, engine_kwargs={"distributed_executor_backend": "uni"})
+    processor = ray.data.llm.build_llm_processor(told, jobs.ask_and_fail, jobs.answered)
+    try:
+        rows = processor(ray.data.range(jobs.ROWS)).take_all()
+    except Exception as error:
+        return {"error": str(error)}
+    return {"error": None, "rows": len(rows)}
+
+
+def embedded(model: str) -> dict[str, Any]:
+    """32 prompts, 32 vectors."""
+    import data_llm_jobs as jobs
+
+    start()
+    kwargs = {"distributed_executor_backend": "uni"}
+    told = jobs.config(
+        model, task_type="embed", engine_kwargs=kwargs, apply_chat_template=False, detokenize=False
+    )
+    build = ray.data.llm.build_llm_processor
+    processor = build(told, lambda row: {"prompt": f"fox t{row['id']}"})
+    rows = processor(ray.data.range(jobs.ROWS)).take_all()
+    return {
+        "ids": sorted(row["id"] for row in rows),
+        "sizes": sorted({len(row["embeddings"]) for row in rows}),
+        "different": len({tuple(row["embeddings"][:4]) for row in rows}),
+    }
+
+
+def before_the_engine(model: str) -> dict[str, Any]:
+    """The stages beside the engine on rows with an image each; a row without messages."""
+    import data_llm_jobs as jobs
+    from PIL import Image
+
+    start()
+    processor = ray.data.llm.build_llm_processor(jobs.config(model, has_image=True), with_image)
+    names = processor.list_stage_names()
+    engine = processor.get_stage_by_name("vLLMEngineStage")
+    for name in ("vLLMEngineStage", "DetokenizeStage"):
+        del processor.stages[name]
+    rows = processor(ray.data.range(jobs.ROWS)).take_all()
+    first = rows[0]
+    try:
+        processor.preprocess = ray.data.llm.build_llm_processor(jobs.config(model)).preprocess
+        processor(ray.data.range(3)).take_all()
+        error = None
+    except Exception as raised:
+        error = str(raised)
+    assert isinstance(first["image"][0], Image.Image)
+    return {
+        "ids": sorted(row["id"] for row in rows),
+        "stages": names,
+        "placed": dict(engine.map_batches_kwargs),
+        "sizes": sorted({tuple(row["image_sizes"][0]) for row in rows}),
+        "prompt": first["prompt"],
+        "tokens": [int(one) for one in first["tokenized_prompt"]],
+        "error": error,
+    }
+
+
+def with_image(row: dict[str, Any]) -> dict[str, Any]:
+    """A message with an image of 3 by 2 pixels, as an URL with data."""
+    import data_llm_jobs as jobs
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (3, 2)).save(file, "PNG")
+    url = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+    return {"messages": [image, {"role": "user", "content": jobs.PROMPT}]}
+
+
+class Squares(BaseHTTPRequestHandler):
+    """Answers a number with its square; 13 has none that is JSON."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        SEEN.append((time.monotonic(), self.headers["X-Mine"], body["n"]))
+        answer = b"unlucky" if body["n"] == 113 else json.dumps({"square": body["n"] ** 2}).encode()
+        self.send_response(200)
+        kind = "text/plain" if answer == b"unlucky" else "application/json"
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+SEEN: list[tuple[float, str, int]] = []
+
+
+def posted() -> dict[str, Any]:
+    """The HTTP processor: 32 rows, first as fast as it goes, then 16 at 20 a second; a failure."""
+    from ray.data.llm import HttpRequestProcessorConfig, build_llm_processor
+
+    ray.init(log_to_driver=False)  # nothing of patchkit in the job's workers
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Squares)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/"
+
+    def run(first: int, count: int, **more: Any) -> list[dict[str, Any]]:
+        told = HttpRequestProcessorConfig(url=url, headers={"X-Mine": "yes"}, batch_size=4, **more)
+        processor = build_llm_processor(
+            told,
+            preprocess=lambda row: {"payload": {"n": row["id"] + first}},
+            postprocess=lambda row: {"id": row["id"], "square": row["http_response"]["square"]},
+        )
+        return list(processor(ray.data.range(count)).take_all())
+
+    plain = run(0, 32, concurrency=2)
+    SEEN.clear()
+    paced = run(0, 16, concurrency=2, qps=20)
+    times = sorted(seen[0] for seen in SEEN)
+    try:
+        run(100, 32)
+        error = None
+    except Exception as raised:
+        error = str(raised)
+    return {
+        "squares": sorted([row["id"], row["square"]] for row in plain),
+        "paced": sorted(row["id"] for row in paced),
+        "seconds": times[-1] - times[0],
+        "mine": sorted({seen[1] for seen in SEEN}),
+        "error": error,
+    }
+
+
+MODES: dict[str, Callable[..., dict[str, Any]]] = {
+    "rows": rows_of_a_generator,
+    "generate": generated,
+    "fail": failed,
+    "embed": embedded,
+    "stages": before_the_engine,
+    "http": posted,
+}
+
+if __name__ == "__main__":
+    print(json.dumps({"said": MODES[sys.argv[1]](*sys.argv[2:])}), flush=True)
