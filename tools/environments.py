@@ -36,6 +36,7 @@ TORCH = "2.13.0"
 TOOLS = ("uv>=0.7", "unearth>=0.17")
 RAY = "ray[client]==2.60.0"
 TESTING = ("pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "wrapt>=1.17")
+RAY_DATA = ("pyarrow==26.0.1", "pandas==3.1.1", "python-dateutil==4.0.0", "six==1.17.0")
 # What static answers are held against: packages that people patch, or that patches import, and
 # that patchkit was never tuned to. No patchkit beside them.
 STRANGERS = (
@@ -139,6 +140,7 @@ RECIPES = {
             patchkit_layer(),
             simnpu_layer(),
             Layer("what Ray Serve imports", ("--no-deps", "grpcio-reflection==1.85.1")),
+            Layer("what Ray Data imports", ("--no-deps", *RAY_DATA)),
         ),
         python="3.11",
     ),

@@ -54,6 +54,8 @@ class RowStage:
 
         Ray has one thread make the generator, and runs it on the task's own: batches overlap.
         """
+        if not batch:  # an empty block has no columns
+            return
         rows = [cloudpickle.loads(data) for data in batch[DATA_COLUMN]]
         out = np.empty(len(rows), dtype=object)
         for at, (row, more) in enumerate(zip(rows, self._wait_for(self._all(rows)), strict=True)):
