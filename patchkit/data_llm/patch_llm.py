@@ -26,6 +26,7 @@ __all__ = [
     "vLLMEngineProcessorConfig",
 ]
 
+Function = Callable[[Row], Row] | None
 _LIGHT = {"num_cpus": 0.25}
 """Of a stage beside the engine: with Ray's 1 CPU each, they would fill a small machine."""
 _TASKS = 4
@@ -93,8 +94,8 @@ class Processor:
         self,
         config: ProcessorConfig,
         stages: list[Stage],
-        preprocess: Callable[[Row], Row] | None = None,
-        postprocess: Callable[[Row], Row] | None = None,
+        preprocess: Function = None,
+        postprocess: Function = None,
     ) -> None:
         def before(row: Row) -> Row:
             return {DATA_COLUMN: cloudpickle.dumps({**row, **(preprocess or dict)(row)})}
@@ -109,11 +110,9 @@ class Processor:
         """Add the processor's steps to a dataset; nothing runs before its rows are read."""
         dataset = dataset.map(self.preprocess)
         for stage in self.stages.values():
-            told = {"batch_size": self.config.batch_size, **stage.map_batches_kwargs}
-            constructor = stage.fn_constructor_kwargs
-            dataset = dataset.map_batches(
-                stage.fn, batch_format="numpy", fn_constructor_kwargs=constructor, **told
-            )
+            told: dict[str, Any] = {"batch_size": self.config.batch_size, "batch_format": "numpy"}
+            told["fn_constructor_kwargs"] = stage.fn_constructor_kwargs
+            dataset = dataset.map_batches(stage.fn, **{**told, **stage.map_batches_kwargs})
         return dataset.map(self.postprocess)
 
     def list_stage_names(self) -> list[str]:
@@ -128,9 +127,7 @@ class Processor:
 
 
 def build_llm_processor(
-    config: ProcessorConfig,
-    preprocess: Callable[[Row], Row] | None = None,
-    postprocess: Callable[[Row], Row] | None = None,
+    config: ProcessorConfig, preprocess: Function = None, postprocess: Function = None
 ) -> Processor:
     """
     Build the processor of a configuration.
@@ -180,15 +177,12 @@ def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
 
 
 def _engine(config: vLLMEngineProcessorConfig, given: dict[str, Any]) -> Stage:
-    size, tasks, room = (
-        config.concurrency,
-        config.max_concurrent_batches,
-        config.max_pending_requests,
-    )
+    size, tasks = config.concurrency, config.max_concurrent_batches
     pool: dict[str, Any] = {"concurrency": size}
     if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other word for it
         pool = {"compute": ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=tasks)}
     where = engine.placed(given, config.accelerator_type)
     env = {"runtime_env": config.runtime_env} if config.runtime_env else {}
-    told = {"model": config.model_source, "given": given, "task": config.task_type, "room": room}
+    told: dict[str, Any] = {"model": config.model_source, "given": given, "task": config.task_type}
+    told["room"] = config.max_pending_requests
     return Stage(engine.VLLMEngine, told, {**pool, "max_concurrency": tasks, **where, **env})
