@@ -19,7 +19,7 @@ _WHY_NUMBER = (
     "vLLM refuses an older Ray by its number. What it needs of the newer one, the other rows named "
     "ray-v1-… supply."
 )
-_SUNSET = "Ray {} is the oldest that is supported, or vLLM 0.33 is, which has no executor V1"
+_SUNSET = "the oldest Ray in use is {}, or the oldest vLLM 0.33, which has no executor V1"
 
 
 def _checked(place: str, name: str, number: str, *requires: str) -> Edit:
