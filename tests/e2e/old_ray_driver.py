@@ -2,8 +2,7 @@
 Runs the real V1 executor's compiled graph over a real Ray: two pipeline stages of two actors each.
 
 The actors stand where workers do; they compute nothing and need no accelerator. Each argument is a
-step: the rows that apply in it, with commas between, `none`, or nothing for all that are for this
-Ray. Says what came of each step.
+step: the rows that apply in it, with commas between, or `none`. Says what came of each step.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def main(steps: list[str]) -> None:
     ray.init()
     actor = ray.remote(num_cpus=0)(Stage)
     pipeline = [[actor.remote(f"{n}", is_last=last) for n in range(2)] for last in (False, True)]
-    rows = [words.split(",") if words else [] for words in steps]
+    rows = [words.split(",") for words in steps]
     found = [step(pipeline, names) for names in rows]
     os.environ["VLLM_USE_RAY_WRAPPED_PP_COMM"] = "1"
     found.append(step(pipeline, rows[-1]))

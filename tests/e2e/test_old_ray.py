@@ -28,7 +28,13 @@ REFERENCES = "ray-v1-list-of-references"
 TIMES = "ray-v1-time-outs"
 # In the order of what a pipeline without them dies of; without the last, nothing fails at once.
 ROWS = (CHECK, TRANSPORT, COMMUNICATOR, OVERLAP, REFERENCES, TIMES)
-NONE, ALL = ("none",), ("",)
+REASONS = {
+    TRANSPORT: "DAGNode of this Ray has with_tensor_transport",
+    OVERLAP: "experimental_compile of this Ray takes _overlap_gpu_communication",
+    REFERENCES: "a compiled graph of this Ray returns a list of references",
+    TIMES: "DAGContext of this Ray reads RAY_CGRAPH_get_timeout",
+}
+NONE = ("none",)
 NO_CONTEXT = "ModuleNotFoundError: No module named 'ray.experimental.channel.accelerator_context'"
 FAILURES = (
     "ValueError: Ray version 2.43.0 is required, but found 2.35.0",
@@ -135,8 +141,11 @@ def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
 
 
 def test_a_fork_that_kept_its_number_keeps_what_it_can_do(middle: Lab) -> None:
-    """A Ray that says 2.35.0 and can do what 2.44.1 can is given what it lacks, and no more."""
-    whole, _ = middle.pipeline(ALL, PATCHKIT_VERSIONS="ray=2.35.0")
+    """A Ray that says 2.35.0 and can do what 2.44.1 can refuses the rows for that."""
+    steps = ((row,) for row in (*REASONS, COMMUNICATOR))
+    *refused, whole, _ = middle.pipeline(*steps, PATCHKIT_VERSIONS="ray=2.35.0")
+    for found, reason in zip(refused, REASONS.values(), strict=True):
+        assert f"does not apply here: {reason}" in found["error"]
     assert whole == {**EXECUTED, **UNTOUCHED}
 
 
