@@ -118,8 +118,9 @@ def complete(address: str, model: Path) -> list[int]:
 
 
 def stream(address: str, model: Path) -> list[list[int]]:
-    """One completion as it comes: the tokens of each chunk that has any."""
-    with urllib.request.urlopen(_request(address, model, stream=True), timeout=60) as answer:
+    """A hundred tokens as they come, in chunks; of a few, a busy server makes a single chunk."""
+    request = _request(address, model, stream=True, max_tokens=100, ignore_eos=True)
+    with urllib.request.urlopen(request, timeout=120) as answer:
         events = [line[6:] for line in answer.read().splitlines() if line.startswith(b"data: {")]
     chunks = [choice["token_ids"] for event in events for choice in json.loads(event)["choices"]]
     return [list(chunk) for chunk in chunks if chunk]
