@@ -43,7 +43,8 @@ e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
 	$(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --durations=0 -m "not every_cell" $(E2E)
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
-	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py
+	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py \
+		tests/e2e/test_data_llm.py
 
 truth: env-vllm  ## What source is said to hold, against vLLM and eight packages as they are imported
 	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py

@@ -26,22 +26,35 @@ def start() -> None:
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
 
 
-def rows_of_a_generator(order: str) -> dict[str, Any]:
-    """Count the rows that come out of an asynchronous generator; needs no `ray.data.llm`."""
+def rows_of_a_generator() -> dict[str, Any]:
+    """List the rows that come out of an asynchronous generator; needs no `ray.data.llm`."""
     ray.init(log_to_driver=False)
-    ray.data.DataContext.get_current().execution_options.preserve_order = order == "kept"
+    options = ray.data.DataContext.get_current().execution_options
 
     class Each:
         async def __call__(self, batch: dict[str, Any]) -> Any:
             for one in batch["id"]:
                 yield {"id": [one]}
 
-    counts = []
-    for count in (2, 32):
-        data = ray.data.range(count, override_num_blocks=1)
-        data = data.map_batches(Each, batch_size=4, concurrency=1)
-        counts.append(sorted(row["id"] for row in data.take_all()))
-    return {"ids": counts}
+    seen = {}
+    for order in ("kept", "free"):
+        options.preserve_order = order == "kept"
+        data = ray.data.range(32, override_num_blocks=1)
+        seen[order] = rows_within(30, data.map_batches(Each, batch_size=4, concurrency=1))
+    return seen
+
+
+def rows_within(seconds: float, data: Any) -> list[int] | None:
+    """Return the numbers of a dataset's rows; None where that has no end."""
+    found: list[int] = []
+
+    def read() -> None:
+        found.extend(row["id"] for row in data.take_all())
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return None if thread.is_alive() else sorted(found)
 
 
 def generated(model: str, concurrency: str) -> dict[str, Any]:

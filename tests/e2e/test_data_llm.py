@@ -50,12 +50,12 @@ def drive(
     return dict(found["said"])
 
 
-@pytest.mark.parametrize("order", ["free", "kept"])
-def test_asynchronous_generators_lose_no_rows(said: Said, order: str) -> None:
-    """Ray 2.35.0 loses some of 2 and of 32 rows, also where it keeps the order; patched, none."""
-    bare = said("rows", order, patched=False)["ids"]
-    assert [len(ids) for ids in bare] != [2, 32]
-    assert said("rows", order)["ids"] == [[0, 1], IDS]
+def test_asynchronous_generators_lose_no_rows(said: Said) -> None:
+    """Ray 2.35.0 loses some of 32 rows, or waits for ever for one; with the pack, all come."""
+    bare = said("rows", patched=False)
+    assert len(bare["kept"] or ()) < 32
+    assert len(bare["free"] or ()) < 32
+    assert said("rows") == {"free": IDS, "kept": IDS}
 
 
 def test_ray_example_answers_every_row(said: Said, model: Path, baseline: list[int]) -> None:
@@ -82,6 +82,7 @@ def test_a_row_that_fails_is_named(said: Said, model: Path) -> None:
     assert "temperature" in error
 
 
+@pytest.mark.every_cell
 def test_embeddings_of_every_row(said: Said, model: Path) -> None:
     """`task_type="embed"`: 32 prompts in, 32 different vectors of the model's size out."""
     seen = said("embed", str(model))
@@ -97,7 +98,7 @@ def test_the_stages_before_the_engine(said: Said, model: Path) -> None:
     assert seen["sizes"] == [[3, 2]]
     assert seen["prompt"].endswith("hello world the quick ")
     assert seen["tokens"][-4:] == [259, 260, 261, 262]
-    assert "ChatTemplateStage: row {id=0} failed: KeyError: 'messages'" in seen["error"]
+    assert "PrepareImageStage: row {id=0} failed: KeyError: 'messages'" in seen["error"]
 
 
 def test_http_requests(said: Said) -> None:
