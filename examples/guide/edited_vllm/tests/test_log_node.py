@@ -9,15 +9,16 @@ import pytest
 PROGRAM = """
 from patchkit import applied
 with applied("log-names-node"):
-    from vllm.logger import init_logger
+    from vllm.config.logging import LoggingConfig
+    from vllm.logger import configure_logging, init_logger
     from vllm.utils.system_utils import decorate_logs
-    decorate_logs("Worker")
+    configure_logging(LoggingConfig())
     decorate_logs()
     init_logger("vllm.here").warning("said")
 """
 
 
-@pytest.mark.vllm
+@pytest.mark.vllm(">=0.32")
 def test_lines_of_log_name_the_machine() -> None:
     """In a process of its own, since what a line begins with is set once and stays."""
     env = {**os.environ, "LOG_NODE": "node7"}
