@@ -13,6 +13,7 @@ from typing import Any
 from ray.runtime_env import RuntimeEnv
 
 from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE, role_of_actor, this_process
+from patchkit.reach.arming import current
 from patchkit.reach.carrier import ActorCarrier
 from patchkit.settings import VARIABLES
 
@@ -25,8 +26,15 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         return wrapped(*args, **kwargs)
     ActorCarrier(role).put_before(cls)
     given = kwargs.get("runtime_env") or {}
-    settings = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    settings = {name: os.environ[name] for name in _variables() if name in os.environ}
     asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
     env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
     runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
+
+
+def _variables() -> set[str]:
+    """Name the variables that decide which patches apply: patchkit's, and what rows ask for."""
+    session = current()
+    rows = [state.row.patch for state in session.states.values()] if session else []
+    return {*VARIABLES, *(row.env.partition("=")[0] for row in rows if row.env)}

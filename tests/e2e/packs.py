@@ -18,7 +18,7 @@ from patchkit import Patch, Role, Wrap
 
 def row(name, role, target):
     return Patch(
-        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role},
+        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role}, env="ACME_SEEN",
         changes=(Wrap(target, by=name.partition("-")[0]),),
     )
 
@@ -92,7 +92,12 @@ class Pack:
     @property
     def settings(self) -> dict[str, str]:
         """What makes a process use it."""
-        return {"PATCHKIT_PATCHES": NAME, "PYTHONPATH": str(self.directory)}
+        return {"PATCHKIT_PATCHES": NAME, "ACME_SEEN": "1", **self.place}
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What makes it importable, and nothing more."""
+        return {"PYTHONPATH": str(self.directory)}
 
     def sights(self) -> dict[str, set[Sight]]:
         """The processes in which each body ran."""
