@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DRIVER = Path(__file__).with_name("serve_llm_driver.py")
+CHECKS = Path(__file__).with_name("serve_llm_checks.py")
 PACK = environments.REPOSITORY / "examples" / "ray_serve_llm"
 PATCH = "ray-serve-llm"
 ROUTER, FIRST, SECOND = "LLMRouter", "LLMDeployment:qwen-0_5b", "LLMDeployment:qwen-1_5b"
@@ -115,6 +116,53 @@ def said(old_ray: Path, ray_235: cluster.Cluster, site: Path, chat_model: Path) 
     said = outcome.said("served") if outcome.status == 0 else None
     assert said, outcome.tail() + ray_235.worker_logs()[-5000:]
     return said
+
+
+@pytest.fixture(scope="module")
+def checked(old_ray: Path, ray_235: cluster.Cluster, site: Path) -> dict[str, Any]:
+    """What the pack makes of configurations and of errors."""
+    env = processes.environment(scenario.VLLM, ray_235.environment, {"PYTHONPATH": str(site)})
+    outcome = processes.run([str(old_ray), str(CHECKS)], env, 100, site / "checks.log")
+    said = outcome.said("checked") if outcome.status == 0 else None
+    assert said, outcome.tail()
+    return dict(said["checked"])
+
+
+def test_a_replica_has_the_variables_of_job_actor_and_model(checked: dict[str, Any]) -> None:
+    """Environment variables are merged one by one, and the nearest to the model wins."""
+    assert checked["variables"] == {"OF_JOB": "job", "OF_ACTOR": "actor", "OF_CONFIG": "config"}
+    assert checked["variables of the job"] == dict.fromkeys(
+        ("OF_JOB", "OF_ACTOR", "OF_CONFIG"), "job"
+    )
+
+
+def test_a_switch_that_is_off_is_no_argument(checked: dict[str, Any]) -> None:
+    """False leaves out what vLLM can only switch on; elsewhere it is said, whatever the name."""
+    assert checked["arguments"] == [
+        *("m", "--served-model-name=m", "--aggregate-engine-logging"),
+        *("--no-disable-cascade-attn", "--no-enable-prefix-caching"),
+    ]
+
+
+def test_settings_that_cannot_be_honoured_are_refused(checked: dict[str, Any]) -> None:
+    """Names with dashes, engines on several nodes, and gRPC are errors that name what was found."""
+    size, name, parallel, executor, grpc = checked["refusals"]
+    assert "'tensor-parallel-size', expected 'tensor_parallel_size'" in size
+    assert "'served-model-name', expected 'served_model_name'" in name
+    assert "data_parallel_backend 'ray'" in parallel
+    assert "distributed_executor_backend 'ray'" in executor
+    assert "found grpc" in grpc
+
+
+def test_a_handle_yields_every_error_with_its_message(checked: dict[str, Any]) -> None:
+    """Errors in a stream, of vLLM and of others, JSON or not, come as ErrorResponse."""
+    assert checked["outcomes"] == {
+        "breaks": [["ChatCompletionChunk", None, None], ["ErrorResponse", "out of memory", 500]],
+        "refuses": [["ErrorResponse", "out of memory", 400]],
+        "no-route": [["ErrorResponse", '{"detail": "Not Found"}', 404]],
+        "no-json": [["ErrorResponse", "no healthy upstream", 503]],
+        "text": [["ErrorResponse", '{"error": "Unauthorized"}', 401]],
+    }
 
 
 def test_the_openai_client_talks_to_both_models(said: dict[str, Any], baseline: list[int]) -> None:

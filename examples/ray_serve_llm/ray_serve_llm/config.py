@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 OWN_SETTINGS = {
     *("model", "model_tag", "served_model_name", "host", "port", "uds", "headless", "config"),
     *("ssl_keyfile", "ssl_certfile", "api_key", "root_path", "lora_modules", "api_server_count"),
+    "grpc",
+}
+# Of vLLM 0.10.1 to 0.33, what has no `--no-…`: off unless it is there.
+SWITCHES = {
+    *("disable_log_stats", "aggregate_engine_logging", "data_parallel_multi_port_external_lb"),
+    *("disable_async_output_proc", "disable_mm_preprocessor_cache", "enable_prompt_adapter"),
+    "enable_multimodal_encoder_data_parallel",
 }
 SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 
@@ -72,14 +80,15 @@ class LLMConfig(_Config):
     @field_validator("engine_kwargs")
     @classmethod
     def _free_settings(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if dashed := next((name for name in value if "-" in name), ""):
+            raise ValueError(f"found {dashed!r}, expected {dashed.replace('-', '_')!r}")
         if taken := OWN_SETTINGS & value.keys():
             raise ValueError(
                 f"found {', '.join(sorted(taken))}: set by other fields, or by a replica"
             )
-        if value.get("distributed_executor_backend") == "ray":
-            raise ValueError(
-                "distributed_executor_backend 'ray': a replica's engine is on one node"
-            )
+        for backend in ("distributed_executor_backend", "data_parallel_backend"):
+            if value.get(backend) == "ray":
+                raise ValueError(f"{backend} 'ray': a replica's engine is on one node")
         return value
 
     @field_validator("deployment_config")
@@ -108,7 +117,9 @@ class LLMConfig(_Config):
         # job. A setup hook counts in a job's environment only.
         job = dict(ray.get_runtime_context().runtime_env)
         job.pop("worker_process_setup_hook", None)
-        actor["runtime_env"] = {**job, **actor.get("runtime_env", {}), **(self.runtime_env or {})}
+        nearest_first = [self.runtime_env or {}, actor.get("runtime_env") or {}, job]
+        variables = ChainMap(*(one.get("env_vars") or {} for one in nearest_first))
+        actor["runtime_env"] = {**ChainMap(*nearest_first), "env_vars": dict(variables)}
         name = name_prefix + self.model_id.replace("/", "--").replace(".", "_")
         return {**options, "ray_actor_options": actor, "name": name}
 
@@ -116,8 +127,7 @@ class LLMConfig(_Config):
         """The command line of `vllm serve`."""
         loading = self.model_loading_config
         settings = {"served_model_name": self.model_id, "tokenizer": loading.tokenizer_source}
-        model = str(loading.model_source or self.model_id)
-        return [model, *_flags({**settings, **self.engine_kwargs})]
+        return [str(loading.model_source or self.model_id), *_flags(settings | self.engine_kwargs)]
 
 
 class LLMServingArgs(_Config):
@@ -146,7 +156,8 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
         if value is True:
             yield flag
         elif value is False:
-            yield flag.replace("--", "--no-", 1)
+            if name not in SWITCHES:
+                yield flag.replace("--", "--no-", 1)
         elif isinstance(value, (list, tuple)):
             yield from (flag, *map(str, value))
         elif value is not None:

@@ -46,12 +46,5 @@ class ErrorResponse(_Open):
     code: int
 
 
-__all__ = [
-    "ChatCompletionRequest",
-    "ChatCompletionResponse",
-    "ChatCompletionStreamResponse",
-    "CompletionRequest",
-    "CompletionResponse",
-    "CompletionStreamResponse",
-    "ErrorResponse",
-]
+__all__ = ["ChatCompletionRequest", "CompletionRequest", "CompletionResponse", "ErrorResponse"]
+__all__ += ["ChatCompletionResponse", "ChatCompletionStreamResponse", "CompletionStreamResponse"]

@@ -36,7 +36,6 @@ HOP_BY_HOP = {
     *("date", "server"),
 }
 SCALING = {"min_replicas": 1, "max_replicas": 10, "target_ongoing_requests": 10}
-DONE = "[DONE]"
 
 
 class LLMServer:
@@ -90,26 +89,20 @@ class LLMServer:
     async def _ask(self, path: str, request: Any, kind: Any, chunk: Any) -> AsyncIterator[Any]:
         body = request.model_dump(exclude_unset=True)
         async with self._session.post(path, json=body) as answer:
-            if not answer.ok:
-                yield models.ErrorResponse(**(await answer.json())["error"])
-            elif not body.get("stream"):
-                yield kind.model_validate(await answer.json())
-            else:
-                async for line in answer.content:
-                    event = line.decode().removeprefix("data:").strip()
-                    if event and event != DONE:
-                        yield chunk.model_validate_json(event)
+            if not (answer.ok and body.get("stream")):
+                yield _parsed(kind, await answer.text(), answer)
+                return
+            async for line in answer.content:
+                event = line.decode().removeprefix("data:").strip()
+                if event not in ("", "[DONE]"):
+                    yield _parsed(chunk, event, answer)
 
     @classmethod
     def as_deployment(cls, deployment_options: Mapping[str, Any] | None = None) -> Any:
         """Make it a deployment of Serve."""
-        deployment = serve.deployment(
-            autoscaling_config=SCALING,
-            max_ongoing_requests=20,
-            health_check_period_s=10,
-            health_check_timeout_s=10,
-        )(cls)
-        return deployment.options(**(deployment_options or {}))
+        load = {"autoscaling_config": SCALING, "max_ongoing_requests": 20}
+        health = {"health_check_period_s": 10, "health_check_timeout_s": 10}
+        return serve.deployment(**load, **health)(cls).options(**(deployment_options or {}))
 
 
 class LLMRouter:
@@ -182,6 +175,19 @@ def build_openai_app(llm_serving_args: LLMServingArgs | Mapping[str, Any]) -> An
     return LLMRouter.as_deployment(configs).bind(llm_deployments=deployments, model_ids=names)
 
 
+def _parsed(kind: Any, text: str, answer: aiohttp.ClientResponse) -> Any:
+    """What came, or an error, which may come in the middle of a stream that began well."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    error = found.get("error") if isinstance(found, dict) else text
+    if answer.ok and not error:
+        return kind.model_validate(found)
+    known = {"message": text, "type": str(answer.reason), "code": answer.status}
+    return models.ErrorResponse(**known | (error if isinstance(error, dict) else {}))
+
+
 async def _chunks(answer: Any) -> AsyncIterator[bytes]:
     try:
         async for chunk in answer:
@@ -208,14 +214,5 @@ def _error(code: int, kind: str, message: str) -> Response:
     return JSONResponse({"error": error}, code)
 
 
-__all__ = [
-    "CloudMirrorConfig",
-    "LLMConfig",
-    "LLMRouter",
-    "LLMServer",
-    "LLMServingArgs",
-    "LoraConfig",
-    "ModelLoadingConfig",
-    "build_llm_deployment",
-    "build_openai_app",
-]
+__all__ = ["LLMRouter", "LLMServer", "build_llm_deployment", "build_openai_app"]
+__all__ += ["CloudMirrorConfig", "LLMConfig", "LLMServingArgs", "LoraConfig", "ModelLoadingConfig"]
