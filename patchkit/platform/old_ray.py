@@ -2,7 +2,7 @@
 Rows for vLLM's Ray executor V1 on Ray 2.35 to 2.47. Executor V2 needs none of them.
 
 Versions bound each row, and a row whose Ray can do more is told so by its `when`: a fork keeps its
-number.
+number. The row for time-outs has none: to ask, it would import `ray.dag` before vLLM may.
 """
 
 from patchkit.rows.declaration import Add, Edit, Patch, Wrap
@@ -112,7 +112,6 @@ ROWS = (
             Wrap(f"{_PLACE}_compiled_ray_dag", by="with_time_outs", requires=("vllm>=0.11.1",)),
             Wrap(f"{_OLD_PLACE}_compiled_ray_dag", by="with_time_outs", requires=("vllm<0.11.1",)),
         ),
-        when="has_old_time_outs",
         after=("ray-v1-pipeline-communicator",),
         why=(
             "vLLM gives a step 300 s by RAY_CGRAPH_get_timeout, a name that came with Ray 2.41. "
