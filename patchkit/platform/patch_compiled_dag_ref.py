@@ -10,6 +10,8 @@ from typing import Any
 
 from ray.experimental.compiled_dag_ref import CompiledDAGRef
 
+OUTPUTS = "patchkit_outputs"
+
 
 def is_one_reference() -> bool | str:
     """Whether a reference of this Ray is to all outputs; a fork's may be to one of them."""
@@ -37,8 +39,18 @@ class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
         """Leave what nobody has asked for to the whole, which fetches it when it goes itself."""
 
     def get(self, timeout: float | None = None) -> Any:
-        """Fetch all outputs, once for all references to them, and return this one."""
+        """Fetch all outputs, once for all references to them, and return this one or the error."""
         state = vars(self._whole)
-        if "patchkit_outputs" not in state:
-            state["patchkit_outputs"] = self._whole.get(timeout)
-        return state["patchkit_outputs"][self._index]
+        if OUTPUTS not in state:
+            state[OUTPUTS] = _fetched(self._whole, timeout)
+        if isinstance(state[OUTPUTS], Exception):
+            raise state[OUTPUTS]
+        return state[OUTPUTS][self._index]
+
+
+def _fetched(whole: CompiledDAGRef, timeout: float | None) -> Any:
+    """All outputs, or the error in their place: Ray lets nobody ask it a second time."""
+    try:
+        return whole.get(timeout)
+    except Exception as error:  # noqa: BLE001 - each reference raises it
+        return error

@@ -2,7 +2,8 @@
 Runs the real V1 executor's compiled graph over a real Ray: two pipeline stages of two actors each.
 
 The actors stand where workers do; they compute nothing and need no accelerator. Each argument is a
-step: the rows that apply in it, with commas between, or `none`. Says what came of each step.
+step: the rows that apply in it, with commas between, or `none`. Says what came of each step. vLLM
+imports `ray.dag` when it compiles, and what Ray reads then counts: nothing here does so earlier.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from typing import Any
 
 import ray
 import torch
-from ray.dag import DAGContext, InputNode
 from ray.experimental.compiled_dag_ref import CompiledDAGRef
 from vllm.v1.executor.ray_executor import RayDistributedExecutor
 from vllm.v1.outputs import ModelRunnerOutput
 
 from patchkit import applied
 
-FIELDS = ("execution_timeout", "retrieval_timeout")
+FIELDS = ("execution_timeout", "retrieval_timeout", "get_timeout")
 
 
 class Stage:
@@ -38,6 +38,8 @@ class Stage:
         step, grammar, *tensors = given
         if not self._is_last:
             return step, grammar, torch.full((2,), step, dtype=torch.bfloat16)
+        if grammar:
+            raise ValueError(grammar)
         said = f"{self._name} {step} {tensors[0].dtype} {tensors[0].tolist()}"
         return ModelRunnerOutput(req_ids=[said], req_id_to_index={said: 0})
 
@@ -68,7 +70,18 @@ def results(made: Any) -> dict[str, Any]:
     later = [future.result().req_ids for future in futures]
     made.has_connector = True
     every = [made._execute_dag(4, None), made._execute_dag(5, None, non_block=True).result()]
-    return {"first": first, "later": later, "all": every}
+    return {"first": first, "later": later, "all": every, "errors": errors(made)}
+
+
+def errors(made: Any) -> list[str]:
+    """What each output of a step that fails in the last stage raises."""
+    found = []
+    for reference in made.forward_dag.execute((6, "a stage failed")):
+        try:
+            reference.get()
+        except ValueError as error:
+            found.append(str(error).strip().rpartition("\n")[2])
+    return found
 
 
 def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
@@ -77,8 +90,7 @@ def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
     try:
         with contextlib.nullcontext() if rows == ["none"] else applied(*rows):
             found = results(made)
-            context = DAGContext.get_current()
-            found["time-outs"] = [getattr(context, name, None) for name in FIELDS]
+            found["time-outs"] = time_outs()
             found["nccl"] = needs_nccl(pipeline)
             found["subscript"] = hasattr(CompiledDAGRef, "__getitem__")
     except Exception as error:
@@ -88,8 +100,18 @@ def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
     return found
 
 
+def time_outs() -> list[int | None]:
+    """What the compiled graph has of each name for a time-out."""
+    from ray.dag import DAGContext
+
+    context = DAGContext.get_current()
+    return [getattr(context, name, None) for name in FIELDS]
+
+
 def needs_nccl(pipeline: list[list[Any]]) -> bool:
     """Whether a node that asks for NCCL gets it; it would take a GPU to run."""
+    from ray.dag import InputNode
+
     with InputNode() as given:
         node = pipeline[0][0].execute_model_ray.bind(given)
     return bool(node.with_tensor_transport(transport="nccl").type_hint.requires_nccl())

@@ -32,7 +32,6 @@ REASONS = {
     TRANSPORT: "DAGNode of this Ray has with_tensor_transport",
     OVERLAP: "experimental_compile of this Ray takes _overlap_gpu_communication",
     REFERENCES: "a compiled graph of this Ray returns a list of references",
-    TIMES: "DAGContext of this Ray reads RAY_CGRAPH_get_timeout",
 }
 NONE = ("none",)
 NO_CONTEXT = "ModuleNotFoundError: No module named 'ray.experimental.channel.accelerator_context'"
@@ -54,9 +53,10 @@ EXECUTED = {
     "first": [said(0, 1)],
     "later": [[said(0, 2)], [said(0, 3)]],
     "all": [[said(0, step), said(1, step)] for step in (4, 5)],
+    "errors": ["ValueError: a stage failed"] * 2,
     "nccl": True,
 }
-UNTOUCHED = {"time-outs": [None, None], "subscript": False}
+UNTOUCHED = {"time-outs": [None, None, 300], "subscript": False}
 
 
 class Lab:
@@ -128,7 +128,7 @@ def test_two_stages_fail_in_order_until_the_rows_are_there(old: Lab) -> None:
     *failed, whole, asked = old.pipeline(NONE, *(ROWS[:count] for count in range(1, 5)), ROWS)
     for found, expected in zip(failed, FAILURES, strict=True):
         assert expected in found["error"]
-    assert whole == {**EXECUTED, "time-outs": [300, 300], "subscript": True}
+    assert whole == {**EXECUTED, "time-outs": [300, 300, None], "subscript": True}
     assert NO_CONTEXT in asked["error"]
 
 
@@ -141,12 +141,12 @@ def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
 
 
 def test_a_fork_that_kept_its_number_keeps_what_it_can_do(middle: Lab) -> None:
-    """A Ray that says 2.35.0 and can do what 2.44.1 can refuses the rows for that."""
-    steps = ((row,) for row in (*REASONS, COMMUNICATOR))
-    *refused, whole, _ = middle.pipeline(*steps, PATCHKIT_VERSIONS="ray=2.35.0")
+    """A Ray that says 2.35.0 and can do what 2.44.1 can keeps vLLM's 300 s, refuses the rest."""
+    steps = ((TIMES, COMMUNICATOR), *((row,) for row in REASONS))
+    whole, *refused, _ = middle.pipeline(*steps, PATCHKIT_VERSIONS="ray=2.35.0")
+    assert whole == {**EXECUTED, **UNTOUCHED}
     for found, reason in zip(refused, REASONS.values(), strict=True):
         assert f"does not apply here: {reason}" in found["error"]
-    assert whole == {**EXECUTED, **UNTOUCHED}
 
 
 def test_executor_v1_serves_on_ray_2_35(old: Lab, baseline: list[int], tmp_path: Path) -> None:
