@@ -19,12 +19,17 @@ EXECUTORS = {"V2": {}, "V1": {"VLLM_USE_RAY_V2_EXECUTOR_BACKEND": "0"}}
 # As a driver, up to where the executor's modules are imported.
 ASK = """
 import patchkit.auto, json
-from vllm.engine.arg_utils import EngineArgs
 from vllm.platforms import current_platform
 from vllm.platforms.cpu import CpuPlatform
+
+class Keyless(CpuPlatform):
+    pass
+
+early = Keyless.ray_device_key
+from vllm.engine.arg_utils import EngineArgs
 import vllm.v1.executor.ray_executor, vllm.v1.executor.ray_executor_v2
 
-keys = [vars(CpuPlatform).get("ray_device_key"), current_platform.ray_device_key]
+keys = [vars(CpuPlatform).get("ray_device_key"), current_platform.ray_device_key, early]
 print(json.dumps({"keys": keys}))
 """
 
@@ -62,10 +67,10 @@ def test_two_ray_workers_on_cpus_generate_the_baseline(
 @pytest.mark.parametrize(
     ("machine", "keys", "reason"),
     [
-        ({**scenario.CPU}, [None, ""], "PATCHKIT_CPU_RAY is not set"),
+        ({**scenario.CPU}, [None, "", ""], "PATCHKIT_CPU_RAY is not set"),
         (
             {**scenario.MACHINE, **scenario.CPU_RAY},
-            [None, "NPU"],
+            [None, "NPU", ""],
             "the platform is simnpu_platform.platform.SimNPUPlatform, not vLLM's own for CPUs",
         ),
     ],
