@@ -2,7 +2,7 @@
 Ray 2.44's documented example of `ray.serve.llm`, and what clients see of it; prints JSON.
 
 `serve_llm_driver.py MODEL PORT`. Only the models' path is another than in the example, and for one
-of the two models the delays of the autoscaler are short.
+of the two models the delays of the autoscaler are short, switches are off, and a variable is set.
 """
 
 from __future__ import annotations
@@ -37,21 +37,26 @@ SOON = {
     "metrics_interval_s": 0.5,
     "look_back_period_s": 1,
 }
+OFF = {"disable_log_stats": False, "aggregate_engine_logging": False, "enable_log_requests": False}
 
 
-def config(model_id: str, **delays: float) -> Any:
+def config(model_id: str, delays: dict[str, float] | None = None, **fields: Any) -> Any:
     """One model of the example."""
     return LLMConfig(
         model_loading_config={"model_id": model_id, "model_source": MODEL},
-        deployment_config={"autoscaling_config": {"min_replicas": 1, "max_replicas": 2, **delays}},
+        deployment_config={
+            "autoscaling_config": {"min_replicas": 1, "max_replicas": 2, **(delays or {})}
+        },
         accelerator_type="A10G",
+        **fields,
     )
 
 
 def application() -> Any:
     """The application of the example."""
-    configs = [config("qwen-0.5b"), config("qwen-1.5b", **SOON)]
-    return build_openai_app(LLMServingArgs(llm_configs=configs))
+    own = {"env_vars": {"OF_MODEL": "1"}}
+    second = config("qwen-1.5b", SOON, engine_kwargs=OFF, runtime_env=own)
+    return build_openai_app(LLMServingArgs(llm_configs=[config("qwen-0.5b"), second]))
 
 
 def ask() -> dict[str, Any]:
