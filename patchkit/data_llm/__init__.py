@@ -5,17 +5,34 @@ from patchkit.rows.declaration import Add, Edit, Patch, Provide, Role
 _PLAN = "ray.data._internal.planner.plan_udf_map_op"
 _ASYNC = f"{_PLAN}:_generate_transform_fn_for_async_map_batches"
 _GET = "\n    out_batch = output_batch_queue.get()"
-# The future comes last, or its error, which `ray.data` raises as it does those of rows.
+# The future comes last; its result is None, or the error of what reads and awaits the batches.
 _UNTIL_DONE = """
-future.add_done_callback(lambda done: output_batch_queue.put(done.exception() or future))
-while (out_batch := output_batch_queue.get()) is not future:
+future.add_done_callback(output_batch_queue.put)
+while (out_batch := output_batch_queue.get()) is not future or future.result():
+"""
+_PUT = """
+async for output_batch in output_batch_iterator:
+    output_batch_queue.put(output_batch)
+"""
+# To keep the order, a batch hands its rows to the one who awaits it in its turn.
+_KEEP = """
+kept = []
+keeps_order = ray.data.DataContext.get_current().execution_options.preserve_order
+put = kept.append if keeps_order else output_batch_queue.put
+async for output_batch in output_batch_iterator:
+    put(output_batch)
+return kept
+"""
+_PUT_KEPT = """
+for output_batch in await task or ():
+    output_batch_queue.put(output_batch)
 """
 
 PATCHES = (
     Patch(
         name="ray-data-async-rows",
         body="patch_plan_udf_map_op",
-        requires=("ray>=2.35,<2.40",),
+        requires=("ray>=2.35,<2.45",),
         roles=frozenset(Role),
         changes=(
             Edit(
@@ -29,15 +46,16 @@ PATCHES = (
                 _ASYNC,
                 old=f"while not future.done() or not output_batch_queue.empty():{_GET}",
                 new=_UNTIL_DONE,
-                requires=("ray>=2.38",),
+                requires=("ray>=2.38,<2.40",),
                 when="waits_too_long",
             ),
-            Edit(_ASYNC, old="await task()", new="await task", when="calls_a_task"),
+            Edit(_ASYNC, old=_PUT, new=_KEEP, when="calls_a_task"),
+            Edit(_ASYNC, old="await task()", new=_PUT_KEPT, when="calls_a_task"),
         ),
-        why="Rows that an asynchronous generator yields are lost without an error, or awaited for "
-        "ever (2.38, 2.39): the reader of its rows does not know when the last one has come.",
-        upstream="none: fixed in Ray 2.40, in part in 2.38",
-        sunset="Ray 2.40 is the oldest that is supported",
+        why="Rows that an asynchronous generator yields are lost without an error if their order "
+        "is to be kept; up to 2.39 without that, too, or they are awaited for ever.",
+        upstream="none: the reading is fixed in Ray 2.40, in part in 2.38; the order in 2.45",
+        sunset="Ray 2.45 is the oldest that is supported",
     ),
     Patch(
         name="ray-data-llm",

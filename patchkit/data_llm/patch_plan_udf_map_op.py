@@ -2,9 +2,10 @@
 Upstream: rows of asynchronous generators reach a task through a queue. Ray 2.35 to 2.37 read it
 until the future of all batches is done, and leave what is in the queue then; 2.38 and 2.39 read on,
 but wait for a row that never comes if the last one is read before the future is done. To keep the
-order, all of them call a task instead of awaiting it, which ends the reading at once.
+order, 2.35 to 2.44 call a task instead of awaiting it, which ends the reading at once; and rows of
+all batches would be in the queue as they come.
 
-The reading function is sent to Ray's workers by value, so the edit counts where a dataset is run.
+The reading function is sent to Ray's workers by value, so the edits count where a dataset is run.
 """
 
 import inspect

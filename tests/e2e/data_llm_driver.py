@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
@@ -26,35 +27,57 @@ def start() -> None:
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
 
 
-def rows_of_a_generator() -> dict[str, Any]:
+def rows_of_a_generator(also: str = "") -> dict[str, Any]:
     """List the rows that come out of an asynchronous generator; needs no `ray.data.llm`."""
     ray.init(log_to_driver=False)
     options = ray.data.DataContext.get_current().execution_options
 
     class Each:
+        """The first batch is the last that is done."""
+
+        def __init__(self) -> None:
+            self.others = 7
+            self.done = asyncio.Event()
+
         async def __call__(self, batch: dict[str, Any]) -> Any:
+            if 0 in batch["id"]:
+                await self.done.wait()
             for one in batch["id"]:
                 yield {"id": [one]}
+            self.others -= 1
+            if not self.others:
+                self.done.set()
+
+    class Cancelled:
+        async def __call__(self, batch: dict[str, Any]) -> Any:
+            raise asyncio.CancelledError
+            yield batch
 
     seen = {}
+    data = ray.data.range(32, override_num_blocks=1)
     for order in ("kept", "free"):
         options.preserve_order = order == "kept"
-        data = ray.data.range(32, override_num_blocks=1)
         seen[order] = rows_within(30, data.map_batches(Each, batch_size=4, concurrency=1))
+    if also == "cancelled":
+        seen[also] = rows_within(30, data.map_batches(Cancelled, batch_size=4, concurrency=1))
     return seen
 
 
-def rows_within(seconds: float, data: Any) -> list[int] | None:
-    """Return the numbers of a dataset's rows; None where that has no end."""
+def rows_within(seconds: float, data: Any) -> list[int] | str | None:
+    """Return the numbers of a dataset's rows, or the name of an error; None if there is no end."""
     found: list[int] = []
+    errors: list[str] = []
 
     def read() -> None:
-        found.extend(row["id"] for row in data.take_all())
+        try:
+            found.extend(row["id"] for row in data.take_all())
+        except Exception as error:
+            errors.append(type(error).__name__)
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     thread.join(seconds)
-    return None if thread.is_alive() else sorted(found)
+    return None if thread.is_alive() else errors[0] if errors else found
 
 
 def generated(model: str, concurrency: str) -> dict[str, Any]:
@@ -242,3 +265,5 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
 
 if __name__ == "__main__":
     print(json.dumps({"said": MODES[sys.argv[1]](*sys.argv[2:])}), flush=True)
+    if sys.argv[1] == "rows":  # a thread of it may wait for ever, and would end in an error
+        os._exit(0)
