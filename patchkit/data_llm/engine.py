@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import math
+import threading
 import time
 import uuid
 import weakref
@@ -14,7 +15,8 @@ from typing import Any
 
 import ray
 from ray._private.accelerators import get_all_accelerator_resource_names
-from ray.util.placement_group import placement_group
+from ray.util import list_named_actors
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from patchkit.data_llm.stages import Row, RowStage, plain
@@ -118,7 +120,7 @@ def _columns(row: Row, answer: Any) -> Row:
 def placed(given: dict[str, Any], accelerator_type: str | None) -> dict[str, Any]:
     """Return the resources of one replica: an accelerator for each of its workers, if any."""
     workers = given.get("tensor_parallel_size", 1) * given.get("pipeline_parallel_size", 1)
-    device = "GPU" if accelerator_type else _device()
+    device = _device() or ("GPU" if accelerator_type else "")
     if workers > 1 and given["distributed_executor_backend"] == "ray":
         group = partial(_in_a_group, workers, device, accelerator_type)
         return {"ray_remote_args_fn": group, "num_gpus": 0}
@@ -144,4 +146,16 @@ def _in_a_group(workers: int, device: str, accelerator_type: str | None) -> dict
         bundle[f"accelerator_type:{accelerator_type}"] = 0.001
     group = placement_group([bundle] * workers, strategy="STRICT_PACK")
     strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
-    return {"scheduling_strategy": strategy}
+    name = uuid.uuid4().hex
+    threading.Thread(target=_remove_after, args=(name, group), daemon=True).start()
+    return {"scheduling_strategy": strategy, "name": name}
+
+
+def _remove_after(name: str, group: PlacementGroup) -> None:
+    """Wait until the named actor is gone, then remove its group, which would last for the job."""
+    with contextlib.suppress(Exception):  # Ray is shut down, and the group with it
+        while name not in list_named_actors():
+            time.sleep(0.2)
+        while name in list_named_actors():
+            time.sleep(0.2)
+        remove_placement_group(group)

@@ -50,7 +50,8 @@ def rows_of_a_generator(also: str = "") -> dict[str, Any]:
 
     class Cancelled:
         async def __call__(self, batch: dict[str, Any]) -> Any:
-            raise asyncio.CancelledError
+            if 4 in batch["id"]:
+                raise asyncio.CancelledError
             yield batch
 
     seen = {}
@@ -181,6 +182,25 @@ def with_image(row: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [image, {"role": "user", "content": jobs.PROMPT}]}
 
 
+def run_twice() -> dict[str, Any]:
+    """One dataset, run twice, whose replica has a placement group of most of the cluster."""
+    from patchkit.data_llm import engine
+
+    ray.init(log_to_driver=False)
+    workers = int(ray.cluster_resources()["CPU"]) - 1
+    given = {"tensor_parallel_size": workers, "distributed_executor_backend": "ray"}
+
+    class Grouped:
+        def __call__(self, batch: dict[str, Any]) -> Any:
+            group = ray.util.get_current_placement_group()
+            assert group.bundle_count == workers
+            return batch
+
+    placed = engine.placed(given, None)
+    data = ray.data.range(32).map_batches(Grouped, batch_size=4, concurrency=1, **placed)
+    return {"first": rows_within(60, data), "second": rows_within(60, data)}
+
+
 class Squares(BaseHTTPRequestHandler):
     """Answers a number with its square; 13 has none that is JSON."""
 
@@ -259,11 +279,15 @@ MODES: dict[str, Callable[..., dict[str, Any]]] = {
     "fail": failed,
     "embed": embedded,
     "stages": before_the_engine,
+    "twice": run_twice,
     "http": posted,
     "old-name": by_the_old_name,
 }
 
 if __name__ == "__main__":
     print(json.dumps({"said": MODES[sys.argv[1]](*sys.argv[2:])}), flush=True)
-    if sys.argv[1] == "rows":  # a thread of it may wait for ever, and would end in an error
+    if sys.argv[1] in {
+        "rows",
+        "twice",
+    }:  # a thread of it may wait for ever, and would end in an error
         os._exit(0)

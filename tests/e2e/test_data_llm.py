@@ -107,6 +107,12 @@ def test_the_stages_before_the_engine(said: Said, model: Path) -> None:
     assert "PrepareImageStage: row {id=0} failed: KeyError: 'messages'" in seen["error"]
 
 
+def test_a_second_run_gets_the_place_of_the_first(said: Said) -> None:
+    """A replica's placement group is removed with its actor: the same dataset runs again."""
+    seen = said("twice")
+    assert (sorted(seen["first"]), sorted(seen["second"])) == (IDS, IDS)
+
+
 def test_http_requests(said: Said) -> None:
     """32 payloads, 32 answers; at 20 a second 16 take 0.75 s; an answer without JSON is named."""
     seen = said("http")
