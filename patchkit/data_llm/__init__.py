@@ -10,6 +10,7 @@ _UNTIL_DONE = """
 future.add_done_callback(output_batch_queue.put)
 while (out_batch := output_batch_queue.get()) is not future or future.result():
 """
+_RUN = "asyncio.run_coroutine_threadsafe(process_all_batches(), loop)"
 _PUT = """
 async for output_batch in output_batch_iterator:
     output_batch_queue.put(output_batch)
@@ -49,11 +50,26 @@ PATCHES = (
                 requires=("ray>=2.38,<2.40",),
                 when="waits_too_long",
             ),
+            Edit(
+                _ASYNC,
+                old=_RUN,
+                new=f"future = {_RUN}",
+                requires=("ray>=2.40",),
+                when="drops_errors",
+            ),
+            Edit(
+                _ASYNC,
+                old="if out_batch is sentinel:",
+                new="if out_batch is sentinel and not future.result():",
+                requires=("ray>=2.40",),
+                when="drops_errors",
+            ),
             Edit(_ASYNC, old=_PUT, new=_KEEP, when="calls_a_task"),
             Edit(_ASYNC, old="await task()", new=_PUT_KEPT, when="calls_a_task"),
         ),
         why="Rows that an asynchronous generator yields are lost without an error if their order "
-        "is to be kept; up to 2.39 without that, too, or they are awaited for ever.",
+        "is to be kept, or a batch is cancelled; up to 2.39 without that, too, or they are awaited "
+        "for ever.",
         upstream="none: the reading is fixed in Ray 2.40, in part in 2.38; the order in 2.45",
         sunset="Ray 2.45 is the oldest that is supported",
     ),

@@ -3,7 +3,7 @@ Upstream: rows of asynchronous generators reach a task through a queue. Ray 2.35
 until the future of all batches is done, and leave what is in the queue then; 2.38 and 2.39 read on,
 but wait for a row that never comes if the last one is read before the future is done. To keep the
 order, 2.35 to 2.44 call a task instead of awaiting it, which ends the reading at once; and rows of
-all batches would be in the queue as they come.
+all batches would be in the queue as they come. 2.40 to 2.44 do not ask the future for its error.
 
 The reading function is sent to Ray's workers by value, so the edits count where a dataset is run.
 """
@@ -27,4 +27,5 @@ def _if_there(line: str) -> "Callable[[], bool | str]":
 
 stops_early = _if_there("while not future.done():")
 waits_too_long = _if_there("while not future.done() or not output_batch_queue.empty():")
+drops_errors = _if_there("if out_batch is sentinel:")
 calls_a_task = _if_there("await task()")
