@@ -16,9 +16,11 @@ NAME = "acme_patches"
 ROWS = """
 from patchkit import Patch, Role, Wrap
 
+ENV = None
+
 def row(name, role, target):
     return Patch(
-        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role}, env="ACME_SEEN",
+        name=name, body="patch_seen", requires=("vllm>=0.11",), roles={role}, env=ENV,
         changes=(Wrap(target, by=name.partition("-")[0]),),
     )
 
@@ -80,19 +82,29 @@ class Sight:
 
 
 class Pack:
-    """A package made by the test."""
+    """
+    A package made by the test.
 
-    def __init__(self, directory: Path) -> None:
+    Args:
+        directory: where it goes.
+        env: a variable that all its rows ask for.
+
+    """
+
+    def __init__(self, directory: Path, env: str | None = None) -> None:
         self.directory = directory
+        self._env = env
         self._package = directory / NAME
         self._package.mkdir()
-        (self._package / "__init__.py").write_text(textwrap.dedent(ROWS))
+        rows = textwrap.dedent(ROWS).replace("ENV = None", f"ENV = {env!r}")
+        (self._package / "__init__.py").write_text(rows)
         (self._package / "patch_seen.py").write_text(textwrap.dedent(BODY))
 
     @property
     def settings(self) -> dict[str, str]:
         """What makes a process use it."""
-        return {"PATCHKIT_PATCHES": NAME, "ACME_SEEN": "1", **self.place}
+        asked = {self._env: "1"} if self._env else {}
+        return {"PATCHKIT_PATCHES": NAME, **asked, **self.place}
 
     @property
     def place(self) -> dict[str, str]:

@@ -47,9 +47,10 @@ def test_each_patch_runs_in_its_process_and_only_there(
 
 
 def test_each_patch_runs_in_its_process_on_ray(
-    python: Path, model: Path, baseline: list[int], pack: Pack
+    python: Path, model: Path, baseline: list[int], tmp_path: Path
 ) -> None:
     """Ray's workers learn of the pack, its `env` and their role from whoever asked for them."""
+    pack = Pack(tmp_path, env="ACME_SEEN")
     with cluster.started(python, {**scenario.MACHINE, **pack.place}) as ray:
         env = {**scenario.MACHINE, **ray.environment}
         report = run(python, model, pack, scenario.RAY, env)
