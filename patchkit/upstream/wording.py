@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LENGTH = 16
 _HOPS = 8
-_DEFINES = re.compile(rb"(?:async[ \t]+def|def|class)[ \t]+(\w+)")
+_DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(\w+)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
 _IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -101,6 +101,7 @@ class _Page(SourceLines):
         defined = list(self._definitions(mentions))
         self.texts = defined or list(self._assignments(mentions))
         self._are_assigned = not defined
+        self._outside = {name: self._outside_of(at) for name, at in self._mentions.items()}
 
     def parts(self) -> Iterator[bytes]:
         """What stands there, with the conditions around it."""
@@ -115,9 +116,9 @@ class _Page(SourceLines):
 
     def bindings(self) -> Iterator[bytes]:
         """Other lines that may bind the name, or one on the way to it."""
-        for name, mentions in self._mentions.items():
+        for name, mentions in self._outside.items():
             for at in mentions:
-                if not self._is_inside(at) and _binds(line := self.text(at), name):
+                if _binds(line := self.text(at), name):
                     yield line.strip()
         makers = sorted(_MADE.finditer(self.source), key=lambda found: _MAKERS.index(found[0]))
         for found in (*makers, *_STARS.finditer(self.source)):
@@ -130,8 +131,8 @@ class _Page(SourceLines):
         if self._are_assigned:
             return not all(_PLAIN.match(self.source[start:end]) for start, end in self.texts)
         name = self._names[-1]
-        outside = [at for at in self._mentions[name] if not self._is_inside(at)]
-        if b"custom_op(" in self.source and outside:
+        outside = self._outside[name]
+        if self._is_passed(name, outside) and b"custom_op(" in self.source:
             return True
         return any(_adds(self.source, at, self.line_end(at), name) for at in outside)
 
@@ -153,16 +154,24 @@ class _Page(SourceLines):
         return base, b".".join([name, *self._names[1:]]).decode()
 
     def _definitions_of(self, name: bytes) -> int:
-        found = (_DEFINES.match(self.source, at + self.indent(at)) for at in self._mentions[name])
-        return sum(one is not None and one[1] == name for one in found)
+        found = (_DEFINES.match(self.source, at) for at in self._mentions[name])
+        return sum(one is not None and one[2] == name for one in found)
 
-    def _is_inside(self, at: int) -> bool:
-        return any(start <= at < end for start, end in self.texts)
+    def _is_passed(self, name: bytes, places: list[int]) -> bool:
+        """Whether a line may do more with a name than call it."""
+        called = name + b"("
+        lines = map(self.text, places)
+        return any(line.count(name) > line.count(called) for line in lines)
+
+    def _outside_of(self, places: list[int]) -> list[int]:
+        for start, end in self.texts:
+            places = [at for at in places if not start <= at < end]
+        return places
 
     def _definitions(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
         for at in mentions:
-            found = _DEFINES.match(self.source, at + self.indent(at))
-            if found and found[1] == self._names[-1] and self._scope(at) == self._names[:-1]:
+            found = _DEFINES.match(self.source, at)
+            if found and found[2] == self._names[-1] and self._scope(at) == self._names[:-1]:
                 yield self.first_decorator(at), self.end(at)
 
     def _assignments(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
@@ -178,11 +187,11 @@ class _Page(SourceLines):
     def _scope(self, at: int) -> list[bytes] | None:
         names: list[bytes] = []
         for header in self.headers(at):
-            found = _DEFINES.match(self.source, header + self.indent(header))
-            if found and not found[0].startswith(b"class"):
+            found = _DEFINES.match(self.source, header)
+            if found and not found[1]:
                 return None
             if found:
-                names.insert(0, found[1])
+                names.insert(0, found[2])
         return names
 
     def _conditions(self, at: int) -> Iterator[bytes]:
@@ -206,7 +215,6 @@ def _binds(line: bytes, name: bytes) -> bool:
     """Whether a line that holds a name may bind it; rather once too often."""
     if line[:1] in _BLANKS and line.strip(b" \t") in (name, name + b","):
         return True  # a line of an import or a tuple in brackets
-    binder = _BINDERS.search(line)
     at, size = line.find(name), len(name)
     while at >= 0:
         before, end = line[at - 1 : at] if at else b"", at + size
@@ -216,7 +224,7 @@ def _binds(line: bytes, name: bytes) -> bool:
         elif before not in WORD and _DECLARES.match(line, end):
             return True
         is_word = before not in WORD and line[end : end + 1] not in WORD
-        if is_word and binder and binder.end() <= at:
+        if is_word and _BINDERS.search(line, 0, at):
             return True
         at = line.find(name, at + 1)
     return False
