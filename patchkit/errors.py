@@ -21,7 +21,7 @@ class PatchkitError(Exception):
 
 
 class SettingsError(PatchkitError):
-    """An environment variable, or a setting in `pyproject.toml`, is invalid."""
+    """An environment variable, a setting in `pyproject.toml`, or a file of lanes, is invalid."""
 
 
 class DeclarationError(PatchkitError):

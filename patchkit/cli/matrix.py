@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,38 +18,59 @@ from patchkit.rows.project import Project
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from patchkit.rows.declaration import Row
+
 
 @click.command("matrix")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
 @click.option(
     "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
 )
+@click.option("--lanes", "file", metavar="FILE", help="The releases that you run, as TOML.")
 @options.offline_option
 @options.patches_option
 @options.format_among("json", "github", text="For a person, a program, or strategy.matrix.")
 def command(
-    names: tuple[str, ...], releases: str | None, offline: bool, packs: tuple[str, ...], form: str
+    names: tuple[str, ...],
+    releases: str | None,
+    file: str | None,
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
 ) -> int:
     """
-    Choose the few releases that a CI matrix should cover.
+    Choose the few releases that a CI matrix should cover, or say what yours covers.
 
     They cover both ends of every range, and every source that a target has had in it. Patches of
     an installed pack, and patchkit's own, count only if you name them.
+
+    With --lanes, list both ends of every range and the lanes that cover them: one at the very end,
+    or one on each side. An end without lanes needs a reason in the file; otherwise exit with 1.
 
     \b
     Examples:
       patchkit matrix
       patchkit matrix --releases 'vllm>=0.20'
+      patchkit matrix --lanes lanes.toml
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late: the help needs none
+    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none
+
+    if file and releases:
+        raise click.UsageError("--releases and --lanes: expected one of them at most")
+    rows = look.own_rows_of(packs, names)
+    if file:
+        return _tell_boundaries(rows, Path(file), form, offline=offline)
+    return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, offline=offline)
+
+
+def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> int:
+    from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late, as above
     from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    rows = look.own_rows_of(packs, names)
     with Library(offline=offline, notice=say) as library, progress() as told:
-        subjects = on_index(releases or (*Project.read().releases, "vllm")[0], library)
+        subjects = on_index(releases, library)
         found, faults = cases(rows, subjects, told)
     for text in told_causes(faults):
         say(f"left out: {text}")
@@ -72,3 +95,28 @@ def _tell(
         from patchkit.report.releases import print_matrix  # noqa: PLC0415 - JSON needs no rich
 
         print_matrix(project, chosen)
+
+
+def _tell_boundaries(rows: Sequence[Row], file: Path, form: str, *, offline: bool) -> int:
+    from patchkit.check.lanes import boundaries, read_lanes  # noqa: PLC0415 - late, as above
+    from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
+
+    lanes = read_lanes(file)
+    able = [{"lane": one.name, **one.releases} for one in lanes.lanes if not one.reason]
+    with Library(offline=offline, notice=say) as library:
+        released = cache(lambda name: [one.version for one in find_releases(name, library)])
+        found = boundaries(rows, lanes, released)
+    uncovered = [one for one in found if one.covered == "no"]
+    if form == "json":
+        parts = [dict(vars(one)) for one in found]
+        click.echo(to_json({"lanes": able, "boundaries": parts, "uncovered": len(uncovered)}))
+    elif form == "github":
+        click.echo(json.dumps({"include": able}))
+    else:
+        from patchkit.report.releases import print_boundaries  # noqa: PLC0415 - JSON needs no rich
+
+        print_boundaries(found)
+    if uncovered:
+        named = ", ".join(dict.fromkeys(f"{one.requirement} of {one.patch}" for one in uncovered))
+        say(f"found no lane for {named}; expected one for each, or a reason in {file}")
+    return 1 if uncovered else 0

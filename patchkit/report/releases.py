@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.check.comparison import Comparison, Step
+    from patchkit.check.lanes import Boundary
     from patchkit.rows.target import Target
 
 _FINGERPRINT = 8
@@ -50,6 +51,18 @@ def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
     table = columns(whole(project), Column("exercises"), header=True)
     for release, cases in chosen.items():
         table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
+    console().print(table)
+
+
+def print_boundaries(found: Iterable[Boundary]) -> None:
+    """Print both ends of each range, and what covers them."""
+    table = columns(*map(whole, ("patch", "bound", "release", "covered by")), header=True)
+    for one in found:
+        style = {"reason": "warn", "no": "bad"}.get(one.covered, "ok")
+        said = one.reason or " and ".join(one.lanes) or "nothing"
+        name = one.patch if one.change is None else f"{one.patch}, change {one.change}"
+        edge = one.edge or "none"
+        table.add_row(Text(name, "name"), one.requirement, edge, Text(said, style))
     console().print(table)
 
 

@@ -78,15 +78,21 @@ def _table(file: Path) -> object:
         return None
     if b"patchkit" not in source:
         return None
+    tools = parse_toml(file, source).get("tool")
+    return tools.get("patchkit") if isinstance(tools, dict) else None
+
+
+def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
+    """Read TOML; SettingsError where it is none."""
     if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - only where there is a section to read
+        import tomllib  # noqa: PLC0415 - only where there is a file to read
     else:
         import tomli as tomllib  # noqa: PLC0415
     try:
-        tools = tomllib.loads(source.decode()).get("tool")
+        table: dict[str, Any] = tomllib.loads(source.decode())
     except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
         raise SettingsError(f"{file}: found no TOML, {error}") from error
-    return tools.get("patchkit") if isinstance(tools, dict) else None
+    return table
 
 
 def _checked(file: Path, table: object) -> dict[str, Any]:

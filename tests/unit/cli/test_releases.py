@@ -423,6 +423,31 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
 
 
+def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each end of a range with what covers it; 1 while one has neither a lane nor a reason."""
+    file = tmp_path / "lanes.toml"
+    file.write_text("[lanes.a]\nreleases = { up = '1.0' }\n")
+    data = answer(capsys, "matrix", "--lanes", str(file), code=1)
+    assert [(one["requirement"], one["covered"]) for one in data["boundaries"]] == [
+        ("up>=1", "exact"),
+        ("up<4", "no"),
+    ]
+    assert (data["lanes"], data["uncovered"]) == ([{"lane": "a", "up": "1.0"}], 1)
+    assert main(["matrix", "--lanes", str(file)]) == 1
+    told = capsys.readouterr()
+    assert [line.split() for line in told.out.splitlines()][1:] == [
+        ["p", "up>=1", "1.0", "a"],
+        ["p", "up<4", "3.0", "nothing"],
+    ]
+    assert f"found no lane for up<4 of p; expected one for each, or a reason in {file}" in told.err
+    file.write_text(file.read_text() + "[boundaries]\n'up<4' = 'no time'\n")
+    assert main(["matrix", "--lanes", str(file), "--format", "github"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"include": [{"lane": "a", "up": "1.0"}]}
+    assert main(["matrix", "--lanes", "nowhere.toml"]) == 2
+    assert "nowhere.toml: found no file of lanes" in capsys.readouterr().err
+    assert main(["matrix", "--lanes", str(file), "--releases", "up"]) == 2
+
+
 def test_a_tree_without_any_of_the_packages_names_them_all(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,176 @@
+"""Lanes, the releases that a project really runs, and the ends of ranges that they cover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from patchkit.check.coverage import allows
+from patchkit.errors import SettingsError, VersionError
+from patchkit.record import Record
+from patchkit.rows.project import parse_toml
+from patchkit.versions.requirements import (
+    applies_here,
+    canonical,
+    parse_requirement,
+    release_order,
+    written_bounds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from patchkit.rows.declaration import Row
+
+    Released = Callable[[str], Sequence[str]]
+
+T = TypeVar("T")
+
+
+class Lane(Record):
+    """One combination of releases; `reason` says why it cannot run, and is '' where it can."""
+
+    name: str
+    releases: Mapping[str, str]
+    reason: str
+    table: Mapping[str, Any]  # as written, for whoever runs it
+
+
+class Lanes(Record):
+    """A file of lanes; `reasons` says of a bound, or `PATCH BOUND`, why no lane covers it."""
+
+    lanes: Sequence[Lane]
+    reasons: Mapping[str, str]
+
+
+class Boundary(Record):
+    """One end of a range; `edge` is the last release inside, None where none is inside."""
+
+    patch: str
+    change: int | None  # from 1 on; None where the bound is the patch's own
+    requirement: str
+    edge: str | None
+    covered: str  # exact, both sides, reason, no
+    lanes: Sequence[str]
+    reason: str
+
+
+def read_lanes(file: Path) -> Lanes:
+    """Read a file of lanes; SettingsError names file and field, what was found and expected."""
+    try:
+        table = parse_toml(file, file.read_bytes())
+    except OSError as error:
+        raise SettingsError(f"{file}: found no file of lanes ({error.strerror})") from error
+    if unknown := [*table.keys() - {"lanes", "boundaries"}]:
+        expected = "expected [lanes.NAME] and [boundaries]"
+        raise SettingsError(f"{file}: found the unknown key {unknown[0]!r}, {expected}")
+    lanes = typed(file, "lanes", table.get("lanes"), dict, "a table of lanes")
+    reasons = typed(file, "boundaries", table.get("boundaries", {}), dict, "a table of reasons")
+    for bound, reason in reasons.items():
+        typed(file, f"boundaries.{bound}", reason, str, "why no lane covers it")
+    return Lanes([_lane(file, name, found) for name, found in lanes.items()], reasons)
+
+
+def _lane(file: Path, name: str, found: object) -> Lane:
+    field = f"lanes.{name}"
+    table = typed(file, field, found, dict, "a table")
+    expected = "a table such as { vllm = '0.32.0' }"
+    releases = typed(file, f"{field}.releases", table.get("releases"), dict, expected)
+    for project, release in releases.items():
+        where = f"{field}.releases.{project}"
+        try:
+            release_order(typed(file, where, release, str, "a release such as '0.32.0'"))
+        except VersionError as error:
+            raise SettingsError(f"{file}, {where}: {error}") from error
+    reason = typed(file, f"{field}.reason", table.get("reason", ""), str, "why it cannot run")
+    return Lane(name, {canonical(key): one for key, one in releases.items()}, reason, table)
+
+
+def typed(file: Path, field: str, found: object, kind: type[T], expected: str) -> T:
+    """Return what a file has for a field; SettingsError where it is of another type."""
+    if not isinstance(found, kind):
+        words = "nothing" if found is None else repr(found)
+        raise SettingsError(f"{file}, {field}: found {words}, expected {expected}")
+    return found
+
+
+def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Boundary]:
+    """
+    List both ends of each range of rows and of their changes, with the lanes that cover them.
+
+    A lane at the very end covers it, and so do two: one inside, and one that only this bound keeps
+    outside. `released` lists the releases of a distribution, the oldest first.
+    """
+    return [
+        _Covering(lanes, bound, all_of, edge).boundary(row.name, change)
+        for row in rows
+        for change, own, all_of in _ranges(row)
+        for bound in own
+        for edge in _edges(bound, released(_project(bound)))
+    ]
+
+
+def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
+    """Yield the bounds of a row and of each change, each with all that must hold."""
+    whole = _bounds(row.patch.requires)
+    yield None, whole, whole
+    for number, change in enumerate(row.patch.changes, start=1):
+        own = _bounds(change.requires)
+        yield number, own, [*whole, *own]
+
+
+def _bounds(texts: Iterable[str]) -> list[str]:
+    parsed = [(parse_requirement(text), written_bounds(text)) for text in texts]
+    here = [(one.name, bounds) for one, bounds in parsed if bounds and applies_here(one)]
+    return [f"{name}{bound}" for name, bounds in here for bound in bounds.split(",")]
+
+
+def _project(bound: str) -> str:
+    return canonical(parse_requirement(bound).name)
+
+
+def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
+    """Find the releases inside that have a neighbour outside; the newest or oldest if none has."""
+    held = [allows([bound], _project(bound), release) for release in releases]
+    around = zip(releases, held, [*held[:1], *held], [*held[1:], *held[-1:]])  # noqa: B905
+    edges = [release for release, is_in, *beside in around if is_in and not all(beside)]
+    return [*edges] or ([releases[-1 if "<" in bound else 0]] if any(held) else [None])
+
+
+class _Covering(Record):
+    lanes: Lanes
+    bound: str
+    all_of: Sequence[str]
+    edge: str | None
+
+    def boundary(self, patch: str, change: int | None) -> Boundary:
+        reasons = self.lanes.reasons
+        reason = reasons.get(f"{patch} {self.bound}") or reasons.get(self.bound, "")
+        how, names = self._lanes() or ("reason" if reason else "no", ())
+        said = reason if how == "reason" else ""
+        return Boundary(patch, change, self.bound, self.edge, how, names, said)
+
+    def _lanes(self) -> tuple[str, Sequence[str]] | None:
+        inside, outside = self._sides()
+        if exact := [lane.name for lane in inside if self._release(lane) == self.edge]:
+            return "exact", exact[:1]
+        if not inside or not outside:
+            return None
+        upper = "<" in self.bound
+        return "both sides", (inside[-upper].name, outside[upper - 1].name)
+
+    def _sides(self) -> tuple[list[Lane], list[Lane]]:
+        rest = [one for one in self.all_of if one != self.bound]
+        able = [one for one in self.lanes.lanes if not one.reason and self._holds(rest, one)]
+        able.sort(key=lambda lane: release_order(self._release(lane)))
+        inside = [lane for lane in able if self._holds([self.bound], lane)]
+        return inside, [lane for lane in able if lane not in inside]
+
+    def _holds(self, bounds: Sequence[str], lane: Lane) -> bool:
+        projects = {_project(one) for one in (self.bound, *bounds)}
+        return projects <= lane.releases.keys() and all(
+            allows(bounds, project, lane.releases[project]) for project in projects
+        )
+
+    def _release(self, lane: Lane) -> str:
+        return lane.releases[_project(self.bound)]
