@@ -10,7 +10,7 @@ AROUND = tools examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
-export MYPYPATH = tools:examples/simnpu:tests/e2e
+export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
 	demo-cpu demo-ray235 env-unit env-vllm env-ray235

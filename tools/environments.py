@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = REPOSITORY / ".envs"
 SIMNPU = REPOSITORY / "examples" / "simnpu"
+CONFORMANCE = REPOSITORY / "examples" / "conformance"
 
 # Of these only builds for CUDA are to be had, and vLLM on a CPU does without them.
 UNWANTED = ("torchvision", "torchaudio", "torchcodec")
@@ -108,9 +109,11 @@ def patchkit_layer(*groups: str) -> Layer:
 
 
 def simnpu_layer() -> Layer:
-    """The simulated NPU machine; its own requirements are in the layers below."""
-    arguments = ("--no-deps", "-e", str(SIMNPU))
-    return Layer("the simulated NPU machine", arguments, watched=(SIMNPU / "pyproject.toml",))
+    """The simulated NPU machine and what runs on it; their requirements are in the layers below."""
+    projects = (SIMNPU, CONFORMANCE)
+    arguments = [part for project in projects for part in ("-e", str(project))]
+    watched = tuple(project / "pyproject.toml" for project in projects)
+    return Layer("the simulated NPU machine", ("--no-deps", *arguments), watched=watched)
 
 
 def old_vllm(transformers: str, *more: str) -> Recipe:

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit_lab import cluster, scenario, stage
 from rich import box
 from rich.panel import Panel
 from rich.text import Text
-from simnpu_lab import cluster, scenario, stage
 
 if TYPE_CHECKING:
     from rich.console import Console

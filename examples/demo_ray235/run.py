@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from patchkit_lab import cluster, processes, scenario, served, stage
 from rich import box
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
-from simnpu_lab import cluster, processes, scenario, served, stage
 
 from patchkit.status import read_directory
 

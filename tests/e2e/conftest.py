@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from simnpu_lab import cluster, scenario
+from patchkit_lab import cluster, scenario
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 

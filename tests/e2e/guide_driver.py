@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from simnpu_lab.generate import ENGINE, PROMPT
+from patchkit_lab.generate import ENGINE, PROMPT
 
 
 def ask_worker(_worker: object) -> dict[str, Any]:

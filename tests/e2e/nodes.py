@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simnpu_lab import processes
+from patchkit_lab import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

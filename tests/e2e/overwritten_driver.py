@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simnpu_lab.generate import ENGINE, PROMPT
+from patchkit_lab.generate import ENGINE, PROMPT
 
 import patchkit.auto  # noqa: F401
 

@@ -22,9 +22,9 @@ import os
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit_lab.generate import ENGINE, PROMPT
 from rows import PATCHES
 from rows.witness import seen
-from simnpu_lab.generate import ENGINE, PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

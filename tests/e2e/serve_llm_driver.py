@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import httpx  # type: ignore[import-not-found, unused-ignore]
 import openai
 import ray
+from patchkit_lab import processes
+from patchkit_lab.generate import PROMPT
 from ray import serve
 from ray.serve.llm import LLMConfig, LLMServingArgs, build_openai_app
 from ray.serve.llm.openai_api_models import ChatCompletionRequest
-from simnpu_lab import processes
-from simnpu_lab.generate import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

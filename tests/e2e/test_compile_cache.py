@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import environments
 import pytest
-from simnpu_lab import cluster, processes, scenario
+from patchkit_lab import cluster, processes, scenario
 
 from patchkit.status import read_directory
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import environments
 import pytest
-from simnpu_lab import cluster, processes, scenario
+from patchkit_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

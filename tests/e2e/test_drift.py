@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from packs import Pack
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 from patchkit.status import read_directory
 

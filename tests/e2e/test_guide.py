@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import environments
 import overlay
 import pytest
-from simnpu_lab import cluster, processes, scenario
+from patchkit_lab import cluster, processes, scenario
 
 from patchkit.status import read_directory
 

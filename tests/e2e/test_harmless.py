@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 if TYPE_CHECKING:
-    from simnpu_lab.cluster import Cluster
+    from patchkit_lab.cluster import Cluster
 
 DRIVER = Path(__file__).with_name("harmless_driver.py")
 

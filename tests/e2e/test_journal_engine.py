@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from packs import Pack
-from simnpu_lab import cluster, processes, scenario
+from patchkit_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from simnpu_lab import processes, scenario
+from patchkit_lab import processes, scenario
 
 DRIVER = Path(__file__).with_name("overwritten_driver.py")
 TARGET = "vllm.v1.worker.gpu_worker:Worker.execute_model"

@@ -10,7 +10,7 @@ import environments
 import pytest
 import sources
 import stub_cann
-from simnpu_lab import processes
+from patchkit_lab import processes
 
 ROUND_TRIP = "import pickle, torch; print(pickle.loads(pickle.dumps(torch.device('npu'))))"
 PROC = "vllm.v1.executor.ray_executor_v2:RayWorkerProc"

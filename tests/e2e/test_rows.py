@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patchkit_lab import processes, scenario
 from rows import PATCHES
 from rows.witness import VARIABLE, Sight, sights
-from simnpu_lab import processes, scenario
 
 from patchkit.status import read_directory
 

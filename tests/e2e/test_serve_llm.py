@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import environments
 import pytest
-from simnpu_lab import cluster, processes, scenario, served
+from patchkit_lab import cluster, processes, scenario, served
 
 from patchkit.status import read_directory
 

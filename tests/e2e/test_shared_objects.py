@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from simnpu_lab import scenario
+from patchkit_lab import scenario
 
 from patchkit.status import read_directory
 

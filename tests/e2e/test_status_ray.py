@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from simnpu_lab import cluster as clusters
-from simnpu_lab import processes, scenario
+from patchkit_lab import cluster as clusters
+from patchkit_lab import processes, scenario
 
 from patchkit.ray import runtime_env
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simnpu_lab.cluster import Cluster
+    from patchkit_lab.cluster import Cluster
 
 DRIVER = Path(__file__).with_name("ray_driver.py")
 HOOK = "worker_process_setup_hook"
@@ -33,7 +33,7 @@ def begin():
 def second(ray: Cluster, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A second node of the cluster, with a journal directory of its own; that directory."""
     journal = tmp_path_factory.mktemp("second")
-    mark = {"SIMNPU_CLUSTER": str(ray.directory), "PATCHKIT_JOURNAL": str(journal)}
+    mark = {"LAB_CLUSTER": str(ray.directory), "PATCHKIT_JOURNAL": str(journal)}
     env = processes.environment(scenario.MACHINE, ray.environment, mark)
     del env["RAY_ADDRESS"]
     ports = map(str, clusters.free_ports(3))

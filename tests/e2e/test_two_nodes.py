@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import nodes
 import pytest
-from simnpu_lab import scenario
+from patchkit_lab import scenario
 
 from patchkit.status import read_directory
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from simnpu_lab import processes
+    from patchkit_lab import processes
 
     from patchkit.status import ProcessStatus
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import overlay
 from cells import ON_RAY, ONE, SPECIALS
 from packs import NAME, Pack
-from simnpu_lab import cluster, generate, processes, scenario, served
+from patchkit_lab import cluster, generate, processes, scenario, served
 
 from patchkit.status import read_directory
 
@@ -29,9 +29,9 @@ PATCH_OF = {"main": "main-seen", "engine-core": "core-seen", "worker": "worker-s
 SCRIPT = str(Path(generate.__file__))
 COMMANDS = {
     "script": (SCRIPT,),
-    "python -m": ("-m", "simnpu_lab.generate"),
-    "Ray actor": ("-m", "simnpu_lab.in_actor"),
-    "Ray Serve": ("-m", "simnpu_lab.in_serve"),
+    "python -m": ("-m", "patchkit_lab.generate"),
+    "Ray actor": ("-m", "patchkit_lab.in_actor"),
+    "Ray Serve": ("-m", "patchkit_lab.in_serve"),
 }
 
 

@@ -12,8 +12,8 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from simnpu_lab import cluster, processes
-from simnpu_lab.generate import PROMPT
+from patchkit_lab import cluster, processes
+from patchkit_lab.generate import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

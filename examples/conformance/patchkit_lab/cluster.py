@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simnpu_lab import processes
+from patchkit_lab import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def started(
 
     """
     # Short: a Unix socket's path may have 107 characters, and Ray appends some 60.
-    directory = Path(tempfile.mkdtemp(prefix="simnpu-", dir="/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="lab-", dir="/tmp"))
     cluster = Cluster(f"{HOST}:{free_ports(1)[0]}", directory)
     try:
         start(cluster, [*prefix, *command(cluster, python, npus), *more], env)
@@ -90,9 +90,7 @@ def started(
 
 def start(cluster: Cluster, words: Sequence[str], env: Mapping[str, str]) -> None:
     """Run `ray start` and check that it did."""
-    full = processes.environment(
-        env, cluster.environment, {"SIMNPU_CLUSTER": str(cluster.directory)}
-    )
+    full = processes.environment(env, cluster.environment, {"LAB_CLUSTER": str(cluster.directory)})
     # The client's variable; a head that finds it joins that cluster instead of starting its own.
     del full["RAY_ADDRESS"]
     log = cluster.directory / "start.log"

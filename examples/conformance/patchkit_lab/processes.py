@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Settings of the caller's own that must not decide a scenario. Without byte code every process
 # would compile some thousand modules anew.
-FOREIGN = ("PATCHKIT", "VLLM_", "RAY_", "SIMNPU", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+FOREIGN = ("PATCHKIT", "VLLM_", "RAY_", "SIMNPU", "LAB_", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
 
 
 @dataclass(frozen=True)

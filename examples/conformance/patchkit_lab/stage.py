@@ -18,7 +18,7 @@ from rich.text import Text
 
 from patchkit.errors import PatchkitError
 from patchkit.status import read_directory
-from simnpu_lab import cluster, processes, scenario
+from patchkit_lab import cluster, processes, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

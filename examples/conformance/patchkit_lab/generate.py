@@ -11,7 +11,7 @@ import sys
 
 # A spawned child imports this file again under another name, and must not profit from that.
 if __name__ == "__main__":
-    from simnpu_lab import beginning
+    from patchkit_lab import beginning
 
     beginning.of(sys.argv)
 

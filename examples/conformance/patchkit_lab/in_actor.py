@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 
-from simnpu_lab import job
+from patchkit_lab import job
 
 
 def main(words: list[str]) -> None:

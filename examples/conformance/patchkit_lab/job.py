@@ -54,6 +54,6 @@ class Engine:
 
     def generate(self) -> dict[str, Any]:
         """Make the engine, generate, report."""
-        from simnpu_lab import generate
+        from patchkit_lab import generate
 
         return generate.generate(generate.arguments(self._words))

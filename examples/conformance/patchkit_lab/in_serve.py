@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from typing import Any
 
-from simnpu_lab import job
+from patchkit_lab import job
 
 
 class Deployment(job.Engine):

@@ -1,0 +1,1 @@
+"""Does patchkit hold on this machine?"""
