@@ -5,6 +5,8 @@ VLLM = .envs/vllm-0.32.0/bin
 # What hundreds of children of the unit tests import: compiled once, not by each of them.
 COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
 	pluggy pygments rich)
+E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadscope-reorder \
+	--durations=0
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
@@ -12,7 +14,7 @@ GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit faults mutants quality check e2e ways truth lint demo bench clean \
+.PHONY: help test test-unit faults mutants quality check e2e e2e-all ways truth lint demo bench clean \
 	demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
@@ -40,7 +42,10 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
 e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
-	$(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --durations=0 -m "not every_cell" $(E2E)
+	$(E2E_TESTS) -m "not every_cell" $(E2E)
+
+e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
+	$(E2E_TESTS) $(E2E)
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
 	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py \

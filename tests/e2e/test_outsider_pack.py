@@ -31,7 +31,7 @@ def run(
     return scenario.report(outcome)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"])
 def test_each_patch_runs_in_its_process_and_only_there(
     method: str, python: Path, model: Path, baseline: list[int], pack: Pack
 ) -> None:

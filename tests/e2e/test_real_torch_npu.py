@@ -54,7 +54,10 @@ def test_a_real_actor_accepts_the_device_only_with_patchkit(
     actors.assert_cured(actors.run_both(python, case, tmp_path))
 
 
-@pytest.mark.parametrize(("target", "place"), [(PROC, "creation"), (WRAPPER, "method")])
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [(PROC, "creation"), pytest.param(WRAPPER, "method", marks=pytest.mark.every_cell)],
+)
 def test_the_actors_of_a_recent_vllm_accept_the_device(
     target: str, place: str, machine: dict[str, str], python: Path, tmp_path: Path
 ) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 from patchkit_lab import processes, scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from _pytest.mark.structures import ParameterSet
 
 TARGETS = {
     "main": "vllm.v1.engine.llm_engine:LLMEngine.step",
@@ -93,8 +97,18 @@ def run(python: Path, model: Path, tmp_path: Path) -> Faulty:
     return Faulty(python, model, tmp_path)
 
 
-@pytest.mark.parametrize("role", TARGETS)
-@pytest.mark.parametrize("fault", FAULTS)
+SAMPLE = dict(zip(TARGETS, FAULTS, strict=True))
+"""Each role and each fault once."""
+
+
+def every_pair() -> Iterator[ParameterSet]:
+    """Every fault in every role; those that are in no sample bear a mark."""
+    for role, fault in product(TARGETS, FAULTS):
+        marks = [] if SAMPLE[role] == fault else [pytest.mark.every_cell]
+        yield pytest.param(role, fault, marks=marks)
+
+
+@pytest.mark.parametrize(("role", "fault"), list(every_pair()))
 def test_a_required_patch_ends_the_run(role: str, fault: str, run: Faulty) -> None:
     """Missing target, raising body and wrong signature: non-zero exit, with the cause."""
     outcome = run(role, fault, required=True)
@@ -111,7 +125,10 @@ def test_it_ends_even_where_the_error_was_swallowed(run: Faulty) -> None:
     assert "required patch faulty" in outcome.output
 
 
-@pytest.mark.parametrize("role", TARGETS)
+@pytest.mark.parametrize(
+    "role",
+    [pytest.param(role, marks=[pytest.mark.every_cell] * (role == "main")) for role in TARGETS],
+)
 def test_an_optional_patch_is_one_warning(role: str, run: Faulty, baseline: list[int]) -> None:
     """The engine generates, unpatched, and says so once in the process of the role."""
     outcome = run(role, "target-missing", required=False)

@@ -174,6 +174,7 @@ def test_a_node_without_patchkit_stops_the_run_and_is_named(two: Two) -> None:
     assert scenario.error_line(outcome) is None, outcome.tail()
 
 
+@pytest.mark.every_cell
 def test_a_node_without_the_pack_stops_the_run_and_is_named(two: Two) -> None:
     """What keeps patchkit from arming a worker there is what the driver's output says."""
     with two.cluster(two.environment("second", BODY, pack="another_pack")) as cluster:
