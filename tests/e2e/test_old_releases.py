@@ -33,7 +33,7 @@ def test_a_real_actor_accepts_the_device_only_with_patchkit(
 ) -> None:
     """The release's own Python, its own class, a real Ray; patchkit finds the version itself."""
     early = release.startswith(("0.5", "0.6"))
-    python = environments.ensure("vllm-0.7.3" if early else "vllm-old")
+    python = environments.ensure("imports-early" if early else "imports-old")
     settings = {"PYTHONPATH": str(sources.old_vllm(release))}
     case = actors.ActorCase(target, place, "torch_simnpu", settings)
     actors.assert_cured(actors.run_both(python, case, tmp_path))

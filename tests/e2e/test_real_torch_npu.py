@@ -50,7 +50,7 @@ def test_a_real_actor_accepts_the_device_only_with_patchkit(
     """In vLLM 0.7.3, whose transformers leaves torch_npu alone: the seed's error and its cure."""
     settings = {**machine, "PYTHONPATH": f"{machine['PYTHONPATH']}:{sources.old_vllm('0.7.3')}"}
     case = actors.ActorCase(V0_WRAPPER, "creation", "torch_npu", settings)
-    python = environments.ensure("vllm-0.7.3")
+    python = environments.ensure("imports-early")
     actors.assert_cured(actors.run_both(python, case, tmp_path))
 
 

