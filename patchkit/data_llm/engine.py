@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import math
+import sys
 import threading
 import time
 import uuid
@@ -22,33 +24,39 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from patchkit.data_llm.stages import Row, RowStage, plain
 
 
-class VLLMEngine(RowStage):
+class vLLMEngineStage(RowStage):  # noqa: N801 - Ray's name
     """Generate or embed; the rows of all batches of a replica are in one engine at a time."""
 
-    title = "vLLMEngineStage"
-
     def __init__(self, model: str, given: dict[str, Any], task: str, room: int | None) -> None:
+        import vllm  # noqa: PLC0415 - in the actor
+
         super().__init__()
-        self._model = model
-        self._embeds = task == "embed"
+        self._vllm, self._model, self._embeds = vllm, model, task == "embed"
         stages = given.get("pipeline_parallel_size", 1)
         room = room or math.ceil(1.1 * given["max_num_seqs"] * stages)
-        self._room: Any = asyncio.Semaphore(room) if room > 0 else contextlib.nullcontext()
+        self._room = asyncio.Semaphore(room if room > 0 else sys.maxsize)
         self._adapters: dict[str, Any] = {}
-        self._count = 0
-        self._engine = self._wait_for(_started(model, given, embeds=self._embeds))
+        self._numbers = itertools.count()
+        self._engine = self._wait_for(self._started(given))
         # Where Ray ends the actor, the engine's own processes would stay.
         weakref.finalize(self, self._engine.shutdown)
+
+    async def _started(self, given: dict[str, Any]) -> Any:
+        """Start an engine on the loop that will ask it; vLLM has renamed what makes one embed."""
+        known = {field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)}
+        new, old = {"runner": "pooling", "convert": "embed"}, {"task": "embed"}
+        task = (new if known >= new.keys() else old) if self._embeds else {}
+        arguments = self._vllm.AsyncEngineArgs(**{**task, **given}, model=self._model)
+        return self._vllm.AsyncLLMEngine.from_engine_args(arguments)
 
     async def _all(self, rows: list[Row]) -> list[Row]:
         batch = {"batch_uuid": uuid.uuid4().hex}
         return [{**one, **batch} for one in await super()._all(rows)]
 
     async def _answer(self, row: Row) -> Row:
-        began = time.perf_counter()
-        number, self._count = self._count, self._count + 1
+        began, number = time.perf_counter(), next(self._numbers)
         ask = self._engine.encode if self._embeds else self._engine.generate
-        params = _params(row, embeds=self._embeds)
+        params = self._params(row)
         told = {"request_id": number, "params": str(params)}
         async with self._room:
             answers = ask(_prompt(row), params, str(number), lora_request=self._adapter(row))
@@ -57,6 +65,12 @@ class VLLMEngine(RowStage):
                     told["time_taken_llm"] = time.perf_counter() - began
                     return {**told, **_columns(row, answer)}
         raise RuntimeError("the engine ended before the answer did")
+
+    def _params(self, row: Row) -> Any:
+        if not self._embeds:
+            return self._vllm.SamplingParams(**plain(row["sampling_params"]))
+        knows_task = "task" in getattr(self._vllm.PoolingParams, "__struct_fields__", ())
+        return self._vllm.PoolingParams(**({"task": "embed"} if knows_task else {}))
 
     def _adapter(self, row: Row) -> Any:
         """Return the LoRA adapter that a row asks for by another model than the engine's."""
@@ -69,33 +83,12 @@ class VLLMEngine(RowStage):
         return self._adapters.setdefault(name, new)
 
 
-async def _started(model: str, given: dict[str, Any], *, embeds: bool) -> Any:
-    """Start an engine on the loop that will ask it; vLLM has renamed what makes one embed."""
-    import vllm  # noqa: PLC0415 - in the actor
-
-    known = {field.name for field in dataclasses.fields(vllm.AsyncEngineArgs)}
-    new, old = {"runner": "pooling", "convert": "embed"}, {"task": "embed"}
-    task = (new if known >= new.keys() else old) if embeds else {}
-    arguments = vllm.AsyncEngineArgs(**{**task, **given}, model=model)
-    return vllm.AsyncLLMEngine.from_engine_args(arguments)
-
-
-def _params(row: Row, *, embeds: bool) -> Any:
-    import vllm  # noqa: PLC0415 - in the actor
-
-    if not embeds:
-        return vllm.SamplingParams(**plain(row["sampling_params"]))
-    knows_task = "task" in getattr(vllm.PoolingParams, "__struct_fields__", ())
-    return vllm.PoolingParams(**({"task": "embed"} if knows_task else {}))
-
-
 def _prompt(row: Row) -> dict[str, Any]:
     """Say what is asked; with images vLLM has to make the tokens itself."""
     if images := row.get("image"):
         return {"prompt": row["prompt"], "multi_modal_data": {"image": images}}
-    if (tokens := plain(row.get("tokenized_prompt"))) is not None:
-        return {"prompt_token_ids": tokens}
-    return {"prompt": row["prompt"]}
+    tokens = plain(row.get("tokenized_prompt"))
+    return {"prompt": row["prompt"]} if tokens is None else {"prompt_token_ids": tokens}
 
 
 def _columns(row: Row, answer: Any) -> Row:

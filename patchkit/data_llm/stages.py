@@ -35,14 +35,8 @@ def plain(value: Any) -> Any:
     return plain(value.tolist()) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-class RowError(RuntimeError):
-    """A stage failed on a row; the message names both."""
-
-
 class RowStage:
     """What `Dataset.map_batches` makes once in each of its actors; a loop there does the work."""
-
-    title: str
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -78,17 +72,15 @@ class RowStage:
             return await self._answer(row)
         except Exception as error:
             columns = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in row.items())
-            what = f"{type(error).__name__}: {error}"
-            raise RowError(f"{self.title}: row {{{columns}}} failed: {what}") from error
+            what = f"row {{{columns}}} failed: {type(error).__name__}: {error}"
+            raise RuntimeError(f"{type(self).__name__}: {what}") from error
 
     async def _answer(self, row: Row) -> Row:
         raise NotImplementedError
 
 
-class PrepareImage(RowStage):
+class PrepareImageStage(RowStage):
     """Load the images of a row's messages, if any: `image` and `image_sizes`."""
-
-    title = "PrepareImageStage"
 
     async def _answer(self, row: Row) -> Row:
         images = [
@@ -139,10 +131,9 @@ class _Loaded(RowStage):
         self._rest = rest
 
 
-class ChatTemplate(_Loaded):
+class ChatTemplateStage(_Loaded):
     """Make one text of a row's messages: `prompt`; it goes on where the last is not the user's."""
 
-    title = "ChatTemplateStage"
     loader = "AutoProcessor"
 
     async def _answer(self, row: Row) -> Row:
@@ -153,29 +144,23 @@ class ChatTemplate(_Loaded):
         return {"prompt": text}
 
 
-class Tokenize(_Loaded):
+class TokenizeStage(_Loaded):
     """Make tokens of a row's prompt: `tokenized_prompt`."""
-
-    title = "TokenizeStage"
 
     async def _answer(self, row: Row) -> Row:
         return {"tokenized_prompt": self._held(row["prompt"])["input_ids"]}
 
 
-class Detokenize(_Loaded):
+class DetokenizeStage(_Loaded):
     """Make text of what was generated: `generated_text`."""
-
-    title = "DetokenizeStage"
 
     async def _answer(self, row: Row) -> Row:
         text = self._held.decode(row["generated_tokens"], skip_special_tokens=True)
         return {"generated_text": text}
 
 
-class HttpRequest(RowStage):
+class HttpRequestStage(RowStage):
     """Post each row's payload, `seconds` apart or one after the other: `http_response`."""
-
-    title = "HttpRequestStage"
 
     def __init__(self, url: str, headers: Mapping[str, Any] | None, seconds: float | None) -> None:
         super().__init__()
