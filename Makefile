@@ -49,7 +49,7 @@ e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
 	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py \
-		tests/e2e/test_data_llm.py
+		tests/e2e/test_data_llm.py tests/e2e/test_old_ray.py
 
 truth: env-vllm  ## What source is said to hold, against vLLM and eight packages as they are imported
 	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py

@@ -54,6 +54,7 @@ class Settings(Record):
     def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read `os.environ` or another mapping; raise SettingsError for an invalid value."""
         env = os.environ if environ is None else environ
+        _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")  # a row reads it
         return cls(
             enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
             packs=_names(env, "PATCHKIT_PATCHES"),

@@ -24,8 +24,10 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from patchkit.data_llm.stages import Row, RowStage, plain
 
 
-class vLLMEngineStage(RowStage):  # noqa: N801 - Ray's name
+class VLLMEngine(RowStage):
     """Generate or embed; the rows of all batches of a replica are in one engine at a time."""
+
+    title = "vLLMEngineStage"
 
     def __init__(self, model: str, given: dict[str, Any], task: str, room: int | None) -> None:
         import vllm  # noqa: PLC0415 - in the actor

@@ -104,7 +104,7 @@ class Processor:
             return (postprocess or dict)(cloudpickle.loads(data[DATA_COLUMN]))
 
         self.config, self.preprocess, self.postprocess = config, before, after
-        self.stages = {stage.fn.__name__: stage for stage in stages}
+        self.stages = {stage.fn.title: stage for stage in stages}
 
     def __call__(self, dataset: Dataset) -> Dataset:
         """Add the processor's steps to a dataset; nothing runs before its rows are read."""
@@ -146,7 +146,7 @@ def build_llm_processor(
 def _http(config: HttpRequestProcessorConfig) -> Stage:
     seconds = config.concurrency / config.qps if config.qps else None
     told = {"url": config.url, "headers": config.headers, "seconds": seconds}
-    return Stage(stages.HttpRequestStage, told, {"concurrency": config.concurrency, **_LIGHT})
+    return Stage(stages.HttpRequest, told, {"concurrency": config.concurrency, **_LIGHT})
 
 
 def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
@@ -158,11 +158,11 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
     chat = {"model": config.model_source, **trust, "chat_template": config.chat_template}
     around = {"concurrency": (1, config.concurrency), **_LIGHT}
     wanted = [
-        Stage(stages.PrepareImageStage, {}, {**around}) if config.has_image else None,
-        Stage(stages.ChatTemplateStage, chat, {**around}) if config.apply_chat_template else None,
-        Stage(stages.TokenizeStage, {**tokens}, {**around}) if config.tokenize else None,
+        Stage(stages.PrepareImage, {}, {**around}) if config.has_image else None,
+        Stage(stages.ChatTemplate, chat, {**around}) if config.apply_chat_template else None,
+        Stage(stages.Tokenize, {**tokens}, {**around}) if config.tokenize else None,
         _engine(config, given),
-        Stage(stages.DetokenizeStage, tokens, {**around}) if config.detokenize else None,
+        Stage(stages.Detokenize, tokens, {**around}) if config.detokenize else None,
     ]
     return [stage for stage in wanted if stage]
 
@@ -185,4 +185,4 @@ def _engine(config: vLLMEngineProcessorConfig, given: dict[str, Any]) -> Stage:
     env = {"runtime_env": config.runtime_env} if config.runtime_env else {}
     told: dict[str, Any] = {"model": config.model_source, "given": given, "task": config.task_type}
     told["room"] = config.max_pending_requests
-    return Stage(engine.vLLMEngineStage, told, {**pool, "max_concurrency": tasks, **where, **env})
+    return Stage(engine.VLLMEngine, told, {**pool, "max_concurrency": tasks, **where, **env})

@@ -38,6 +38,8 @@ def plain(value: Any) -> Any:
 class RowStage:
     """What `Dataset.map_batches` makes once in each of its actors; a loop there does the work."""
 
+    title: str  # not the name of the class: Ray derives one of its own
+
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
@@ -73,14 +75,16 @@ class RowStage:
         except Exception as error:
             columns = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in row.items())
             what = f"row {{{columns}}} failed: {type(error).__name__}: {error}"
-            raise RuntimeError(f"{type(self).__name__}: {what}") from error
+            raise RuntimeError(f"{self.title}: {what}") from error
 
     async def _answer(self, row: Row) -> Row:
         raise NotImplementedError
 
 
-class PrepareImageStage(RowStage):
+class PrepareImage(RowStage):
     """Load the images of a row's messages, if any: `image` and `image_sizes`."""
+
+    title = "PrepareImageStage"
 
     async def _answer(self, row: Row) -> Row:
         images = [
@@ -131,9 +135,10 @@ class _Loaded(RowStage):
         self._rest = rest
 
 
-class ChatTemplateStage(_Loaded):
+class ChatTemplate(_Loaded):
     """Make one text of a row's messages: `prompt`; it goes on where the last is not the user's."""
 
+    title = "ChatTemplateStage"
     loader = "AutoProcessor"
 
     async def _answer(self, row: Row) -> Row:
@@ -144,23 +149,29 @@ class ChatTemplateStage(_Loaded):
         return {"prompt": text}
 
 
-class TokenizeStage(_Loaded):
+class Tokenize(_Loaded):
     """Make tokens of a row's prompt: `tokenized_prompt`."""
+
+    title = "TokenizeStage"
 
     async def _answer(self, row: Row) -> Row:
         return {"tokenized_prompt": self._held(row["prompt"])["input_ids"]}
 
 
-class DetokenizeStage(_Loaded):
+class Detokenize(_Loaded):
     """Make text of what was generated: `generated_text`."""
+
+    title = "DetokenizeStage"
 
     async def _answer(self, row: Row) -> Row:
         text = self._held.decode(row["generated_tokens"], skip_special_tokens=True)
         return {"generated_text": text}
 
 
-class HttpRequestStage(RowStage):
+class HttpRequest(RowStage):
     """Post each row's payload, `seconds` apart or one after the other: `http_response`."""
+
+    title = "HttpRequestStage"
 
     def __init__(self, url: str, headers: Mapping[str, Any] | None, seconds: float | None) -> None:
         super().__init__()

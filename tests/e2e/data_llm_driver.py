@@ -1,4 +1,8 @@
-"""Batch inference with `ray.data.llm`, in a mode that the arguments name; prints JSON."""
+"""
+Batch inference with `ray.data.llm`, in modes that the arguments name after the model's path.
+
+One job runs them all; the last line of output is one JSON object with what each mode saw.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,8 @@ def start() -> None:
     ray.init(log_to_driver=False, runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}))
 
 
-def rows_of_a_generator(also: str = "") -> dict[str, Any]:
+def rows_of_a_generator(_: str) -> dict[str, Any]:
     """List the rows that come out of an asynchronous generator; needs no `ray.data.llm`."""
-    ray.init(log_to_driver=False)
     options = ray.data.DataContext.get_current().execution_options
 
     class Each:
@@ -48,20 +51,26 @@ def rows_of_a_generator(also: str = "") -> dict[str, Any]:
             if not self.others:
                 self.done.set()
 
+    seen = {}
+    for order in ("kept", "free"):
+        options.preserve_order = order == "kept"
+        data = ray.data.range(32, override_num_blocks=1)  # newer Rays keep the options with it
+        seen[order] = rows_within(30, data.map_batches(Each, batch_size=4, concurrency=1))
+    return seen
+
+
+def cancelled(_: str) -> dict[str, Any]:
+    """One of eight batches is cancelled."""
+
     class Cancelled:
         async def __call__(self, batch: dict[str, Any]) -> Any:
             if 4 in batch["id"]:
                 raise asyncio.CancelledError
             yield batch
 
-    seen = {}
-    for order in ("kept", "free"):
-        options.preserve_order = order == "kept"
-        data = ray.data.range(32, override_num_blocks=1)  # newer Rays keep the options with it
-        seen[order] = rows_within(30, data.map_batches(Each, batch_size=4, concurrency=1))
-    if also == "cancelled":
-        seen[also] = rows_within(30, data.map_batches(Cancelled, batch_size=4, concurrency=1))
-    return seen
+    data = ray.data.range(32, override_num_blocks=1)
+    batches = data.map_batches(Cancelled, batch_size=4, concurrency=1)
+    return {"rows": rows_within(30, batches)}
 
 
 def rows_within(seconds: float, data: Any) -> list[int] | str | None:
@@ -81,13 +90,12 @@ def rows_within(seconds: float, data: Any) -> list[int] | str | None:
     return None if thread.is_alive() else errors[0] if errors else found
 
 
-def generated(model: str, concurrency: str) -> dict[str, Any]:
-    """Ray's example: 32 rows, each with every column."""
+def generated(model: str) -> dict[str, Any]:
+    """Ray's example with two engines: 32 rows, each with every column."""
     import data_llm_jobs as jobs
 
-    start()
     processor = ray.data.llm.build_llm_processor(
-        jobs.config(model, concurrency=int(concurrency)), jobs.ask, jobs.answered
+        jobs.config(model, concurrency=2), jobs.ask, jobs.answered
     )
     data = ray.data.range(jobs.ROWS).map(lambda row: {**row, "mine": f"x{row['id']}"})
     rows = processor(data).take_all()
@@ -97,6 +105,7 @@ def generated(model: str, concurrency: str) -> dict[str, Any]:
         "mine": sorted(row["mine"] for row in rows),
         "stages": processor.list_stage_names(),
         "columns": sorted(first),
+        "asked": list(map(int, first["tokenized_prompt"])),
         "tokens": list(map(int, first["generated_tokens"])),
         "text": first["resp"],
         "lengths": sorted({int(row["num_generated_tokens"]) for row in rows}),
@@ -107,11 +116,10 @@ def generated(model: str, concurrency: str) -> dict[str, Any]:
 
 
 def failed(model: str) -> dict[str, Any]:
-    """One row of 32 is refused by the engine."""
+    """One row of 32 is refused by the engine, which is the only stage."""
     import data_llm_jobs as jobs
 
-    start()
-    told = jobs.config(model, engine_kwargs={"distributed_executor_backend": "uni"})
+    told = jobs.config(model, **jobs.ALONE)
     processor = ray.data.llm.build_llm_processor(told, jobs.ask_and_fail, jobs.answered)
     try:
         rows = processor(ray.data.range(jobs.ROWS)).take_all()
@@ -124,11 +132,7 @@ def embedded(model: str) -> dict[str, Any]:
     """32 prompts, 32 vectors."""
     import data_llm_jobs as jobs
 
-    start()
-    kwargs = {"distributed_executor_backend": "uni"}
-    told = jobs.config(
-        model, task_type="embed", engine_kwargs=kwargs, apply_chat_template=False, detokenize=False
-    )
+    told = jobs.config(model, task_type="embed", **{**jobs.ALONE, "tokenize": True})
     build = ray.data.llm.build_llm_processor
     processor = build(told, lambda row: {"prompt": f"fox t{row['id']}"})
     rows = processor(ray.data.range(jobs.ROWS)).take_all()
@@ -140,19 +144,19 @@ def embedded(model: str) -> dict[str, Any]:
 
 
 def before_the_engine(model: str) -> dict[str, Any]:
-    """The stages beside the engine on rows with an image each; a row without messages."""
+    """Image and chat template of rows with an image each; a row without messages."""
     import data_llm_jobs as jobs
     from PIL import Image
 
-    start()
     processor = ray.data.llm.build_llm_processor(jobs.config(model, has_image=True), with_image)
     names = processor.list_stage_names()
     engine = processor.get_stage_by_name("vLLMEngineStage")
-    for name in ("vLLMEngineStage", "DetokenizeStage"):
+    for name in ("TokenizeStage", "vLLMEngineStage", "DetokenizeStage"):
         del processor.stages[name]
     rows = processor(ray.data.range(jobs.ROWS)).take_all()
     first = rows[0]
     try:
+        del processor.stages["ChatTemplateStage"]
         processor.preprocess = ray.data.llm.build_llm_processor(jobs.config(model)).preprocess
         processor(ray.data.range(3)).take_all()
         error = None
@@ -165,7 +169,6 @@ def before_the_engine(model: str) -> dict[str, Any]:
         "placed": dict(engine.map_batches_kwargs),
         "sizes": sorted({tuple(row["image_sizes"][0]) for row in rows}),
         "prompt": first["prompt"],
-        "tokens": [int(one) for one in first["tokenized_prompt"]],
         "error": error,
     }
 
@@ -182,11 +185,10 @@ def with_image(row: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [image, {"role": "user", "content": jobs.PROMPT}]}
 
 
-def run_twice() -> dict[str, Any]:
+def run_twice(_: str) -> dict[str, Any]:
     """One dataset, run twice, whose replica has a placement group of most of the cluster."""
     from patchkit.data_llm import engine
 
-    ray.init(log_to_driver=False)
     workers = int(ray.cluster_resources()["CPU"]) - 1
     given = {"tensor_parallel_size": workers, "distributed_executor_backend": "ray"}
 
@@ -245,9 +247,8 @@ def squares(url: str, first: int, count: int, **more: Any) -> list[list[int]]:
     return sorted([row["id"], row["square"]] for row in processor(data).take_all())
 
 
-def posted() -> dict[str, Any]:
+def posted(_: str) -> dict[str, Any]:
     """The HTTP processor: 32 rows as fast as it goes, then 16 at 20 a second; a failure."""
-    ray.init(log_to_driver=False)  # nothing of patchkit in the job's workers
     url = served()
     plain = squares(url, 0, 32, concurrency=2)
     SEEN.clear()
@@ -267,27 +268,36 @@ def posted() -> dict[str, Any]:
     }
 
 
-def by_the_old_name() -> dict[str, Any]:
+def by_the_old_name(_: str) -> dict[str, Any]:
     """The HTTP processor of a Ray that calls `build_llm_processor` something else."""
-    ray.init(log_to_driver=False)
     return {"squares": squares(served(), 0, 32), "module": ray.data.llm.__file__}
 
 
-MODES: dict[str, Callable[..., dict[str, Any]]] = {
+MODES: dict[str, Callable[[str], dict[str, Any]]] = {
     "rows": rows_of_a_generator,
+    "cancelled": cancelled,
+    "twice": run_twice,
+    "http": posted,
+    "old-name": by_the_old_name,
     "generate": generated,
     "fail": failed,
     "embed": embedded,
     "stages": before_the_engine,
-    "twice": run_twice,
-    "http": posted,
-    "old-name": by_the_old_name,
 }
+# The others have nothing of patchkit in their job's workers.
+ARMED = {"generate", "fail", "embed", "stages"}
+
+
+def main(model: str, *modes: str) -> None:
+    """Run the modes in one job."""
+    if ARMED.issuperset(modes):
+        start()
+    else:
+        ray.init(log_to_driver=False)
+    print(json.dumps({"said": {mode: MODES[mode](model) for mode in modes}}), flush=True)
+    if not ARMED.issuperset(modes):
+        os._exit(0)  # a thread may wait for ever, and would end in an error
+
 
 if __name__ == "__main__":
-    print(json.dumps({"said": MODES[sys.argv[1]](*sys.argv[2:])}), flush=True)
-    if sys.argv[1] in {
-        "rows",
-        "twice",
-    }:  # a thread of it may wait for ever, and would end in an error
-        os._exit(0)
+    main(*sys.argv[1:])

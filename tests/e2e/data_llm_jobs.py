@@ -20,6 +20,11 @@ ENGINE = {
     "max_model_len": 128,
     "dtype": "float32",
 }
+# An engine in its actor's own process, and no stage beside it.
+ALONE = {
+    "engine_kwargs": {"distributed_executor_backend": "uni"},
+    **dict.fromkeys(("apply_chat_template", "tokenize", "detokenize"), False),
+}
 
 
 def ask(row: dict[str, Any]) -> dict[str, Any]:
@@ -35,11 +40,10 @@ def ask(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask_and_fail(row: dict[str, Any]) -> dict[str, Any]:
-    """As `ask`; one row asks for what the engine refuses."""
-    asked = ask(row)
-    if row["id"] == 7:
-        asked["sampling_params"] = {"temperature": -3, "max_tokens": 8}
-    return asked
+    """A prompt for each row; one asks for what the engine refuses."""
+    temperature = -3 if row["id"] == 7 else 0
+    sampling = {"temperature": temperature, "max_tokens": 8}
+    return {"prompt": PROMPT, "sampling_params": sampling}
 
 
 def answered(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 Runs the real V1 executor's compiled graph over a real Ray: two pipeline stages of two actors each.
 
 The actors stand where workers do; they compute nothing and need no accelerator. Each argument is a
-step: the rows that apply in it, with commas between, or `none`. Says what came of each step. vLLM
-imports `ray.dag` when it compiles, and what Ray reads then counts: nothing here does so earlier.
+step: the rows that apply in it, with commas between, or `none`; a word with `=` is a version that
+patchkit is to believe in this step. Says what came of each step. vLLM imports `ray.dag` when it
+compiles, and what Ray reads then counts: nothing here does so earlier.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import ray
 import torch
 from ray.experimental.compiled_dag_ref import CompiledDAGRef
 from vllm.v1.executor.ray_executor import RayDistributedExecutor
-from vllm.v1.outputs import ModelRunnerOutput
 
 from patchkit import applied
 
@@ -40,6 +40,8 @@ class Stage:
             return step, grammar, torch.full((2,), step, dtype=torch.bfloat16)
         if grammar:
             raise ValueError(grammar)
+        from vllm.v1.outputs import ModelRunnerOutput  # seconds, which the first stage saves
+
         said = f"{self._name} {step} {tensors[0].dtype} {tensors[0].tolist()}"
         return ModelRunnerOutput(req_ids=[said], req_id_to_index={said: 0})
 
@@ -47,7 +49,7 @@ class Stage:
 class Together:
     """Where vLLM brings the outputs of all workers together."""
 
-    def aggregate(self, outputs: list[ModelRunnerOutput], **_: object) -> list[str]:
+    def aggregate(self, outputs: list[Any], **_: object) -> list[str]:
         return [output.req_ids[0] for output in outputs]
 
 
@@ -84,8 +86,10 @@ def errors(made: Any) -> list[str]:
     return found
 
 
-def step(pipeline: list[list[Any]], rows: list[str]) -> dict[str, Any]:
+def step(pipeline: list[list[Any]], words: str) -> dict[str, Any]:
     """What comes of it with some rows."""
+    rows = [word for word in words.split(",") if "=" not in word]
+    os.environ["PATCHKIT_VERSIONS"] = ",".join(word for word in words.split(",") if "=" in word)
     made = executor(pipeline)
     try:
         with contextlib.nullcontext() if rows == ["none"] else applied(*rows):
@@ -122,10 +126,9 @@ def main(steps: list[str]) -> None:
     ray.init()
     actor = ray.remote(num_cpus=0)(Stage)
     pipeline = [[actor.remote(f"{n}", is_last=last) for n in range(2)] for last in (False, True)]
-    rows = [words.split(",") for words in steps]
-    found = [step(pipeline, names) for names in rows]
+    found = [step(pipeline, words) for words in steps]
     os.environ["VLLM_USE_RAY_WRAPPED_PP_COMM"] = "1"
-    found.append(step(pipeline, rows[-1]))
+    found.append(step(pipeline, steps[-1]))
     print(json.dumps({"steps": found}), flush=True)
 
 

@@ -63,6 +63,7 @@ def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch)
     ("name", "value", "expected"),
     [
         ("PATCHKIT", "yes", "'0', '1'"),
+        ("PATCHKIT_CPU_RAY", "yes", "'0', '1'"),
         ("PATCHKIT_ON_FAILURE", "ignore", "'stop', 'warn'"),
         ("PATCHKIT_ON_DRIFT", "die", "'warn', 'stop', 'skip'"),
         ("PATCHKIT_LOG", "loud", "'debug'"),
