@@ -1,1 +1,1 @@
-"""Does patchkit hold on this machine?"""
+"""Does patchkit hold on this machine? Real engines, on its accelerators or on simulated ones."""

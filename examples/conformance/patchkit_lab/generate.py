@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+EXECUTOR_V2 = "vllm.v1.executor.ray_executor_v2"
 PROMPT = "hello world the quick"
 # With bfloat16 vLLM would use AMX tiles, which die on some virtual machines that list them.
 ENGINE = {"enforce_eager": True, "max_model_len": 128, "dtype": "float32"}
@@ -39,14 +40,17 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true", help="have vLLM compile the model")
     parser.add_argument("--executor", choices=("uni", "mp", "ray"))
     parser.add_argument("--tensor-parallel", type=int, default=1)
+    parser.add_argument("--dtype", default=ENGINE["dtype"])
     return parser.parse_args(words)
 
 
 def whereabouts(_worker: object) -> dict[str, object]:
-    """Run in each worker: which process it is, and whether Ray started it."""
-    from ray import worker as ray_worker
-
-    return {"pid": os.getpid(), "ray": ray_worker.global_worker.mode == ray_worker.WORKER_MODE}
+    """Run in each worker: which process it is, whether Ray started it, and for which executor."""
+    return {
+        "pid": os.getpid(),
+        "ray": any(word.endswith("default_worker.py") for word in sys.orig_argv),
+        "executor": "ray-v2" if EXECUTOR_V2 in sys.modules else "ray-v1",
+    }
 
 
 def generate(options: argparse.Namespace) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def generate(options: argparse.Namespace) -> dict[str, Any]:
         options.model,
         tensor_parallel_size=options.tensor_parallel,
         distributed_executor_backend=options.executor,
-        **{**ENGINE, "enforce_eager": not options.compile},
+        **{**ENGINE, "enforce_eager": not options.compile, "dtype": options.dtype},
     )
     sampling = SamplingParams(temperature=0, max_tokens=8)
     output = llm.generate([PROMPT], sampling, use_tqdm=False)[0]

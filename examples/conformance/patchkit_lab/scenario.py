@@ -68,10 +68,11 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker's process, and whether Ray started it."""
+    """One worker's process, whether Ray started it, and for which of its executors."""
 
     pid: int
     ray: bool
+    executor: str
 
 
 @dataclass(frozen=True)

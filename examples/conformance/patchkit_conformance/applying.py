@@ -1,0 +1,111 @@
+"""
+Apply rows in this process and undo them; a script, whose last line of output is one JSON object.
+
+Arguments: the packs. Each of their rows that is for here is applied by itself, its targets
+imported for real.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from patchkit import applied
+from patchkit.registry import Registry
+from patchkit.rows.selection import Selection
+from patchkit.rows.target import Item, Step, Target
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchkit.rows.declaration import Change, Row
+
+ABSENT = object()
+INSIDE = ("__code__", "__defaults__", "__kwdefaults__")
+
+
+def state(target: Target) -> tuple[object, ...]:
+    """The object that a target is now, and what an edit changes inside it."""
+    here: Any = importlib.import_module(target.module)
+    if target.qualname:
+        *way, last = target.steps
+        here = held(functools.reduce(step, way, here), last)
+    function = getattr(here, "__func__", here)
+    return (here, *(getattr(function, name, None) for name in INSIDE))
+
+
+def held(owner: Any, last: Step) -> Any:
+    """What an owner itself holds, before any descriptor has a say."""
+    if isinstance(last, Item):
+        return owner[last.key]
+    return inspect.getattr_static(owner, last, ABSENT)
+
+
+def step(owner: Any, name: Step) -> Any:
+    """One step of a qualname."""
+    return owner[name.key] if isinstance(name, Item) else getattr(owner, name)
+
+
+def same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Whether these are the very same objects."""
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def targets(changes: Iterable[Change]) -> dict[Target, bool]:
+    """Where the changes are made, and whether that has to show there."""
+    found = {}
+    for change in changes:
+        target = Target.parse(getattr(change, change.target_field))
+        found[target] = change.inside_module and not change.when
+    return found
+
+
+def wrong(row: Row, places: dict[Target, bool]) -> Iterator[str]:
+    """Apply a row and undo it; say what is not as it should be."""
+    before = {target: state(target) for target in places}
+    with applied(row.name):
+        during = {target: state(target) for target in places}
+    for target, shows in places.items():
+        if shows and same(before[target], during[target]):
+            yield f"{row.name}: {target} is not changed where it is applied"
+        if not same(before[target], state(target)):
+            yield f"{row.name}: {target} is another object after undo: {state(target)[0]!r}"
+
+
+def tried(row: Row, places: dict[Target, bool]) -> list[str]:
+    """As `wrong`, and what could not be done at all."""
+    try:
+        return list(wrong(row, places))
+    except Exception as error:  # noqa: BLE001 - upstream's modules may raise anything
+        traceback.print_exc()
+        return [f"{row.name}: {type(error).__name__}: {error}"]
+
+
+def main(packs: list[str]) -> None:
+    """Apply, undo, report."""
+    settings = Settings.read()
+    selection = Selection(settings, Versions.of(settings))
+    rows = [row for row in Registry.collect(settings) if row.pack in packs]
+    done = {}
+    for row in rows:
+        if selection.reason_to_skip(row) is None:
+            left = [change for change in row.patch.changes if selection.applies(change, row)]
+            places = targets(left)
+            done[row.name] = (len(places), tried(row, places))
+    said = {
+        "applied": len(done),
+        "targets": sum(count for count, _ in done.values()),
+        "wrong": [text for _, texts in done.values() for text in texts],
+    }
+    print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,221 @@
+"""The conformance run without an engine: its command line, its outcomes, its report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from packages import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "examples" / "conformance"))
+from patchkit_conformance import __main__ as tool
+from patchkit_conformance import checks, engines, machine, markdown, release, results
+from patchkit_lab import scenario
+
+HERE = machine.Machine(
+    simulated=False,
+    kind="npu",
+    devices=2,
+    settings={},
+    armed={},
+    single={},
+    facts={"platform": "npu", "devices": "2 x Ascend910B"},
+)
+KNOWN = {"vllm": "0.32.0", "torch_npu": None}
+
+
+class Told(engines.Engines):
+    """Engines that are not run: what they would generate is told."""
+
+    def __init__(self, directory: Path, here: machine.Machine = HERE, **told: list[int]) -> None:
+        super().__init__(Path(sys.executable), here, directory)
+        self._told = told
+
+    def baseline(self) -> list[int]:
+        return [1, 2]
+
+    def single(self) -> engines.Run:
+        report = scenario.Report(self._told.get("tokens", [1, 2]), 7, [])
+        return engines.Run(report, self.directory, 1.0)
+
+
+def report(*found: results.Result, simulated: bool = False) -> results.Report:
+    rows = ({"row": "simnpu-x", "why": "It has no y."},) if simulated else ()
+    return results.Report(KNOWN, HERE.facts, simulated, found, rows)
+
+
+def result(check: str, word: str, detail: str = "because", log: str = "") -> results.Result:
+    return results.Result(check, word, 1.2, detail, log)
+
+
+# -- the command line -----------------------------------------------------------------------------
+
+
+def test_checks_run_in_their_own_order_whatever_is_asked_first() -> None:
+    """`--checks` chooses among them, and does not order them."""
+    assert tool.arguments(["--checks", "status,check"]).checks == ("check", "status")
+    assert tool.arguments([]).checks == tuple(checks.CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--checks", "chek"], "found 'chek', expected some of check, apply"),
+        (["--env", "NAME"], "found 'NAME', expected NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_meant_is_wrong_use(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and one line that says what was expected."""
+    with pytest.raises(SystemExit) as ended:
+        tool.main(words)
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_without_a_vllm_nothing_can_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, no report."""
+    assert tool.main(["--simulated", "--checks", "check"]) == 2
+    said = capsys.readouterr()
+    assert "found no vLLM in" in said.err
+    assert said.out == ""
+
+
+def test_a_run_writes_both_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Markdown on standard output, JSON in the file; exit code 1 where a check failed."""
+    monkeypatch.setattr(tool, "run", lambda options, directory: report(result("check", "failed")))
+    file = tmp_path / "report.json"
+    assert tool.main(["--json", str(file)]) == 1
+    assert capsys.readouterr().out.startswith("## patchkit conformance: 1 failed\n")
+    said = json.loads(file.read_text())
+    assert set(said) == {"versions", "machine", "simulated", "results", "simulation"}
+    assert said["results"][0]["detail"] == "because"
+
+
+# -- outcomes -------------------------------------------------------------------------------------
+
+
+def test_tokens_decide() -> None:
+    """The baseline's pass; others fail, and the detail has both."""
+    there = Path("/nowhere")
+    assert tool.outcome("engine", checks.engine, Told(there)).result == "passed"
+    failed = tool.outcome("engine", checks.engine, Told(there, tokens=[1, 3]))
+    assert (failed.result, failed.detail) == (
+        "failed",
+        "found tokens [1, 3], expected the baseline's [1, 2]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "devices", "check", "reason"),
+    [
+        ("cuda", 2, "flagship", "the failure is that of NPUs; vLLM's platform here is cuda"),
+        ("cuda", 1, "ray-v2", "needs two devices, found 1"),
+        ("cpu", 1, "outsider", "vLLM's platform here is cpu, which has no devices for Ray"),
+    ],
+)
+def test_what_a_machine_cannot_show_is_not_run(
+    kind: str, devices: int, check: str, reason: str
+) -> None:
+    """The detail is the reason."""
+    here = machine.Machine(False, kind, devices, {}, {}, {})
+    found = tool.outcome(check, checks.CHECKS[check], Told(Path("/nowhere"), here))
+    assert (found.result, found.detail) == ("not run", reason)
+
+
+def test_an_executor_that_the_release_lacks_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of vLLM tell."""
+    monkeypatch.setattr(checks, "_has_ray", lambda: True)
+    monkeypatch.setattr(release, "package", lambda: Path("/nowhere"))
+    found = tool.outcome("ray-v2", checks.ray_v2, Told(Path("/nowhere")))
+    assert (found.result, found.detail) == ("not run", "this vLLM has no executor V2 for Ray")
+
+
+@pytest.mark.parametrize(
+    ("file", "executor"),
+    [
+        ("executor/ray_distributed_executor.py", "ray-v1"),
+        ("v1/executor/ray_executor.py", "ray-v1"),
+        ("v1/executor/ray_executor_v2.py", "ray-v2"),
+    ],
+)
+def test_executors_are_read_from_files(
+    file: str, executor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest that is there is the one that the flagship takes."""
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).touch()
+    monkeypatch.setattr(release, "package", lambda: tmp_path)
+    assert release.has(executor)
+    assert release.default() == executor
+
+
+def test_a_finding_names_row_release_and_reason() -> None:
+    """That is what a red lane shows."""
+    error = {
+        "code": "PK101",
+        "patch": "ray-worker-torch-npu",
+        "release": "vllm 0.33.0",
+        "message": "vllm.v1.executor.ray_utils:RayWorkerWrapper is missing",
+    }
+    assert checks.finding(error, 2) == (
+        "PK101 ray-worker-torch-npu, vllm 0.33.0: "
+        "vllm.v1.executor.ray_utils:RayWorkerWrapper is missing (and 1 more)"
+    )
+
+
+def test_a_failure_is_the_same_for_all_who_ask(tmp_path: Path) -> None:
+    """What failed once is not run again."""
+    engine = Told(tmp_path)
+    asked = []
+
+    def fail() -> int:
+        asked.append(1)
+        raise results.Failed("it broke")
+
+    for _ in range(2):
+        with pytest.raises(results.Failed, match="it broke"):
+            engine._once("thing", fail)
+    assert asked == [1]
+
+
+def test_the_first_error_of_a_log_is_the_cause() -> None:
+    """Else its last line."""
+    log = "INFO Error: none\nTraceback:\n  RuntimeError: no device\nValueError: later"
+    assert engines.cause(log) == "RuntimeError: no device"
+    assert engines.cause("one\ntwo") == "two"
+
+
+def test_without_patchkit_the_simulation_keeps_its_rows() -> None:
+    """Else an old release would fail for want of those."""
+    rows = ({"row": "simnpu-x", "why": ""}, {"row": "simnpu-y", "why": ""})
+    here = machine.Machine(True, "npu", 2, {}, {"A": "1"}, {}, simulation=rows)
+    assert here.bare == {"A": "1", "PATCHKIT_ONLY": "simnpu-x,simnpu-y"}
+    assert HERE.bare == {"PATCHKIT": "0"}
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def test_the_report_can_be_pasted() -> None:
+    """Versions, machine, a table of checks, and the log of what failed."""
+    found = report(result("check", "passed", "a | b"), result("ray-v1", "failed", log="boom\nbang"))
+    page = markdown.page(found)
+    assert page.startswith("## patchkit conformance: 1 passed, 1 failed\n")
+    assert "| vllm | 0.32.0 |\n| torch_npu | not installed |\n| platform | npu |\n" in page
+    assert "| `check` | passed | 1 | a \\| b |\n| `ray-v1` | **failed** | 1 | because |\n" in page
+    assert page.endswith("### `ray-v1` failed\n\n```text\nboom\nbang\n```\n")
+    assert "simulated" not in page
+
+
+def test_a_simulated_run_says_so() -> None:
+    """In the title, at the end, and with each row that only the simulation needs."""
+    page = markdown.page(report(result("check", "passed"), simulated=True))
+    assert page.startswith("## patchkit conformance on simulated NPUs: 1 passed\n")
+    assert page.endswith("Only the simulation needs these rows:\n\n- `simnpu-x`: It has no y.\n")
+    assert "These are simulated NPUs" in page
