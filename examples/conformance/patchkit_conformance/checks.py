@@ -51,10 +51,10 @@ def own_rows(env: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def apply(on: Engines) -> str:
     """Every target of every selected row is imported, applied and undone."""
-    env = {**on.machine.settings, **on.machine.armed, **scenario.CPU_RAY}
+    env = processes.environment(on.machine.applying)
     log = on.directory / "apply.log"
     argv = [str(on.python), str(APPLYING), *PACKS]
-    outcome = processes.run(argv, processes.environment(env), 400, log)
+    outcome = processes.run(argv, env, 400, log)
     said = outcome.said("applied")
     if said is None:
         raise Failed(f"exit code {outcome.status} in the process that applies", outcome.tail())

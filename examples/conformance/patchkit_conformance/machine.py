@@ -59,6 +59,12 @@ class Machine:
         return self.devices if self.simulated else 0
 
     @property
+    def applying(self) -> Mapping[str, str]:
+        """Of the process that applies rows: on plain CPU those for CPUs are for here too."""
+        simulated = {**scenario.CPU, **scenario.BACKEND, **scenario.CPU_RAY}
+        return simulated if self.simulated else self.settings
+
+    @property
     def bare(self) -> dict[str, str]:
         """What switches patchkit off, all but the simulation's own rows."""
         names = ",".join(row["row"] for row in self.simulation)
