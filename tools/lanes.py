@@ -1,0 +1,249 @@
+"""The lanes of `lanes.toml` as `make matrix` runs them, and digests of what their results say."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import environments
+
+from patchkit.check.coverage import allows
+from patchkit.check.lanes import read_lanes, typed
+from patchkit.errors import SettingsError, near
+from patchkit.registry import OWN_PACKS, read_pack
+from patchkit.rows.canonical import canonical
+from patchkit.upstream.fingerprint import of_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from patchkit.check.lanes import Lane
+    from patchkit.rows.declaration import Change, Row
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FILE = REPOSITORY / "lanes.toml"
+PACKS = (*OWN_PACKS, "patchkit.data_llm")
+CODE = ("conformance", "simnpu")
+"""Examples whose code decides what a lane's result says."""
+
+CHECKS = {
+    "engine": ("check", "apply", "engine", "flagship", "ray-v1", "ray-v2", "status", "outsider"),
+    "import": ("check", "apply"),
+    "unit": ("unit",),
+}
+"""By what a lane runs, its checks."""
+_FIELDS: Mapping[str, tuple[type[Any], str]] = {
+    "releases": (dict, "a table"),
+    "python": (str, "a version such as '3.11'"),
+    "environment": (str, "the name of a recipe of tools/environments.py"),
+    "runs": (str, f"one of {', '.join(CHECKS)}"),
+    "without": (dict, "a table of checks with reasons"),
+    "notes": (str, "a text"),
+    "reason": (str, "why it cannot run"),
+    "proof": (str, "what shows that it cannot run"),
+}
+_PROSE = {"why", "upstream", "sunset"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    One lane.
+
+    Args:
+        name: as in `LANES=name,…`.
+        releases: by distribution.
+        python: of the environment.
+        environment: a recipe.
+        runs: a key of CHECKS; '' for a lane that cannot run.
+        without: checks that are left out, with reasons.
+        notes: what a reader of the table has to know.
+        reason: why it cannot run, '' where it can.
+        proof: what shows that.
+
+    """
+
+    name: str
+    releases: Mapping[str, str]
+    python: str = ""
+    environment: str = ""
+    runs: str = ""
+    without: Mapping[str, str] | None = None
+    notes: str = ""
+    reason: str = ""
+    proof: str = ""
+
+    @property
+    def checks(self) -> list[str]:
+        """The checks that it runs."""
+        return [one for one in CHECKS.get(self.runs, ()) if one not in (self.without or {})]
+
+    @property
+    def words(self) -> str:
+        """Its releases: `vllm 0.32.0, ray 2.60.0`; its Python where it has none."""
+        releases = [f"{name} {release}" for name, release in self.releases.items()]
+        return ", ".join(releases) or f"Python {self.python}"
+
+
+def read_plans(file: Path = FILE) -> list[Plan]:
+    """Read the lanes; SettingsError names file and field, what was found and expected."""
+    return [_plan(file, lane) for lane in read_lanes(file).lanes]
+
+
+def _plan(file: Path, lane: Lane) -> Plan:
+    field, table = f"lanes.{lane.name}", dict(lane.table)
+    for key, value in table.items():
+        if key not in _FIELDS:
+            hint = near(key, _FIELDS) or f", expected one of {', '.join(_FIELDS)}"
+            raise SettingsError(f"{file}, {field}: found the unknown key {key!r}{hint}")
+        kind, expected = _FIELDS[key]
+        typed(file, f"{field}.{key}", value, kind, expected)
+    needed = ("proof",) if lane.reason else ("python", "environment", "runs")
+    for key in needed:
+        typed(file, f"{field}.{key}", table.get(key), *_FIELDS[key])
+    plan = Plan(lane.name, lane.releases, **{k: v for k, v in table.items() if k != "releases"})
+    if not plan.reason:
+        _check_choices(file, field, plan)
+    return plan
+
+
+def _check_choices(file: Path, field: str, plan: Plan) -> None:
+    _among(file, f"{field}.runs", plan.runs, CHECKS)
+    _among(file, f"{field}.environment", plan.environment, environments.RECIPES)
+    for check in plan.without or {}:
+        _among(file, f"{field}.without", check, CHECKS[plan.runs])
+
+
+def _among(file: Path, field: str, found: str, known: Iterable[str]) -> None:
+    if found not in known:
+        expected = f"expected one of {', '.join(known)}"
+        raise SettingsError(f"{file}, {field}: found {found!r}, {expected}")
+
+
+def choose(plans: Sequence[Plan], names: Iterable[str]) -> list[Plan]:
+    """Return the lanes that are named, all that can run where none is; SettingsError for others."""
+    known = {plan.name: plan for plan in plans}
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"LANES: found {name!r}, expected some of {', '.join(known)}")
+        if known[name].reason:
+            raise SettingsError(f"LANES: found {name}, which cannot run: {known[name].reason}")
+    wanted = set(names)
+    return [plan for plan in plans if (plan.name in wanted if wanted else not plan.reason)]
+
+
+# -- digests: prose, comments, docstrings and rows for other releases do not count ----------------
+
+
+def all_rows() -> list[Row]:
+    """Read the rows of all packs that patchkit ships."""
+    return [row for pack in PACKS for row in read_pack(pack)]
+
+
+def selected(plan: Plan, rows: Iterable[Row]) -> list[str]:
+    """Name the rows whose range a lane is in, as far as its releases decide that; none without."""
+    return [row.name for row in rows if plan.releases and _outside(plan, row) is None]
+
+
+def why_outside(plan: Plan, name: str, rows: Iterable[Row]) -> str:
+    """Say which bound of a row a lane is outside of; '' where it is inside, or there is no row."""
+    reasons = (_outside(plan, row) for row in rows if row.name == name)
+    return next(filter(None, reasons), "")
+
+
+def _outside(plan: Plan, row: Row) -> str | None:
+    parts = (row.patch.requires, *(change.requires for change in row.patch.changes))
+    unmet = [_unmet(plan, texts) for texts in parts]
+    return unmet[0] or (unmet[1] if all(unmet[1:]) else None)
+
+
+def _unmet(plan: Plan, texts: Iterable[str]) -> str | None:
+    for text in texts:
+        for project, release in plan.releases.items():
+            if not allows([text], project, release):
+                return f"{project} {release} is outside {text}"
+    return None
+
+
+def rows_digest(plan: Plan, rows: Sequence[Row]) -> str:
+    """Hash what the rows that a lane is in the range of declare and do."""
+    names = set(selected(plan, rows))
+    return _hash(text for row in rows if row.name in names for text in _texts(plan, row))
+
+
+def _texts(plan: Plan, row: Row) -> Iterator[str]:
+    left_out = {*_PROSE, "changes", "requires"}
+    yield canonical({key: one for key, one in vars(row.patch).items() if key not in left_out})
+    yield from map(_change, (c for c in row.patch.changes if _unmet(plan, c.requires) is None))
+    if row.patch.body is not None:
+        yield from (f"{name} {source}" for name, source in _sources(row.body).items())
+
+
+def _change(change: Change) -> str:
+    fields = {key: one for key, one in vars(change).items() if key != "requires"}
+    return f"{change.kind} {canonical(fields)}"
+
+
+def _sources(body: str) -> dict[str, str]:
+    """Hash a body, and the modules of its package that it imports."""
+    package, found, left = body.rpartition(".")[0], dict[str, str](), [body]
+    while left:
+        name = left.pop()
+        tree = ast.parse(_file(name).read_text("utf-8"))
+        found[name] = of_nodes([tree])
+        near_by = [one for one in _imported(tree, package) if one not in found]
+        left += [one for one in near_by if _file(one).exists()]
+    return dict(sorted(found.items()))
+
+
+def _file(module: str) -> Path:
+    *outer, last = module.split(".")
+    folder = next(iter(sys.modules[".".join(outer)].__path__))
+    return Path(folder) / f"{last}.py"
+
+
+def _imported(tree: ast.Module, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            yield from (f"{package}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from [node.module] if node.module.rpartition(".")[0] == package else []
+
+
+def lane_digest(plan: Plan) -> str:
+    """Hash what decides how a lane is run, in the file."""
+    return _hash([canonical({key: one for key, one in vars(plan).items() if key != "notes"})])
+
+
+def code_digest(plan: Plan) -> str:
+    """Hash the recipe of a lane's environment, and the code that it runs."""
+    recipe = repr(environments.RECIPES[plan.environment]).replace(str(REPOSITORY), "")
+    folders = [REPOSITORY / "examples" / name for name in CODE] if plan.runs != "unit" else []
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    return _hash([recipe, *(of_nodes([ast.parse(file.read_text("utf-8"))]) for file in files)])
+
+
+def is_large(plan: Plan) -> bool:
+    """Whether a lane's environment holds the index's torch, with CUDA."""
+    layers = environments.RECIPES[plan.environment].layers
+    return any(layer.torch not in (None, environments.TORCH) for layer in layers)
+
+
+def digests(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
+    """Hash all that a lane's result depends on."""
+    return {
+        "rows": rows_digest(plan, rows),
+        "lane": lane_digest(plan),
+        "code": code_digest(plan),
+    }
+
+
+def _hash(texts: Iterable[str]) -> str:
+    whole = hashlib.sha256()
+    for text in texts:
+        whole.update(text.encode() + b"\0")
+    return whole.hexdigest()[:16]
