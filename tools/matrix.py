@@ -293,25 +293,28 @@ def tell(plans: Sequence[Plan], found: Mapping[str, Mapping[str, Any]]) -> int:
     return len(faults)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None, shop: Workshop | None = None, file: Path = lanes.FILE
+) -> int:
     """Run the lanes asked for; 1 if one is red, 2 for what cannot be asked."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--lanes", default="", help="names, with commas; default: all")
     parser.add_argument("--keep", action="store_true", help="leave the environments")
     parser.add_argument("--fresh", action="store_true", help="run lanes that passed, too")
     arguments = parser.parse_args(argv)
+    shop = shop or Workshop(lanes.all_rows())
+    shop.keep, shop.fresh = arguments.keep, arguments.fresh
     signal.signal(signal.SIGTERM, _interrupt)
     children.adopt()
-    shop = Workshop(lanes.all_rows(), keep=arguments.keep, fresh=arguments.fresh)
     try:
-        plans = lanes.read_plans()
+        plans = lanes.read_plans(file)
         names = [name for name in arguments.lanes.split(",") if name]
         return run(shop, plans, lanes.choose(plans, names))
     except PatchkitError as error:
         say(str(error))
         return 2
     except KeyboardInterrupt:
-        say("interrupted; lanes that have ended are kept in .matrix/")
+        say(f"interrupted; lanes that have ended are kept in {shop.results.name}/")
         return 130
     finally:
         children.end_all()

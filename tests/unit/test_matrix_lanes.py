@@ -1,0 +1,293 @@
+"""`make matrix`: the driver of the lanes, with environments and checks that only pretend."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from packages import REPOSITORY, row, world
+
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import compatibility
+import lanes
+
+from patchkit.errors import SettingsError
+from patchkit.registry import read_pack
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packages import World
+
+__all__ = ["world"]
+
+STAND_IN = Path(__file__).with_name("lanes_stand_in.py")
+RELEASES = {"a": "0.31.0", "b": "0.32.0", "c": "0.33.0"}
+WRAP = "Wrap('up.mod:f', by='w')"
+LANE = """
+[lanes."{release}"]
+releases = {{ vllm = "{release}", ray = "2.60.0" }}
+python = "3.11"
+environment = "{environment}"
+runs = "engine"
+"""
+MALFORMED = {
+    "runs = 'all'": "lanes.a.runs: found 'all', expected one of engine, import, unit",
+    "runs = 1": "lanes.a.runs: found 1, expected one of engine, import, unit",
+    "python = 3.11": "lanes.a.python: found 3.11, expected a version such as '3.11'",
+    "environment = 'x'": "lanes.a.environment: found 'x', expected one of unit, ",
+    "enviroment = 'x'": "lanes.a: found the unknown key 'enviroment'",
+    "without = 'x'": "lanes.a.without: found 'x', expected a table of checks with reasons",
+    "without = { x = 'y' }": "lanes.a.without: found 'x', expected one of unit",
+    "reason = 'no build'": "lanes.a.proof: found nothing, expected what shows that it cannot run",
+}
+
+
+def requires(bounds: str, world: World) -> None:
+    """One row, for some releases of vLLM."""
+    texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
+    written = row("p", "patch_a", WRAP, requires=f"('vllm{bounds}',)", **texts)
+    world.pack(written, patch_a="def w(): ...")
+
+
+@pytest.fixture
+def shop(world: World) -> World:
+    """Three lanes, and a row for all of them."""
+    requires(">=0.20,<0.34", world)
+    texts = [LANE.format(release=RELEASES[name], environment=name) for name in RELEASES]
+    (world.folder / "lanes.toml").write_text("".join(texts))
+    return world
+
+
+def matrix(
+    shop: World, *arguments: str, story: Mapping[str, Any] | None = None, limit: int = 60
+) -> subprocess.CompletedProcess[str]:
+    (shop.folder / "story.json").write_text(json.dumps(story or {}))
+    command = [sys.executable, str(STAND_IN), str(shop.folder), *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "LIMIT": str(limit)}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def ran(shop: World) -> list[str]:
+    """The environments in which checks were run since the last time."""
+    file = shop.folder / "ran"
+    names = file.read_text().split() if file.exists() else []
+    file.unlink(missing_ok=True)
+    return names
+
+
+def kept(shop: World) -> dict[str, Any]:
+    return dict(json.loads((shop.folder / "compatibility.json").read_text())["lanes"])
+
+
+def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
+    """One after another, each in an environment that is gone afterwards; `--fresh` runs all."""
+    done = matrix(shop)
+    assert (done.returncode, ran(shop)) == (0, ["a", "b", "c"]), done.stderr
+    assert "matrix: 0.32.0 (2 of 3): vllm 0.32.0, ray 2.60.0, engine" in done.stderr
+    assert "matrix:   checking b" in done.stderr
+    assert list((shop.folder / "environments").iterdir()) == []
+    assert [*kept(shop)] == [*RELEASES.values()]
+    assert kept(shop)["0.32.0"]["environment"]["vllm"] == "0.32.0+cpu"
+    assert "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |" in (shop.folder / "compatibility.md").read_text()
+    again = matrix(shop)
+    assert (again.returncode, ran(shop)) == (0, [])
+    assert "0.32.0: nothing has changed since it passed" in again.stderr
+    assert (matrix(shop, "--fresh", "--keep").returncode, ran(shop)) == (0, ["a", "b", "c"])
+    assert (shop.folder / "environments" / "a").exists()
+
+
+def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
+    """The table keeps what they said, and when."""
+    matrix(shop)
+    file = shop.folder / "compatibility.json"
+    file.write_text(file.read_text().replace('"date": "', '"date": "of old '))
+    ran(shop)
+    assert matrix(shop, "--fresh", "--lanes", "0.33.0").returncode == 0
+    assert ran(shop) == ["c"]
+    dates = {name: result["date"][:6] for name, result in kept(shop).items()}
+    assert [name for name, date in dates.items() if date == "of old"] == ["0.31.0", "0.32.0"]
+
+
+def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> None:
+    """No other lane is run again, and the last line names lane, check, row, release and reason."""
+    matrix(shop)
+    ran(shop)
+    requires(">=0.20,<0.33", shop)
+    failed = {"failed": {"c": {"flagship": "the worker died"}}}
+    done = matrix(shop, story=failed)
+    assert (done.returncode, ran(shop)) == (1, ["c"])
+    assert done.stdout.splitlines()[-1] == (
+        "0.33.0: flagship: failed with vllm 0.33.0, ray 2.60.0: the worker died; "
+        "row p is out: vllm 0.33.0 is outside vllm>=0.20,<0.33"
+    )
+    assert [name for name, one in kept(shop).items() if "failed" in str(one)] == ["0.33.0"]
+
+
+def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
+    """Whether its environment, its checks, or the process that makes them fails."""
+    file = shop.folder / "lanes.toml"
+    file.write_text(LANE.format(release="0.30.0", environment="unmade") + file.read_text())
+    done = matrix(shop, story={"crash": ["a"], "failed": {"b": {"apply": "PK101 p"}}})
+    assert (done.returncode, ran(shop)) == (1, ["a", "b", "c"])
+    first, second, third = [line for line in done.stdout.splitlines() if ": failed with" in line]
+    assert first.startswith("0.30.0: environment: failed with vllm 0.30.0, ray 2.60.0: no such")
+    assert second.startswith("0.31.0: conformance: failed with vllm 0.31.0, ray 2.60.0: no report")
+    assert third == "0.32.0: apply: failed with vllm 0.32.0, ray 2.60.0: PK101 p"
+    assert matrix(shop).returncode == 1
+    assert ran(shop) == ["a", "b"], "what was red is run again"
+
+
+def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
+    """But of the two executors for Ray one is enough, and a lane may leave one out by a reason."""
+    one = {"not run": {"a": {"ray-v2": "no V2 yet"}}}
+    assert matrix(shop, story=one).returncode == 0
+    assert "- 0.31.0, `ray-v2`: no V2 yet" in (shop.folder / "compatibility.md").read_text()
+    story = {"not run": {"a": {"ray-v2": "-", "ray-v1": "-"}, "b": {"engine": "no model"}}}
+    done = matrix(shop, "--fresh", story=story)
+    assert done.returncode == 1
+    assert "0.32.0: engine: not run with vllm 0.32.0, ray 2.60.0: no model" in done.stdout
+    assert "0.31.0: ray-v1: not run" in done.stdout
+    file = shop.folder / "lanes.toml"
+    file.write_text(file.read_text() + "without = { engine = 'elsewhere' }\n")
+    assert matrix(shop, "--lanes", "0.33.0").returncode == 0
+    assert "- 0.33.0, `engine`: elsewhere" in (shop.folder / "compatibility.md").read_text()
+
+
+def test_an_environment_with_another_release_is_refused(shop: World) -> None:
+    """A lane says what ran, not what was asked for."""
+    (shop.folder / "lanes.toml").write_text(LANE.format(release="0.30.0", environment="a"))
+    done = matrix(shop)
+    assert done.stdout.splitlines()[-1].endswith("a: found vllm 0.31.0+cpu, expected 0.30.0")
+    assert (done.returncode, ran(shop)) == (1, [])
+
+
+def test_a_lane_that_hangs_is_ended(shop: World) -> None:
+    """After its time, with all that it started; the others are run."""
+    done = matrix(shop, "--lanes", "0.31.0,0.32.0", story={"hang": ["a"]}, limit=5)
+    assert (done.returncode, ran(shop)) == (1, ["a", "b"])
+    assert "0.31.0: conformance: failed" in done.stdout
+    assert "no report, its 5 s were over" in done.stdout
+    assert not Path(f"/proc/{_daemon(shop)}").exists()
+
+
+def test_ctrl_c_leaves_nothing_running(shop: World) -> None:
+    """Not even a daemon in a session of its own; the environment goes too."""
+    (shop.folder / "story.json").write_text('{"hang": ["a"]}')
+    command = [sys.executable, str(STAND_IN), str(shop.folder)]
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "LIMIT": "60"}
+    with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as driver:
+        assert driver.stderr
+        for line in driver.stderr:
+            if "checking a" in line:
+                break
+        pid = _daemon(shop)
+        driver.send_signal(signal.SIGINT)
+        rest = driver.stderr.read()
+    assert driver.returncode == 130, rest
+    assert not Path(f"/proc/{pid}").exists()
+    assert list((shop.folder / "environments").iterdir()) == []
+
+
+def _daemon(shop: World) -> int:
+    while True:  # until pytest's own time is over
+        with contextlib.suppress(OSError, ValueError):
+            return int((shop.folder / "daemon").read_text())
+
+
+@pytest.mark.parametrize(("text", "expected"), MALFORMED.items())
+def test_a_malformed_lane_is_one_error(text: str, expected: str, tmp_path: Path) -> None:
+    """It names file and field, what was found and what was expected."""
+    fields = {"releases": "{}", "python": "'3.11'", "environment": "'unit'", "runs": "'unit'"}
+    key, _, value = text.partition(" = ")
+    lines = [f"{name} = {one}" for name, one in {**fields, key: value}.items()]
+    file = tmp_path / "lanes.toml"
+    file.write_text("\n".join(["[lanes.a]", *lines]))
+    with pytest.raises(SettingsError) as caught:
+        lanes.read_plans(file)
+    assert str(caught.value).startswith(f"{file}, {expected}")
+
+
+def test_lanes_that_there_are_none_of_are_refused(shop: World) -> None:
+    """With exit code 2 and one line; so is one that cannot run."""
+    done = matrix(shop, "--lanes", "0.33.0,0.1")
+    expected = "matrix: LANES: found '0.1', expected some of 0.31.0, 0.32.0, 0.33.0\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+    file = shop.folder / "lanes.toml"
+    file.write_text(file.read_text() + "reason = 'no build'\nproof = 'seen'\n")
+    done = matrix(shop, "--lanes", "0.33.0")
+    expected = "matrix: LANES: found 0.33.0, which cannot run: no build\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
+BODY = '"""Why."""\ndef w(wrapped, instance, args, kwargs):\n    return 1\n'
+SAME = {
+    "a comment in the body": ("patch_a.py", BODY.replace("return 1", "return 1  # one")),
+    "a docstring of the body": ("patch_a.py", BODY.replace("Why", "Because")),
+    "prose of the row": ("__init__.py", "why='other'"),
+    "a range that the lane is still in": ("__init__.py", "vllm>=0.20"),
+}
+OTHER = {
+    "the body": ("patch_a.py", BODY.replace("return 1", "return 2")),
+    "a module that the body imports": ("help.py", "ONE = 2\n"),
+    "the target": ("__init__.py", "up.mod:g"),
+    "a range that the lane has left": ("__init__.py", "vllm<0.32"),
+}
+
+
+def digest_with(world: World, name: str = "", text: str = "") -> str:
+    """The digest of the rows for a lane of vLLM 0.32.0, with another text of one file."""
+    fields = {"requires": "('vllm>=0.10',)", "why": "'w'"}
+    target = "up.mod:f"
+    if text.startswith("vllm"):
+        fields["requires"] = f"('{text}',)"
+    elif text.startswith("why="):
+        fields["why"] = text.partition("=")[2]
+    elif name == "__init__.py":
+        target = text
+    body = f"from pack.help import ONE\n{BODY}" if name == "help.py" else BODY
+    files = {"patch_a": body, "help": "ONE = 1\n"}
+    if name.endswith(".py") and name != "__init__.py":
+        files[name.removesuffix(".py")] = text
+    world.pack(row("p", "patch_a", f"Wrap({target!r}, by='w')", **fields), **files)
+    sys.modules.pop("pack", None)
+    plan = lanes.Plan("0.32.0", {"vllm": "0.32.0"}, "3.11", "unit", "engine")
+    return lanes.rows_digest(plan, read_pack("pack"))
+
+
+@pytest.mark.parametrize(("name", "text"), SAME.values(), ids=SAME)
+def test_prose_makes_no_lane_stale(name: str, text: str, world: World) -> None:
+    """What says the same to Python is not run again."""
+    assert digest_with(world) == digest_with(world, name, text)
+
+
+@pytest.mark.parametrize(("name", "text"), OTHER.values(), ids=OTHER)
+def test_what_a_row_does_makes_its_lanes_stale(name: str, text: str, world: World) -> None:
+    """So does what its body imports from the pack."""
+    before = digest_with(world, "help.py", "ONE = 1\n") if name == "help.py" else digest_with(world)
+    assert before != digest_with(world, name, text)
+
+
+def test_a_row_for_other_releases_makes_no_lane_stale(shop: World) -> None:
+    """A lane depends on the rows that it is in the range of."""
+    plan = lanes.Plan("0.19.0", {"vllm": "0.19.0"}, "3.11", "unit", "engine")
+    assert lanes.rows_digest(plan, read_pack("pack")) == lanes.rows_digest(plan, [])
+    assert lanes.why_outside(plan, "p", read_pack("pack")) == (
+        "vllm 0.19.0 is outside vllm>=0.20,<0.34"
+    )
+
+
+def test_a_stale_lane_is_named(shop: World) -> None:
+    """With what is other than when it was run."""
+    rows = read_pack("pack")
+    plan = lanes.Plan("0.32.0", {"vllm": "0.32.0"}, "3.11", "unit", "engine")
+    results = {"0.32.0": {"digests": lanes.digests(plan, rows)}}
+    assert compatibility.stale([plan], results, rows) == {}
+    assert compatibility.stale([plan], results, []) == {"0.32.0": "other rows"}
