@@ -14,7 +14,7 @@ GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit faults mutants quality check e2e e2e-all ways truth lint demo bench clean \
+.PHONY: help test test-unit faults mutants quality check e2e e2e-all matrix lanes-ci ways truth lint demo bench clean \
 	demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
@@ -61,6 +61,12 @@ lint: env-unit   ## Style, types, layers
 	$(UNIT)/mypy --explicit-package-bases $(AROUND)
 	$(UNIT)/lint-imports
 
+matrix: env-unit ## Real releases, hours: the lanes of lanes.toml; LANES=0.23.0,0.30.0 KEEP=1 FRESH=1
+	$(UNIT)/python tools/matrix.py --lanes "$(LANES)" $(if $(KEEP),--keep) $(if $(FRESH),--fresh)
+
+lanes-ci: env-unit ## The newest lane and an older one, in part: five minutes; keeps no result
+	$(UNIT)/python tools/matrix.py --lanes 0.32.0,0.23.0 --checks apply,engine,ray-v2 --keep
+
 demo: env-vllm   ## The failure, the cure, and who was patched: about two minutes
 	$(VLLM)/python examples/demo/run.py
 
@@ -74,7 +80,7 @@ bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks
 
 clean:           ## Environments, caches and what tools left
-	rm -rf .envs .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality dist
+	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality dist
 
 env-unit:        ## The environment of the unit tests, .envs/unit
 	@$(PYTHON) tools/environments.py unit > /dev/null

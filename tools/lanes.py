@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import environments
+from recipes import RECIPES
 
 from patchkit.check.coverage import allows
 from patchkit.check.lanes import read_lanes, typed
@@ -113,7 +114,7 @@ def _plan(file: Path, lane: Lane) -> Plan:
 
 def _check_choices(file: Path, field: str, plan: Plan) -> None:
     _among(file, f"{field}.runs", plan.runs, CHECKS)
-    _among(file, f"{field}.environment", plan.environment, environments.RECIPES)
+    _among(file, f"{field}.environment", plan.environment, RECIPES)
     for check in plan.without or {}:
         _among(file, f"{field}.without", check, CHECKS[plan.runs])
 
@@ -134,6 +135,21 @@ def choose(plans: Sequence[Plan], names: Iterable[str]) -> list[Plan]:
             raise SettingsError(f"LANES: found {name}, which cannot run: {known[name].reason}")
     wanted = set(names)
     return [plan for plan in plans if (plan.name in wanted if wanted else not plan.reason)]
+
+
+def only(plan: Plan, checks: Iterable[str]) -> Plan:
+    """Leave out all checks of a lane but some; SettingsError for one that it has not."""
+    for check in checks:
+        if check not in plan.checks:
+            expected = f"expected some of {', '.join(plan.checks)}"
+            raise SettingsError(f"--checks: found {check!r} of {plan.name}, {expected}")
+    rest = {check: "not asked for" for check in plan.checks if check not in checks}
+    return replace(plan, without={**(plan.without or {}), **rest})
+
+
+def names_in(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 # -- digests: prose, comments, docstrings and rows for other releases do not count ----------------
@@ -221,16 +237,11 @@ def lane_digest(plan: Plan) -> str:
 
 def code_digest(plan: Plan) -> str:
     """Hash the recipe of a lane's environment, and the code that it runs."""
-    recipe = repr(environments.RECIPES[plan.environment]).replace(str(REPOSITORY), "")
+    recipe = re.sub(r" at 0x\w+", "", repr(RECIPES[plan.environment]))
+    recipe = recipe.replace(str(REPOSITORY), "")
     folders = [REPOSITORY / "examples" / name for name in CODE] if plan.runs != "unit" else []
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
     return _hash([recipe, *(of_nodes([ast.parse(file.read_text("utf-8"))]) for file in files)])
-
-
-def is_large(plan: Plan) -> bool:
-    """Whether a lane's environment holds the index's torch, with CUDA."""
-    layers = environments.RECIPES[plan.environment].layers
-    return any(layer.torch not in (None, environments.TORCH) for layer in layers)
 
 
 def digests(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:

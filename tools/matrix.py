@@ -11,11 +11,9 @@ again until its rows, its definition or the code that it runs change.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import time
@@ -35,13 +33,13 @@ from patchkit.errors import PatchkitError
 from patchkit.versions.requirements import FoundVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lanes import Plan
 
     from patchkit.rows.declaration import Row
 
-_CACHE = "UV_CACHE_DIR"
+_RESULT = ("check", "result", "seconds", "detail")
 _PACKAGES = """
 import importlib.metadata as metadata, json, platform
 found = {"python": platform.python_version()}
@@ -68,6 +66,7 @@ class Workshop:
         results: folder of the results and logs.
         docs: folder of the pages.
         ensure: makes an environment and returns its Python.
+        remove: deletes one.
         place: of an environment.
         limit: seconds for one lane.
         keep: whether environments stay.
@@ -79,6 +78,7 @@ class Workshop:
     results: Path = lanes.REPOSITORY / ".matrix"
     docs: Path = compatibility.DOCS
     ensure: Callable[[str], Path] = environments.ensure
+    remove: Callable[[str], None] = environments.remove
     place: Callable[[str], Path] = environments.ENVIRONMENTS.joinpath
     limit: float = 2400
     keep: bool = False
@@ -97,7 +97,7 @@ def say(text: str) -> None:
 
 def run_all(shop: Workshop, plans: Sequence[Plan]) -> dict[str, dict[str, Any]]:
     """Run lanes, one after another; a lane that fails stops no other."""
-    shop.results.mkdir(exist_ok=True)
+    shop.results.mkdir(parents=True, exist_ok=True)
     found = {}
     for at, plan in enumerate(plans):
         say(f"{plan.name} ({at + 1} of {len(plans)}): {plan.words}, {plan.runs}")
@@ -160,8 +160,7 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     is_new = not place.exists()
     if is_new:
         shop.made.add(plan.environment)
-    with _cache(shop, plan):
-        python = shop.ensure(plan.environment)
+    python = shop.ensure(plan.environment)
     if is_new:
         result["install_seconds"] = round(time.monotonic() - began, 1)
     result["megabytes"] = _megabytes(place)
@@ -169,22 +168,6 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     result["environment"] = json.loads(told.splitlines()[-1])
     _check_releases(plan, result["environment"])
     return python
-
-
-@contextlib.contextmanager
-def _cache(shop: Workshop, plan: Plan) -> Iterator[None]:
-    """Builds of torch for CUDA have a cache of their own, deleted here: all of them take 22 GB."""
-    if not lanes.is_large(plan):
-        yield
-        return
-    place = shop.results / "cache"
-    before, os.environ[_CACHE] = os.environ.get(_CACHE), str(place)
-    try:
-        yield
-    finally:
-        os.environ.pop(_CACHE)
-        os.environ.update({_CACHE: before} if before else {})
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _check_releases(plan: Plan, found: Mapping[str, str]) -> None:
@@ -204,7 +187,7 @@ def _megabytes(place: Path) -> int:
 def _clean(shop: Workshop, names: set[str]) -> None:
     for name in names if not shop.keep else ():
         say(f"deleting the environment {name}")
-        shutil.rmtree(shop.place(name), ignore_errors=True)
+        shop.remove(name)
         shop.made.discard(name)
 
 
@@ -226,7 +209,7 @@ def _results(shop: Workshop, plan: Plan, python: Path, result: Mapping[str, Any]
 
 def _conformance(plan: Plan, python: Path, told: Path) -> list[str]:
     command = [str(python), "-m", "patchkit_conformance", "--simulated", "--json", str(told)]
-    return [*command, *plan.checks]
+    return [*command, "--checks", ",".join(plan.checks)]
 
 
 def _unit(python: Path) -> list[str]:
@@ -251,7 +234,8 @@ def _of_conformance(
         found = json.loads(told.read_text("utf-8"))
     except (OSError, ValueError):
         return {"results": [_failed("conformance", f"no report, {ended}: see its log")]}
-    kept = {key: found[key] for key in ("simulated", "simulation", "results")}
+    kept = {key: found[key] for key in ("simulated", "simulation")}
+    kept["results"] = [{name: one[name] for name in _RESULT} for one in found["results"]]
     if status != 0 and not any(one["result"] == "failed" for one in kept["results"]):
         kept["results"].append(_failed("conformance", ended))
     left = _left(shop, plan, result)
@@ -299,6 +283,7 @@ def main(
     """Run the lanes asked for; 1 if one is red, 2 for what cannot be asked."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--lanes", default="", help="names, with commas; default: all")
+    parser.add_argument("--checks", default="", help="only these, and keep no result")
     parser.add_argument("--keep", action="store_true", help="leave the environments")
     parser.add_argument("--fresh", action="store_true", help="run lanes that passed, too")
     arguments = parser.parse_args(argv)
@@ -308,8 +293,10 @@ def main(
     children.adopt()
     try:
         plans = lanes.read_plans(file)
-        names = [name for name in arguments.lanes.split(",") if name]
-        return run(shop, plans, lanes.choose(plans, names))
+        chosen = lanes.choose(plans, lanes.names_in(arguments.lanes))
+        if arguments.checks:
+            return run_part(shop, chosen, lanes.names_in(arguments.checks))
+        return run(shop, plans, chosen)
     except PatchkitError as error:
         say(str(error))
         return 2
@@ -330,6 +317,13 @@ def run(shop: Workshop, plans: Sequence[Plan], chosen: Sequence[Plan]) -> int:
     found = run_all(shop, chosen)
     compatibility.write(plans, {**compatibility.read(shop.docs), **found}, shop.docs)
     return 1 if tell(chosen, found) else 0
+
+
+def run_part(shop: Workshop, chosen: Sequence[Plan], checks: Sequence[str]) -> int:
+    """Run some checks of lanes, and print what they said; 1 if one is red."""
+    part = [lanes.only(plan, checks) for plan in chosen]
+    shop.results /= "part"
+    return 1 if tell(part, run_all(shop, part)) else 0
 
 
 if __name__ == "__main__":

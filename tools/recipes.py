@@ -120,8 +120,14 @@ def release(version: str, torch: str, *more: str, own_cache: bool = True) -> Rec
     return Recipe(layers, python="3.11", own_cache=own_cache)
 
 
+def unit(python: str | None = None) -> Recipe:
+    """What the unit tests need; without vLLM, torch and Ray."""
+    return Recipe((patchkit_layer("test", "lint"),), python)
+
+
 RECIPES = {
-    "unit": Recipe((patchkit_layer("test", "lint"),)),
+    "unit": unit(),
+    **{f"unit-{version}": unit(version) for version in ("3.10", "3.11", "3.12", "3.13")},
     "vllm-0.32.0": Recipe(
         (
             Layer(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,12 @@ if [ "$1" = -c ]; then echo '{packages}'; exit; fi
 echo {name} >> {folder}/ran
 exec {python} {file} answer {folder} {name} "$@"
 """
-DAEMON = "import os, sys, time; os.setsid(); open(sys.argv[1], 'w').write(str(os.getpid())); {}"
+DAEMON = """
+import os, sys, time
+os.setsid()
+open(sys.argv[1], "w").write(str(os.getpid()))
+time.sleep(1000)
+"""
 
 
 def drive(folder: Path, *arguments: str) -> int:
@@ -42,6 +48,7 @@ def drive(folder: Path, *arguments: str) -> int:
         results=folder / "results",
         docs=folder,
         ensure=ensure,
+        remove=lambda name: shutil.rmtree(folder / "environments" / name, ignore_errors=True),
         place=(folder / "environments").joinpath,
         limit=float(os.environ["LIMIT"]),
     )
@@ -62,7 +69,7 @@ def _environment(folder: Path, name: str) -> Path:
 def answer(folder: Path, name: str, *arguments: str) -> int:
     """Be a lane's Python: do what `story.json` says of the environment; else let all pass."""
     story = json.loads((folder / "story.json").read_text())
-    told, checks = Path(arguments[4]), arguments[5:]
+    told, checks = Path(arguments[4]), arguments[6].split(",")
     print(f"checking {name}", flush=True)
     if name in story.get("hang", ()):
         _begin_daemon(folder)
@@ -86,8 +93,7 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
 def _begin_daemon(folder: Path) -> None:
     """Leave a process in a session of its own, whose parent is gone, as Ray does."""
     file = folder / "daemon"
-    code = DAEMON.format("time.sleep(1000)")
-    child = f"[sys.executable, '-c', {code!r}, {str(file)!r}]"
+    child = f"[sys.executable, '-c', {DAEMON!r}, {str(file)!r}]"
     parent = f"import subprocess, sys; subprocess.Popen({child})"
     subprocess.run([sys.executable, "-c", parent], check=True)
 

@@ -116,6 +116,21 @@ def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
     assert [name for name, date in dates.items() if date == "of old"] == ["0.31.0", "0.32.0"]
 
 
+def test_some_checks_leave_no_result(shop: World) -> None:
+    """Nothing that is kept says that a lane passed which ran in part."""
+    done = matrix(shop, "--lanes", "0.31.0", "--checks", "engine, ray-v2")
+    assert (done.returncode, ran(shop)) == (0, ["a"])
+    assert not list(shop.folder.glob("compatibility.*"))
+    assert matrix(shop, "--lanes", "0.31.0").returncode == 0
+    assert ran(shop) == ["a"]
+    story = {"failed": {"a": {"engine": "other tokens"}}}
+    done = matrix(shop, "--lanes", "0.31.0", "--checks", "engine", "--fresh", story=story)
+    assert (done.returncode, "failed" in str(kept(shop))) == (1, False)
+    done = matrix(shop, "--checks", "unit")
+    expected = "--checks: found 'unit' of 0.31.0, expected some of check, apply, engine"
+    assert (done.returncode, expected in done.stderr) == (2, True)
+
+
 def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> None:
     """No other lane is run again, and the last line names lane, check, row, release and reason."""
     matrix(shop)
