@@ -179,8 +179,7 @@ def _markdown(plans: Sequence[Plan], results: Results) -> Iterator[str]:
     yield _HEAD
     yield from _table(["lane", "vLLM", "Ray", *COLUMNS, "seconds", "date"], _rows(plans, results))
     yield from _notes(plans, results)
-    environments = list(_environments(plans, results))
-    yield from _section("Environments", _ENVIRONMENT, environments)
+    yield from _section("Environments", _ENVIRONMENT, _environments(plans, results))
     yield from _section("Python", ["lane", "unit tests", "seconds", "date"], _unit(plans, results))
     simulated = _simulated(plans, results).items()
     told = [[f"`{row}`", why, ", ".join(names)] for (row, why), names in simulated]
@@ -188,8 +187,7 @@ def _markdown(plans: Sequence[Plan], results: Results) -> Iterator[str]:
     cannot = [[one.name, one.reason, one.proof] for one in plans if one.reason]
     yield from _section("Lanes that cannot run", ["lane", "reason", "proof"], cannot)
     later = [[one.name] for one in plans if not one.reason and one.name not in results]
-    if later:
-        yield from _section("Lanes without a result", ["lane"], later)
+    yield from _section("Lanes without a result", ["lane"], later)
 
 
 def _rows(plans: Sequence[Plan], results: Results) -> Iterator[list[str]]:
@@ -228,8 +226,9 @@ def _unit(plans: Sequence[Plan], results: Results) -> Iterator[list[str]]:
 
 
 def _section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield from ("", f"## {title}", "")
-    yield from _table(head, rows)
+    if written := list(rows):
+        yield from ("", f"## {title}", "")
+        yield from _table(head, written)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

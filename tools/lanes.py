@@ -20,7 +20,7 @@ from patchkit.rows.canonical import canonical
 from patchkit.upstream.fingerprint import of_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from patchkit.check.lanes import Lane
     from patchkit.rows.declaration import Change, Row
@@ -114,7 +114,6 @@ def _plan(file: Path, lane: Lane) -> Plan:
 
 def _check_choices(file: Path, field: str, plan: Plan) -> None:
     _among(file, f"{field}.runs", plan.runs, CHECKS)
-    _among(file, f"{field}.environment", plan.environment, RECIPES)
     for check in plan.without or {}:
         _among(file, f"{field}.without", check, CHECKS[plan.runs])
 
@@ -125,7 +124,7 @@ def _among(file: Path, field: str, found: str, known: Iterable[str]) -> None:
         raise SettingsError(f"{file}, {field}: found {found!r}, {expected}")
 
 
-def choose(plans: Sequence[Plan], names: Iterable[str]) -> list[Plan]:
+def choose(plans: Sequence[Plan], names: Collection[str], file: Path = FILE) -> list[Plan]:
     """Return the lanes that are named, all that can run where none is; SettingsError for others."""
     known = {plan.name: plan for plan in plans}
     for name in names:
@@ -133,8 +132,10 @@ def choose(plans: Sequence[Plan], names: Iterable[str]) -> list[Plan]:
             raise SettingsError(f"LANES: found {name!r}, expected some of {', '.join(known)}")
         if known[name].reason:
             raise SettingsError(f"LANES: found {name}, which cannot run: {known[name].reason}")
-    wanted = set(names)
-    return [plan for plan in plans if (plan.name in wanted if wanted else not plan.reason)]
+    chosen = [plan for plan in plans if (plan.name in names if names else not plan.reason)]
+    for plan in chosen:
+        _among(file, f"lanes.{plan.name}.environment", plan.environment, RECIPES)
+    return chosen
 
 
 def only(plan: Plan, checks: Iterable[str]) -> Plan:
@@ -237,7 +238,7 @@ def lane_digest(plan: Plan) -> str:
 
 def code_digest(plan: Plan) -> str:
     """Hash the recipe of a lane's environment, and the code that it runs."""
-    recipe = re.sub(r" at 0x\w+", "", repr(RECIPES[plan.environment]))
+    recipe = re.sub(r" at 0x\w+", "", repr(RECIPES.get(plan.environment)))
     recipe = recipe.replace(str(REPOSITORY), "")
     folders = [REPOSITORY / "examples" / name for name in CODE] if plan.runs != "unit" else []
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]

@@ -145,6 +145,8 @@ RECIPES = {
     "ray-2.35.0": pinned_ray("2.35.0"),
     # Ray's own number check passes here, and the accelerator context of 2.48 is missing.
     "ray-2.44.1": pinned_ray("2.44.1"),
+    "ray-2.48.0": pinned_ray("2.48.0"),
+    "ray-2.55.1": pinned_ray("2.55.1"),
     "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),

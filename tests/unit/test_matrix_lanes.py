@@ -226,7 +226,7 @@ def test_a_malformed_lane_is_one_error(text: str, expected: str, tmp_path: Path)
     file = tmp_path / "lanes.toml"
     file.write_text("\n".join(["[lanes.a]", *lines]))
     with pytest.raises(SettingsError) as caught:
-        lanes.read_plans(file)
+        lanes.choose(lanes.read_plans(file), (), file)
     assert str(caught.value).startswith(f"{file}, {expected}")
 
 
