@@ -201,7 +201,7 @@ def _results(shop: Workshop, plan: Plan, python: Path, result: Mapping[str, Any]
     told.unlink(missing_ok=True)
     command = _unit(python) if plan.runs == "unit" else _conformance(plan, python, told)
     log = shop.file(plan, "log")
-    environ = {**os.environ, "PYTHONPATH": str(lanes.REPOSITORY / "examples" / "conformance")}
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     status = children.run(command, environ, log, shop.limit, lambda line: say(f"  {line}"))
     if plan.runs == "unit":
         return {"results": [_of_pytest(status, log.read_text("utf-8", "replace"))]}
