@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -14,14 +13,11 @@ sys.path.insert(0, str(REPOSITORY / "tools"))
 import compatibility
 import lanes
 
-from patchkit.rows.project import parse_toml
-
 if TYPE_CHECKING:
     from pathlib import Path
 
 PLANS = lanes.read_plans()
 RESULTS = compatibility.read()
-PROJECT = REPOSITORY / "pyproject.toml"
 PLAN = lanes.Plan("1", {"vllm": "1.2.0", "ray": "2.1"}, "3.11", "unit", "engine", notes="a note")
 OTHER = lanes.Plan("2", {"vllm": "1.10.0", "ray": "2.1"}, "3.11", "unit", "engine")
 UNIT = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
@@ -58,16 +54,6 @@ def test_the_results_are_for_the_rows_and_lanes_there_are() -> None:
     again = f"run them again: make matrix LANES={','.join(stale)}"
     assert stale == {}, again
     assert RESULTS.keys() <= {plan.name for plan in PLANS if not plan.reason}
-
-
-def test_only_pythons_that_were_run_are_claimed() -> None:
-    """The classifiers name those whose unit tests have passed in a lane."""
-    project = parse_toml(PROJECT, PROJECT.read_bytes())["project"]
-    claimed = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
-    unit = [one for one in PLANS if one.runs == "unit" and one.name in RESULTS]
-    passed = {one.python for one in unit if not compatibility.faults(one, RESULTS[one.name])}
-    assert set(claimed) <= passed
-    assert project["requires-python"] == f">={min(claimed, key=lambda text: int(text[2:]))}"
 
 
 def test_a_page_has_all_that_a_lane_said() -> None:
