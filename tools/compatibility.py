@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from lanes import CHECKS, REPOSITORY, Plan, all_rows, digests, read_plans
 
+from patchkit.versions.requirements import release_order
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -149,7 +151,7 @@ def _summary(plans: Sequence[Plan], results: Results) -> str:
     passed = [plan.releases["vllm"] for plan, result in ran if not faults(plan, result)]
     if not passed:
         return "nothing yet"
-    ordered = sorted(passed, key=lambda text: [int(part) for part in text.split(".")])
+    ordered = sorted(passed, key=release_order)
     return ordered[0] if len({*passed}) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 

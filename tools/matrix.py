@@ -175,9 +175,11 @@ def _check_releases(plan: Plan, found: Mapping[str, str]) -> None:
     """Refuse an environment with other releases than the lane's."""
     for name, wanted in {**plan.releases, "python": plan.python}.items():
         version = FoundVersion(name, found.get(name, "nothing"), f"environment {plan.environment}")
-        if not f"{version.counts_as}.".startswith(f"{wanted}."):
-            expected = f"{plan.environment}: found {name} {version.version}, expected {wanted}"
-            raise environments.EnvironmentsError(expected)
+        expected = FoundVersion(name, wanted, "lanes.toml").counts_as
+        if not f"{version.counts_as}.".startswith(f"{expected}."):
+            raise environments.EnvironmentsError(
+                f"{plan.environment}: found {name} {version.version}, expected {wanted}"
+            )
 
 
 def _megabytes(place: Path) -> int:
