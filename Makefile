@@ -39,6 +39,8 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
 	PYTHONPATH=$(GUIDE) $(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" \
 		$(addprefix --patches ,$(GUIDE_PACKS))
+	PYTHONPATH=examples/simnpu:examples/conformance $(UNIT)/patchkit check \
+		--releases "vllm>=0.7,<0.34" --patches simnpu_rows --patches patchkit_conformance.seen
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
 e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
