@@ -112,7 +112,7 @@ def hardware() -> dict[str, str | int]:
     return {
         "cpu": _processor(),
         "cores": len(os.sched_getaffinity(0)),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
     }
 
 
