@@ -168,7 +168,7 @@ def _same_tokens(on: Engines, run: Run) -> str:
     baseline = on.baseline()
     if run.report.tokens != baseline:
         raise Failed(f"found tokens {run.report.tokens}, expected the baseline's {baseline}")
-    return f"the baseline's tokens {baseline}"
+    return f"the baseline's tokens {baseline}, in {run.seconds:.0f} s"
 
 
 def _assert_two_devices(on: Engines) -> None:
