@@ -29,6 +29,12 @@ def package() -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
+def has_v0() -> bool:
+    """Whether it has the first engine, whose executor for Ray keeps rank 0 in its own process."""
+    place = package()
+    return place is not None and (place / "executor" / "ray_distributed_executor.py").exists()
+
+
 def has(executor: str) -> bool:
     """Whether the release has an executor for Ray."""
     place = package()

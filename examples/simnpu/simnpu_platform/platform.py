@@ -25,6 +25,10 @@ class SimNPUPlatform(CpuPlatform):  # type: ignore[misc, unused-ignore]
     device_control_env_var = "ASCEND_RT_VISIBLE_DEVICES"
 
     @classmethod
+    def set_device(cls, device: torch.device) -> None:
+        """Nothing: it is the CPU's. Before 0.10 the CPU's platform inherits CUDA's."""
+
+    @classmethod
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
         """The CPU's settings, then what an NPU machine has otherwise."""
         start_method = os.environ.get("VLLM_WORKER_MULTIPROC_METHOD", "fork")

@@ -6,6 +6,7 @@ Whoever quotes a run on simulated NPUs names the rows of this pack that were sel
 
 from patchkit import Patch, Role, Wrap
 
+_WORKER = frozenset({Role.WORKER})
 _UPSTREAM = "none: vLLM does not support its CPU workers on Ray"
 
 PATCHES = (
@@ -13,7 +14,7 @@ PATCHES = (
         name="simnpu-worker-device",
         body="patch_cpu_worker",
         requires=("vllm>=0.11.1,<0.23", "ray"),
-        roles=frozenset({Role.WORKER}),
+        roles=_WORKER,
         changes=(
             Wrap("vllm.v1.worker.cpu_worker:CPUWorker.init_device", by="and_name_the_device"),
         ),
@@ -23,5 +24,36 @@ PATCHES = (
         ),
         upstream=_UPSTREAM,
         sunset="vLLM 0.23, whose CPUWorker names its device",
+    ),
+    Patch(
+        name="simnpu-weights-on-cpu",
+        body="patch_worker_base",
+        requires=("vllm>=0.7,<0.10",),
+        roles=_WORKER,
+        changes=(Wrap("vllm.worker.worker_base:WorkerBase.__init__", by="on_cpu"),),
+        why=(
+            "The configuration names the device npu, which the simulation cannot compute on. "
+            "Before 0.10 a worker has no other setting for where its weights go."
+        ),
+        upstream=_UPSTREAM,
+        sunset="vLLM 0.10, which has LoadConfig.device",
+    ),
+    Patch(
+        name="simnpu-all-reduce",
+        body="patch_cpu_communicator",
+        requires=("vllm>=0.7.3,<0.8",),
+        roles=_WORKER,
+        changes=(
+            Wrap(
+                "vllm.distributed.device_communicators.cpu_communicator:CpuCommunicator.all_reduce",
+                by="and_return_it",
+            ),
+        ),
+        why=(
+            "CpuCommunicator returns what torch.distributed.all_reduce returns, which is None: "
+            "only with intel_extension_for_pytorch is it the tensor."
+        ),
+        upstream="none: mended in 0.8.0",
+        sunset="vLLM 0.8, which returns the tensor",
     ),
 )

@@ -50,6 +50,6 @@ PATCHES = (
         Role.WORKER,
         "conformance-worker-v0",
         "vllm>=0.7,<0.11.1",
-        "vllm.worker.worker_base:WorkerWrapperBase.execute_method",
+        "vllm.worker.worker_base:WorkerWrapperBase.init_worker",
     ),
 )
