@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent))
-from builds import BuildError
+from builds import BuildError, lane_file
 from recipes import RECIPES, REPOSITORY, Layer, Recipe
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def ensure(name: str) -> Path:
     with locked(ENVIRONMENTS / name):
         build(name, RECIPES[name])
     return python_of(ENVIRONMENTS / name)
+
+
+def variables(name: str) -> dict[str, str]:
+    """Return what every process that runs in an environment needs in its own environment."""
+    return lane_file.read(ENVIRONMENTS / name)
 
 
 @contextlib.contextmanager

