@@ -69,6 +69,7 @@ class Workshop:
         ensure: makes an environment and returns its Python.
         remove: deletes one.
         place: of an environment.
+        variables: what every process in an environment needs.
         limit: seconds for one lane.
         keep: whether environments stay.
         fresh: whether lanes that passed are run again.
@@ -81,6 +82,7 @@ class Workshop:
     ensure: Callable[[str], Path] = environments.ensure
     remove: Callable[[str], None] = environments.remove
     place: Callable[[str], Path] = environments.ENVIRONMENTS.joinpath
+    variables: Callable[[str], dict[str, str]] = environments.variables
     limit: float = 2400
     keep: bool = False
     fresh: bool = False
@@ -204,6 +206,7 @@ def _results(shop: Workshop, plan: Plan, python: Path, result: Mapping[str, Any]
     command = _unit(python) if plan.runs == "unit" else _conformance(plan, python, told)
     log = shop.file(plan, "log")
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environ |= shop.variables(plan.environment)
     status = children.run(command, environ, log, shop.limit, lambda line: say(f"  {line}"))
     if plan.runs == "unit":
         return {"results": [_of_pytest(status, log.read_text("utf-8", "replace"))]}

@@ -50,6 +50,7 @@ def drive(folder: Path, *arguments: str) -> int:
         ensure=ensure,
         remove=lambda name: shutil.rmtree(folder / "environments" / name, ignore_errors=True),
         place=(folder / "environments").joinpath,
+        variables=lambda name: {"PRELOAD": f"/{name}/lib.so"},
         limit=float(os.environ["LIMIT"]),
     )
     return matrix.main(arguments, shop, folder / "lanes.toml")
@@ -80,6 +81,7 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     failed = story.get("failed", {}).get(name, {})
     not_run = story.get("not run", {}).get(name, {})
     results = []
+    (folder / "preload").write_text(os.environ["PRELOAD"])
     for check in checks:
         outcome = "failed" if check in failed else "not run" if check in not_run else "passed"
         detail = {**failed, **not_run}.get(check, "")

