@@ -23,6 +23,7 @@ HERE = machine.Machine(
     single={},
     facts={"platform": "npu", "devices": "2 x Ascend910B"},
 )
+BIND = "VLLM_CPU_OMP_THREADS_BIND"
 KNOWN = {"vllm": "0.32.0", "torch_npu": None}
 
 
@@ -155,6 +156,17 @@ def test_executors_are_read_from_files(
     assert release.default() == executor
 
 
+@pytest.mark.parametrize(("file", "bound"), [("executor", {BIND: "all|all"}), ("v1/executor", {})])
+def test_no_release_binds_processes_to_cores(
+    file: str, bound: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that have V0 do not know the word `nobind`."""
+    (tmp_path / file).mkdir(parents=True)
+    (tmp_path / file / "ray_distributed_executor.py").touch()
+    monkeypatch.setattr(release, "package", lambda: tmp_path)
+    assert release.settings() == bound
+
+
 def test_a_finding_names_row_release_and_reason() -> None:
     """That is what a red lane shows."""
     error = {
@@ -186,7 +198,8 @@ def test_a_failure_is_the_same_for_all_who_ask(tmp_path: Path) -> None:
 
 def test_the_first_error_of_a_log_is_the_cause() -> None:
     """Else its last line."""
-    log = "INFO Error: none\nTraceback:\n  RuntimeError: no device\nValueError: later"
+    said = "\x1b[36m(Worker pid=7)\x1b[0m   RuntimeError: no device"
+    log = f"INFO Error: none\nTraceback:\n{said}\nValueError: later"
     assert engines.cause(log) == "RuntimeError: no device"
     assert engines.cause("one\ntwo") == "two"
 

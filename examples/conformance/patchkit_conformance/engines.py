@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Thing = TypeVar("Thing")
 ERROR = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception)|Exception)\b: \S")
+NOISE = re.compile(r"\x1b\[[0-9;]*m|\(\w+ pid=\d+\)")
+"""Colours, and who speaks."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,6 @@ def _report(outcome: processes.Outcome, what: str = "vLLM") -> scenario.Report:
 
 def cause(log: str) -> str:
     """The first error that a log names, in one line."""
-    lines = [line.strip() for line in log.splitlines()]
+    lines = [NOISE.sub("", line).strip() for line in log.splitlines()]
     found = (line for line in lines if ERROR.search(line))
     return next(found, lines[-1] if lines else "no output")[:300]

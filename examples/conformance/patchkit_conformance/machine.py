@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit_lab import processes, scenario
 
-from patchkit_conformance import command
+from patchkit_conformance import command, release
 from patchkit_conformance.results import ConformanceError
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def simulated(more: Mapping[str, str]) -> Machine:
     if util.find_spec("simnpu_platform") is None:
         raise ConformanceError("--simulated needs examples/simnpu, which is not installed here")
     armed = {**scenario.BACKEND, "PATCHKIT_PATCHES": SIMULATION}
+    more = {**release.settings(), **more}
     settings = {**scenario.MACHINE, **more}
     rows = selected({**settings, **armed}, SIMULATION)
     facts = {"platform": "npu (simulated)", "devices": "2 simulated NPUs", **hardware()}
@@ -91,7 +92,7 @@ def real(more: Mapping[str, str], log: Path) -> Machine:
         ConformanceError: vLLM cannot be imported.
 
     """
-    settings = {"RAY_AUTH_MODE": "disabled", **scenario.VLLM, **more}
+    settings = {"RAY_AUTH_MODE": "disabled", **scenario.VLLM, **release.settings(), **more}
     off = {**settings, "PATCHKIT": "0"}
     outcome = processes.run([sys.executable, str(PROBE)], processes.environment(off), 300, log)
     said = outcome.said("platform")

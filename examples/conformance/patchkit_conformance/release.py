@@ -35,6 +35,11 @@ def has_v0() -> bool:
     return place is not None and (place / "executor" / "ray_distributed_executor.py").exists()
 
 
+def settings() -> dict[str, str]:
+    """What keeps a release from binding processes to cores, where it lacks the word for that."""
+    return {"VLLM_CPU_OMP_THREADS_BIND": "all|all"} if has_v0() else {}
+
+
 def has(executor: str) -> bool:
     """Whether the release has an executor for Ray."""
     place = package()
