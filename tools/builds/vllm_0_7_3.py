@@ -1,5 +1,5 @@
 """
-VLLM 0.7.3, whose CPU operators are compiled here: nobody has released a build of it for CPUs.
+Release 0.7.3 of vLLM, whose operators for CPUs are compiled here: nobody has released them.
 
 Its own build asks for the toolkit of CUDA, or for sources from the network; a compiler is enough
 for the operators that a model in float32 needs. NUMA's header is not, nor oneDNN, which only
