@@ -14,14 +14,25 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import environments
-from builds import BuildError, distribution, elf, packages_of, vllm_0_7_3, vllm_0_33_0
+from builds import (
+    BuildError,
+    distribution,
+    elf,
+    lane_file,
+    packages_of,
+    vllm_0_7_3,
+    vllm_0_9_2,
+    vllm_0_11_2,
+    vllm_0_33_0,
+)
 from recipes import RECIPES, Layer, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 LOAD = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).answer())"
-NEWER = "OLD_1 { global: base; }; NEW_2 { global: added; };"
+NEWER = "OLD_1 {{ global: base; }}; {version} {{ global: added; }};"
 OLDER = "OLD_1 { global: base; };"
 
 
@@ -40,14 +51,14 @@ def library(folder: Path, versions: str) -> Path:
     return linked(folder / "libbase.so", folder / "base.c", script)
 
 
-def user(folder: Path) -> Path:
+def user(folder: Path, version: str = "NEW_2") -> Path:
     """A library that was linked with the newer of two, and calls only what both have."""
     source = folder / "user.c"
     source.write_text(
         "int base(void); int added(void);"
         "int answer(void) { return 41 + base(); } int never(void) { return added(); }"
     )
-    base = library(folder, NEWER)
+    base = library(folder, NEWER.format(version=version))
     made = linked(folder / "user.so", source, str(base), f"-Wl,-rpath,{folder}", "-Wl,-z,now")
     library(folder, OLDER)
     return made
@@ -117,6 +128,26 @@ def test_the_distribution_vllm_has_the_release_and_names_the_cpu(place: Path) ->
         distribution.name_vllm(place, "0.9.2")
     found = [*metadata.distributions(name="vllm", path=[str(packages_of(place))])]
     assert [one.version for one in found] == ["0.9.2+cpu"]
+
+
+@pytest.mark.parametrize(
+    ("module", "version", "variables"),
+    [
+        (vllm_0_9_2, "GLIBCXX_3.4.32", {"VLLM_CPU_OMP_THREADS_BIND": "all|all"}),
+        (vllm_0_11_2, "CXXABI_1.3.15", {}),
+    ],
+)
+def test_a_build_lets_operators_load_that_ask_for_a_newer_library(
+    module: ModuleType, version: str, variables: dict[str, str], place: Path
+) -> None:
+    """The environment then holds operators that load, a name, and what processes need."""
+    operators = packages_of(place) / "vllm" / "_C.abi3.so"
+    operators.parent.mkdir()
+    user(place, version).rename(operators)
+    module.build(place)
+    assert loaded(operators).stdout == "42\n"
+    assert [*metadata.distributions(name="vllm", path=[str(packages_of(place))])]
+    assert lane_file.read(place) == variables
 
 
 def test_an_environment_without_packages_is_an_error(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "lane.json"
+UNBOUND = "all|all"
+"""Leaves the threads of two workers unbound in releases up to 0.9.2; later ones say `nobind`."""
 
 
 def write(place: Path, **variables: str) -> None:

@@ -14,7 +14,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from builds import BuildError, distribution, packages_of
+from builds import BuildError, distribution, lane_file, packages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,7 @@ def build(place: Path) -> None:
     shutil.copytree(sources.old_vllm(RELEASE) / "vllm", package)
     compile_operators(place, sources.native_vllm(RELEASE) / "csrc", package / "_C.abi3.so")
     distribution.name_vllm(place, RELEASE)
+    lane_file.write(place, VLLM_CPU_OMP_THREADS_BIND=lane_file.UNBOUND)
 
 
 def compile_operators(place: Path, source: Path, library: Path) -> None:

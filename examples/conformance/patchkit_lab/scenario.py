@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ HERE = Path(__file__).parent
 
 VLLM = {
     "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    # Releases up to 0.9.2 call it otherwise: their environments come with the variable.
+    "VLLM_CPU_OMP_THREADS_BIND": os.environ.get("VLLM_CPU_OMP_THREADS_BIND", "nobind"),
     "VLLM_NO_USAGE_STATS": "1",
     # The script asks its workers where they are, with a function of its own.
     "VLLM_ALLOW_INSECURE_SERIALIZATION": "1",
