@@ -56,12 +56,14 @@ def run(
 def _follow(
     process: subprocess.Popen[bytes], log: Path, limit: float, tell: Callable[[str], None]
 ) -> int | None:
-    with log.open(encoding="utf-8", errors="replace") as lines:
+    begun = ""
+    with log.open(encoding="utf-8", errors="replace") as written:
         for _ in range(int(limit / _LOOK)):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK)
+            *lines, begun = (begun + written.read()).split("\n")
             for line in lines:
-                tell(line.rstrip("\n"))
+                tell(line)
             if process.returncode is not None:
                 return process.returncode
     return None

@@ -71,7 +71,8 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     """Be a lane's Python: do what `story.json` says of the environment; else let all pass."""
     story = json.loads((folder / "story.json").read_text())
     told, checks = Path(arguments[4]), arguments[6].split(",")
-    print(f"checking {name}", flush=True)
+    print("check", end="", flush=True)
+    print(f"ing {name}", flush=True)
     if name in story.get("hang", ()):
         _begin_daemon(folder)
         sys.stdin.close()
