@@ -147,7 +147,14 @@ def running_version() -> str:
 def python_request(recipe: Recipe) -> str:
     """What to ask uv for: this interpreter where it will do, else a version to find or fetch."""
     version = python_version(recipe)
-    return sys.executable if version == running_version() else version
+    return sys.executable if version == running_version() else pyenv_python(version) or version
+
+
+def pyenv_python(version: str) -> str | None:
+    """Pyenv's interpreter of a version; its shims, which uv finds, run the chosen version alone."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
+    return str(found[-1]) if found else None
 
 
 def create(place: Path, recipe: Recipe) -> None:

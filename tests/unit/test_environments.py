@@ -114,3 +114,16 @@ def test_preloaded_libraries_are_a_variable_of_the_environment(
     assert (first, openmp, variables) == ("/first.so", str(library), {"OTHER": "kept"})
     assert "libtcmalloc" in stub
     assert Path(stub).read_bytes() == b"library"
+
+
+def test_a_python_of_pyenv_is_found_past_its_shims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Uv finds a shim, which runs a chosen version only; what pyenv lacks is left to uv."""
+    place = tmp_path / "versions" / "3.99.1" / "bin" / "python3.99"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert environments.python_request(recipes.unit("3.99")) == str(place)
+    assert environments.python_request(recipes.unit("3.98")) == "3.98"
+    assert environments.python_request(recipes.unit()) == sys.executable
