@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
@@ -14,7 +15,9 @@ from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
-from patchkit.check.trails import Moves
+from patchkit.check.row_uses import RowUses
+from patchkit.check.trails import Moves, places_of
+from patchkit.check.using import finding_of
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide, Replace, Wrap
 from patchkit.upstream.resolving.module_tree import module_name
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
+    from patchkit.check.using import Misfit
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change, Row
     from patchkit.rows.target import Target
@@ -46,25 +50,28 @@ class Check:
         lock: Lock,
         known: Mapping[str, Sequence[str]],  # all versions that there are of distributions
         commands: Commands | None = None,
+        *,
+        inverse: bool = False,  # whether releases out of range are asked about as well
     ) -> None:
-        self._coverage = Coverage(rows, subjects)
+        self._coverage = Coverage(rows, subjects, inverse=inverse)
         self._lock = lock
         self._known = known
         self._commands = commands or Commands()
         self._edits = {one.name: EditSequence() for one in subjects}
         self._packs = {name: PackSource(name) for name in dict.fromkeys(row.pack for row in rows)}
+        self._uses = RowUses(self._coverage, self._packs)
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
     def run(self, progress: Progress | None = None) -> Report:
         """Look into every release; one that cannot be read is a finding, and the others go on."""
         whole = self._coverage
-        faults = learn_all(whole.subjects, whole.targets, progress)
+        faults = learn_all(whole.subjects, self._wanted, progress)
         findings = [
             Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
             for name, error in faults.items()
         ]
         self._coverage = whole.without(faults)
-        moves = Moves(self._coverage)
+        moves = Moves(self._coverage.subjects, self._expected)
         for row in whole.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
@@ -73,30 +80,60 @@ class Check:
         names = [one.name for one in whole.subjects]
         return Report(names, findings, self._states, unreadable=faults.keys())
 
+    def _wanted(self, subject: Subject) -> list[Target]:
+        return [*self._coverage.targets(subject), *self._uses.targets(subject)]
+
+    def _expected(self, subject: Subject) -> list[Target]:
+        return [*places_of(self._coverage, subject), *self._uses.read(subject)]
+
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         place = self._packs[row.pack].place(row)
         yield from of_ranges(row, self._coverage, self._known, place)
-        for subject in self._coverage.subjects:
-            if not self._coverage.meets(row, subject):
-                continue
-            if self._coverage.is_out(row, subject):
+        met = [one for one in self._coverage.subjects if self._coverage.meets(row, one)]
+        tried = [one for one in met if self._coverage.tried(row, one)]
+        misfits = self._uses.misfits(row, tried)
+        for subject in met:
+            is_out = self._coverage.is_out(row, subject)
+            if is_out:
                 self._states[row.name][subject.name] = State.OUT_OF_RANGE
-                continue
+                if subject not in tried:
+                    continue
             try:
-                yield from self._in(row, subject, moves)
+                some = misfits.get(subject.name, ())
+                if is_out:
+                    yield from self._outside(row, subject, some)
+                else:
+                    yield from self._in(row, subject, some, moves)
             except UpstreamError as error:
                 words = (cause_of(error), _AGAIN, row.name, "", subject.name)
                 yield Finding(codes.RELEASE_UNREADABLE, *words)
         yield from self._reviews(row)
         yield from of_bases(row, self._coverage, place)
 
-    def _in(self, row: Row, subject: Subject, moves: Moves) -> Iterator[Finding]:
+    def _outside(self, row: Row, subject: Subject, misfits: Sequence[Misfit]) -> Iterator[Finding]:
+        judge = Judge(row, subject, self._packs[row.pack], EditSequence())
+        faults = [one.fault for one in misfits]
+        for change in self._coverage.tried(row, subject):
+            faults += judge.faults(change)
+        subject.rest()
+        if all(one.state is State.OK for one in faults):
+            message = f"it would hold there, outside of its range ({', '.join(row.patch.requires)})"
+            fix = "widen the range, or accept it with the reason"
+            place = self._packs[row.pack].place(row)
+            yield Finding(codes.COULD_BE_WIDER, message, fix, row.name, "", subject.name, *place)
+
+    def _in(
+        self, row: Row, subject: Subject, misfits: Sequence[Misfit], moves: Moves
+    ) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
         worst = State.OK
         for change in self._coverage.due(row, subject):
             for fault in judge.faults(change):
                 worst = max(worst, fault.state, key=_WORST.index)
                 yield self._finding(row, subject, change, fault, moves)
+        for misfit in misfits:
+            worst = max(worst, misfit.fault.state, key=_WORST.index)
+            yield replace(finding_of(misfit, subject, moves), patch=row.name)
         subject.rest()
         self._states[row.name][subject.name] = worst
 

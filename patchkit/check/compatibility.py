@@ -47,7 +47,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
 
     Both signatures have `self`, or neither has.
     """
-    called = _inspected(ours)
+    called = inspected(ours)
     names = {one.name for one in theirs.parameters}
     named = {one.name for one in theirs.parameters if one.kind != POSITIONAL_ONLY}
     elsewhere = named & {one.name for one in ours.parameters}
@@ -66,7 +66,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
 def takes_wrapped(ours: Signature) -> str | None:
     """Say why a function cannot be called as `by(wrapped, instance, args, kwargs)`, or None."""
     try:
-        _inspected(ours).bind("wrapped", "instance", "args", "kwargs")
+        inspected(ours).bind("wrapped", "instance", "args", "kwargs")
     except TypeError as error:
         return str(error)
     return None
@@ -101,7 +101,8 @@ def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str])
     return ""
 
 
-def _inspected(signature: Signature) -> InspectedSignature:
+def inspected(signature: Signature) -> InspectedSignature:
+    """Make a signature of `inspect`, which can bind arguments."""
     found = [
         Inspected(one.name, _KINDS[one.kind], default=None if one.default else Inspected.empty)
         for one in signature.parameters

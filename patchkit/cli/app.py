@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Write patches": ("new", "list", "show"),
-    "Know whether they hold": ("check", "explain", "diff", "history"),
+    "Know whether they hold": ("check", "fit", "explain", "diff", "history"),
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "doctor", "bootstrap"),
 }

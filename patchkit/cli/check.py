@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from patchkit import __version__
-from patchkit.check.codes import CODES, RELEASE_UNREADABLE, explanations
+from patchkit.check.codes import CODES, RELEASE_UNREADABLE
 from patchkit.check.coverage import packages_of
-from patchkit.cli import options
+from patchkit.cli import options, pages
 from patchkit.cli.output import progress, say
 from patchkit.errors import SettingsError, UpstreamError, near
 from patchkit.report.as_json import check_json
@@ -30,7 +26,8 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
 @options.wanted_option
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+@pages.output_option
+@click.option("--inverse", is_flag=True, help="Also: which releases out of range would hold.")
 @options.offline_option
 @options.patches_option
 @options.format_among(
@@ -42,6 +39,7 @@ def command(
     wanted: options.Wanted,
     lock: str | None,
     output: str | None,
+    inverse: bool,
     offline: bool,
     packs: tuple[str, ...],
     form: str,
@@ -61,10 +59,10 @@ def command(
       patchkit check --releases 'vllm==0.33.0' --format github
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if form == "table" and output is not None:
-        raise click.UsageError("--output: expected --format json, github, markdown or html")
-    report, diffs = _checked(names, packs, wanted, lock, offline=offline, with_diffs=form == "html")
-    _tell(report, form, output, diffs)
+    pages.check_output(form, output)
+    how = {"inverse": inverse, "offline": offline, "with_diffs": form == "html"}
+    report, diffs = _checked(names, packs, wanted, lock, **how)
+    pages.tell(report, form, output, lambda: check_json(report), diffs)
     if wanted == options.Wanted().or_of_project() and not names and not report.unreadable:
         project = Project.read()
         used = {name for finding in report.accepted for name in finding.names}
@@ -80,6 +78,7 @@ def _checked(
     wanted: options.Wanted,
     lock: str | None,
     *,
+    inverse: bool,
     offline: bool,
     with_diffs: bool,
 ) -> tuple[Report, Sequence[Difference]]:
@@ -102,7 +101,8 @@ def _checked(
         subjects = look.open_packages(wanted, packages, library) if rows else []
         projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)
         known = {name: [one.version for one in find_releases(name, library)] for name in projects}
-        report = Check(rows, subjects, reviewed, known, commands).run(told)
+        check = Check(rows, subjects, reviewed, known, commands, inverse=inverse)
+        report = check.run(told)
         is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
         if rows and report.releases and not is_unread and not any(report.grid.values()):
             # Releases of something else (`vllm-ascend` for `vllm`) would pass for checked.
@@ -112,35 +112,3 @@ def _checked(
         diffs = differences(rows, subjects, reviewed) if with_diffs else ()
     report = replace(report, findings=[*faults, *report.findings])
     return report.accepting(project.ignore, project.accept), diffs
-
-
-def _tell(report: Report, form: str, output: str | None, diffs: Sequence[Difference]) -> None:
-    if form == "table":
-        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
-        from patchkit.report.console import console  # noqa: PLC0415
-
-        print_check(report, console())
-        if worst := report.worst:
-            say(f"'patchkit explain {worst.code.code}' says what a finding means")
-        return
-    text = check_json(report) if form == "json" else _page(report, form, diffs)
-    if output is None:
-        click.echo(text)
-        return
-    try:
-        Path(output).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
-
-
-def _page(report: Report, form: str, diffs: Sequence[Difference]) -> str:
-    if form != "html":
-        from patchkit.report.check_github import as_github, as_markdown  # noqa: PLC0415 - as above
-
-        return as_github(report) if form == "github" else as_markdown(report)
-    from patchkit.report.check_html import as_html  # noqa: PLC0415
-
-    moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    words = click.get_current_context().find_object(list) or []
-    made = [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]
-    return as_html(report, diffs, made, explanations())

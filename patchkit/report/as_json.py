@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Comparison, Side, Step
     from patchkit.check.findings import Finding, Report
+    from patchkit.check.fit import Fit
     from patchkit.report.here import ChangeHere, NextStep, RowHere
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change, Row
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from patchkit.scaffold.plan import Plan
     from patchkit.status.picture import Picture
     from patchkit.status.process_status import PatchStatus, ProcessStatus
+    from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.versions.requirements import FoundVersion
 
     Data = dict[str, Any]
@@ -149,6 +151,41 @@ def check_json(report: Report) -> str:
         },
     }
     return _around("{}", [f"{json.dumps(name)}: {_in_lines(item)}" for name, item in data.items()])
+
+
+def fit_json(found: Fit) -> str:
+    """Write what `fit` tells."""
+    report = found.report
+    uses: dict[tuple[str, str, bool], list[Data]] = {}
+    for use in found.uses:
+        place = {"file": use.path, "line": use.line}
+        uses.setdefault((str(use.target), use.how, use.guarded), []).append(place)
+    keys = ("name", "how", "guarded", "where")
+    releases = [
+        {
+            "release": name,
+            "fits": found.fits(name),
+            "readable": name not in report.unreadable,
+            "findings": [_unfit(*one) for one in found.unfit.get(name, ())],
+        }
+        for name in report.releases
+    ]
+    told = [dict(zip(keys, (*key, where), strict=True)) for key, where in uses.items()]
+    first = {**_named(found, "package", "version"), "first": None, "last": None}
+    if found.fitting:
+        first |= {"first": found.fitting[0], "last": found.fitting[-1]}
+    return to_json({**first, "uses": told, "releases": releases})
+
+
+def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
+    return {
+        "code": finding.code.code,
+        "severity": finding.severity,
+        "name": finding.target,
+        "moved_to": str(went.place) if went and went.place else None,
+        "likeness": went.likeness if went else None,
+        **_named(finding, "message", "file", "line", "details"),
+    }
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:

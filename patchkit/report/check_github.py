@@ -80,7 +80,10 @@ def as_markdown(report: Report) -> str:
     is counted too. Nobody is notified by an `@` in a message, and nothing in it becomes markup or a
     link.
     """
-    parts = [f"### patchkit check: {view.tally(report)}\n", f"{view.looked_at(report)}\n"]
+    parts = [
+        f"### patchkit {report.command}: {view.tally(report)}\n",
+        f"{view.looked_at(report)}\n",
+    ]
     for grid in view.grids(report):
         table = "\n".join(_table(grid))
         too_large = sum(map(len, parts)) + len(table) > _LARGEST // 2
@@ -119,7 +122,7 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         left -= len(some)
         yield section
     if left:
-        yield f"{count(left, 'finding')} more: `patchkit check` has them all.\n"
+        yield f"{count(left, 'finding')} more: `patchkit {report.command}` has them all.\n"
 
 
 def _item(group: Group, report: Report) -> str:

@@ -35,6 +35,7 @@ def as_html(
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
     return _file("check_html.html").format(
         policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
+        command=report.command,
         tally=_text(view.tally(report)),
         looked=_text(view.looked_at(report)),
         made="\n".join(f'<p class="quiet">{_text(line)}</p>' for line in made),

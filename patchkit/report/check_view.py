@@ -150,7 +150,9 @@ def label(severity: str) -> str:
 
 
 def looked_at(report: Report) -> str:
-    """Count what was looked at."""
+    """Count what was looked at, or say what the command has to say beside the findings."""
+    if report.summary:
+        return report.summary
     parts = [count(report.patches, "patch"), count(report.read, "release")]
     if report.unreadable:
         parts.append(f"{len(report.unreadable)} more cannot be read")

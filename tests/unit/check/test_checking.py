@@ -83,7 +83,8 @@ def test_each_change_has_its_needs(
     world: World, change: str, mod: str, expected: list[str]
 ) -> None:
     """What a change needs is there or not; each way of not being there has its code."""
-    body = f"{BODY}from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
+    classes = "from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
+    body = BODY + (classes if "by='Sub'" in change or "by='Loose'" in change else "")
     world.pack(row("p", "patch_a", change), patch_a=body)
     lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
     report = checked([subject("1.0", mod=mod, lib=lib)])

@@ -72,6 +72,15 @@ def replaced(body: str, *texts: str) -> Example:
     return Example(rows, released(SCHED, *texts), {"patch_a": body})
 
 
+def using(top: str, old: str, new: str, inside: str = "pass") -> Example:
+    """A body that uses `vllm.utils`, as its first lines and in a function."""
+    body = f"{top}def around(wrapped, instance, args, kwargs):\n    {inside}\n"
+    files = {version: {SCHED: A_STEP} for version in ("0.11.0", "0.12.0")}
+    texts = {"0.11.0": old, "0.12.0": new}
+    releases = {at: {**files[at], "vllm/utils.py": text} for at, text in texts.items()}
+    return Example((one(WRAP),), releases, {"patch_a": body})
+
+
 def in_turns(first: str, second: str) -> Example:
     """The flagship's class, which has moved; two changes stand for one another."""
     old, new = "vllm.executor.ray_utils", "vllm.v1.executor.ray_utils"
@@ -154,6 +163,11 @@ EXAMPLES = {
     "PK302": in_turns("vllm<0.11", "vllm>=0.11.1"),
     "PK303": in_turns("vllm<0.11.1", "vllm>=0.11"),
     "PK304": Example((one(WRAP, requires="('vllm>=0.11',)"),), released(SCHED, A_STEP)),
+    "PK305": Example(
+        (one(WRAP, requires="('vllm>=0.10,<0.12',)"),),
+        released(SCHED, A_STEP, A_STEP),
+        words=("--releases", "vllm", "--inverse"),
+    ),
     "PK401": Example(
         (one(WRAP, name="core-loop"), one(WRAP, name="core-trace")), released(SCHED, A_STEP)
     ),
@@ -179,6 +193,24 @@ EXAMPLES = {
     "PK511": Example((one(WRAP, why="''"),), released(SCHED, A_STEP)),
     "PK512": Example((one(WRAP, upstream="''"),), released(SCHED, A_STEP)),
     "PK513": Example((one(WRAP, sunset="''"),), released(SCHED, A_STEP)),
+    "PK601": using("from vllm.utils import cdiv\n", "def cdiv(a, b): ...\n", ""),
+    "PK602": using("", "def cdiv(a, b): ...\n", "", "from vllm.utils import cdiv"),
+    "PK603": using(
+        "from vllm.utils import cdiv\n",
+        "def cdiv(a, b): ...\n",
+        "def cdiv(a, b, c): ...\n",
+        "return cdiv(4, 2)",
+    ),
+    "PK604": using(
+        "from vllm.utils import Worker\nclass Mine(Worker):\n    def load(self): ...\n",
+        "class Worker:\n    def load(self): ...\n",
+        "class Worker:\n    def load(self, model): ...\n",
+    ),
+    "PK605": using(
+        "try:\n    from vllm.utils import cdiv\nexcept ImportError:\n    cdiv = None\n",
+        "def cdiv(a, b): ...\n",
+        "",
+    ),
     "PK901": Example((one(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}),
 }
 

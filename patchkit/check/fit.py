@@ -1,0 +1,94 @@
+"""Which releases a package fits that need not know patchkit: everything that it uses of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.check import codes
+from patchkit.check.findings import Finding, Report, State, cause_of
+from patchkit.check.learning import learn_all
+from patchkit.check.trails import Moves
+from patchkit.check.using import finding_of, misfits
+from patchkit.uses.packages import modules_of
+from patchkit.uses.reader import uses_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from patchkit.check.subjects import Subject
+    from patchkit.check.using import Misfit
+    from patchkit.upstream.moves.whereabouts import Whereabouts
+    from patchkit.upstream.reading.files import ReleaseSource
+    from patchkit.upstream.reading.parallel import Progress
+    from patchkit.uses.reader import Use
+
+
+class Unfit(NamedTuple):
+    """A finding, and where what is gone went; None where that is not known."""
+
+    finding: Finding
+    went: Whereabouts | None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a package uses, and what of it does not fit each release, by its name."""
+
+    package: str
+    version: str | None
+    uses: Sequence[Use]
+    unfit: Mapping[str, Sequence[Unfit]]
+    report: Report
+
+    def fits(self, release: str) -> bool:
+        """Whether a release was read, and has all that the package needs."""
+        return self.report.grid[self.package].get(release) is State.OK
+
+    @property
+    def fitting(self) -> list[str]:
+        """The releases that fit, the oldest first."""
+        return [one for one in self.report.releases if self.fits(one)]
+
+
+def fit(
+    package: str,
+    source: ReleaseSource,
+    roots: Sequence[str],  # the import packages that it is asked about
+    subjects: Sequence[Subject],
+    progress: Progress | None = None,
+) -> Fit:
+    """Read what a package uses, and look it up in releases, the oldest first."""
+    uses = uses_of(modules_of(source, roots), roots)
+    targets = sorted({one.target for one in uses}, key=str)
+    faults = learn_all(subjects, lambda _: targets, progress)
+    read = [one for one in subjects if one.name not in faults]
+    found = misfits(uses, read)
+    moves = Moves(read, lambda one: [each.target for each in found[one.name]])
+    unfit = {
+        one.name: [Unfit(*_told(package, each, one, moves)) for each in found[one.name]]
+        for one in read
+    }
+    states = {
+        name: State.BROKEN if any(one.finding.severity != "info" for one in some) else State.OK
+        for name, some in unfit.items()
+    }
+    findings = [one.finding for some in unfit.values() for one in some]
+    findings += [
+        Finding(codes.RELEASE_UNREADABLE, cause_of(error), "try again, or leave it out", release=at)
+        for at, error in faults.items()
+    ]
+    names = [one.name for one in subjects]
+    good = [name for name in names if states.get(name) is State.OK]
+    span = f"fits {good[0]} to {good[-1]}" if good else "fits none of them"
+    summary = f"{span}; {len(targets)} names, {len(read)} releases, {len(good)} of them fit"
+    more = {"unreadable": faults.keys(), "command": "fit", "summary": summary}
+    report = Report(names, findings, {package: states}, **more)  # type: ignore[arg-type]
+    return Fit(package, source.version, uses, unfit, report)
+
+
+def _told(
+    package: str, misfit: Misfit, subject: Subject, moves: Moves
+) -> tuple[Finding, Whereabouts | None]:
+    told = finding_of(misfit, subject, moves)
+    return replace(told, patch=package), moves.told(misfit.target, subject)

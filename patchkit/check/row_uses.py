@@ -1,0 +1,92 @@
+"""What bodies use of upstream, and the helpers of their own packages that they import."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from patchkit.check.using import misfits
+from patchkit.uses.reader import uses_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from patchkit.check.coverage import Coverage
+    from patchkit.check.packs import PackSource
+    from patchkit.check.subjects import Subject
+    from patchkit.check.using import Misfit
+    from patchkit.rows.declaration import Row
+    from patchkit.rows.target import Target
+    from patchkit.uses.reader import Use
+
+
+class RowUses:
+    """The uses of rows, in the releases that they are for."""
+
+    def __init__(self, coverage: Coverage, packs: Mapping[str, PackSource]) -> None:
+        self._coverage = coverage
+        self._packs = packs
+        self._uses: dict[str, list[Use]] = {}
+
+    def of(self, row: Row) -> list[Use]:
+        """List what the body of a row uses, directly or by its helpers."""
+        if row.patch.body is None:
+            return []
+        if row.body not in self._uses:
+            found = _closure(self._packs[row.pack], row.body, self._coverage.packages)
+            self._uses[row.body] = list(found)
+        return self._uses[row.body]
+
+    def inside(self, row: Row, subject: Subject) -> list[Use]:
+        """List those that are of a release."""
+        here = self._coverage.covered(subject)
+        return [one for one in self.of(row) if _top(one.target) in here]
+
+    def targets(self, subject: Subject) -> Iterator[Target]:
+        """List what rows use of a release that they are looked into."""
+        for row in self._coverage.rows:
+            if self._coverage.tried(row, subject):
+                yield from (one.target for one in self.inside(row, subject))
+
+    def read(self, subject: Subject) -> Iterator[Target]:
+        """List what has to be there, of what rows use of a release in their range."""
+        for row in self._coverage.rows:
+            if self._coverage.due(row, subject):
+                uses = self.inside(row, subject)
+                yield from (one.target for one in uses if one.how != "override")
+
+    def misfits(self, row: Row, subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
+        """List what of a row's uses does not fit releases, by their names."""
+        found: dict[str, list[Misfit]] = {}
+        for project in dict.fromkeys(one.project for one in subjects):
+            same = [one for one in subjects if one.project == project]
+            found |= misfits(self.inside(row, same[0]), same)
+        return found
+
+
+def _top(target: Target) -> str:
+    return target.module.partition(".")[0]
+
+
+def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[Use]:
+    """Read a body, and what it imports of the package that its pack is in."""
+    own, modules = pack.name.partition(".")[0], pack.resolver.modules
+    waiting, seen = [(False, True, body)], {pack.name}
+    while waiting:
+        # What is imported unconditionally comes first: a module counts as it is imported first.
+        waiting.sort(key=lambda one: (not one[0], one[1]))
+        guarded, at_import, name = waiting.pop()
+        tree = None if name in seen else modules.get(name)
+        seen.add(name)
+        for use in uses_of([tree], {*packages, own}) if tree else ():
+            state = (guarded or use.guarded, at_import and use.at_import)
+            if _top(use.target) != own:
+                yield replace(use, guarded=state[0], at_import=state[1], path=pack.file(use.path))
+            elif use.how == "import":
+                waiting += ((*state, one) for one in _modules(use.target))
+
+
+def _modules(target: Target) -> Iterator[str]:
+    """Name the modules that an import may run."""
+    parts = [*target.module.split("."), *filter(None, [target.qualname])]
+    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))

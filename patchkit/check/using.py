@@ -1,0 +1,127 @@
+"""Uses against one release: what is gone there, which calls and overrides do not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.check import codes
+from patchkit.check.compatibility import inspected, refused_call
+from patchkit.check.findings import Fault, Finding
+from patchkit.upstream.resolving.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from patchkit.check.codes import Code
+    from patchkit.check.subjects import Subject
+    from patchkit.check.trails import Moves
+    from patchkit.rows.target import Target
+    from patchkit.upstream.facts import Facts
+    from patchkit.upstream.resolving.syntax import Signature
+    from patchkit.uses.reader import Call, Use
+
+_AS_IT_IS = frozenset([*(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION), Kind.CLASS])
+_OF_INSTANCES = frozenset([Kind.METHOD, Kind.ASYNC_METHOD])
+_FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
+_TAKE = "pass what it takes"
+_MATCH = "take what upstream passes, and hand it on"
+
+
+class Misfit(NamedTuple):
+    """Something that does not fit a release, and where it is used."""
+
+    fault: Fault
+    target: Target
+    uses: Sequence[Use]
+
+
+def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
+    """
+    List what of some uses does not fit releases, by their names.
+
+    What stands below a test, how something is called, and an override may be meant for none of
+    several releases, rather than for those from which it differs: they are told where one has them.
+    """
+    found = {one.name: _misfits(uses, one) for one in subjects}
+    counts = Counter((one.fault.code, one.target) for some in found.values() for one in some)
+    return {
+        name: [one for one in some if not _is_meant(one, counts, subjects)]
+        for name, some in found.items()
+    }
+
+
+def _is_meant(
+    misfit: Misfit, counts: Mapping[tuple[Code, Target], int], subjects: Sequence[Subject]
+) -> bool:
+    code, target = misfit.fault.code, misfit.target
+    if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
+        return False
+    is_guarded = code is codes.GUARDED_GONE
+    judged = sum(is_guarded or one.has(target) for one in subjects)
+    return judged > 1 and counts[code, target] >= judged
+
+
+def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
+    """List what does not fit one release; what is gone with its holder is not told."""
+    found: dict[tuple[str, Target, str], Misfit] = {}
+    gone = {one.target for one in uses if one.how != "override" and subject.lacks(one.target)}
+    for use in uses:
+        facts = subject.facts(use.target)
+        if use.target not in gone or not any(one in gone for one in _holders(use.target)):
+            for fault in _faults(use, facts):
+                key = (fault.code.code, use.target, fault.message)
+                others = found[key].uses if key in found else ()
+                found[key] = Misfit(fault, use.target, [*others, use])
+    return list(found.values())
+
+
+def _holders(target: Target) -> Iterator[Target]:
+    while target.qualname:
+        target = target.holder
+        yield target
+
+
+def _faults(use: Use, facts: Facts) -> Iterator[Fault]:
+    if facts.state == "absent" and use.how != "override":
+        code = codes.USE_GONE_AT_IMPORT if use.at_import else codes.USE_GONE
+        yield Fault(codes.GUARDED_GONE if use.guarded else code, facts.reason, _FOLLOW)
+    elif facts.is_present and facts.is_sure and facts.signature and not use.guarded:
+        theirs = _called(use, facts, facts.signature)
+        if theirs and use.call and (fault := _refused(theirs, use.call)):
+            message = f"it takes {theirs}, and is called otherwise: {fault}"
+            yield Fault(codes.CALL_REFUSED, message, _TAKE)
+        elif theirs and use.ours and (fault := refused_call(theirs, use.ours.bound())):
+            message = f"upstream's is {theirs}, the override takes {use.ours.bound()}: {fault}"
+            yield Fault(codes.OVERRIDE_REFUSED, message, _MATCH)
+
+
+def _called(use: Use, facts: Facts, signature: Signature) -> Signature | None:
+    """Tell what callers pass; None where it depends on what a method is reached through."""
+    is_bound = use.how == "override" or (use.call is not None and use.call.bound)
+    if facts.kind in _OF_INSTANCES:
+        return signature.bound() if is_bound else None
+    if use.how == "override":
+        return None
+    if facts.kind == Kind.CLASSMETHOD:
+        return signature.bound()
+    return signature if facts.kind in _AS_IT_IS and not is_bound else None
+
+
+def _refused(theirs: Signature, call: Call) -> str | None:
+    takes = inspected(theirs)
+    bind = takes.bind_partial if call.more else takes.bind
+    try:
+        bind(*[None] * call.places, **dict.fromkeys(call.names))
+    except TypeError as error:
+        return str(error)
+    return None
+
+
+def finding_of(misfit: Misfit, subject: Subject, moves: Moves) -> Finding:
+    """Make a finding, with where what is gone went."""
+    (code, message, fix, _), first = misfit.fault, misfit.uses[0]
+    message += moves.words(misfit.target, subject)
+    places = [f"{one.path}:{one.line}" for one in misfit.uses]
+    where = (str(misfit.target), subject.name, first.path, first.line, places)
+    return Finding(code, message, fix, "", *where)

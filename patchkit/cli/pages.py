@@ -1,0 +1,67 @@
+"""What `check` and `fit` found, in the form and in the place that a command line asks for."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from patchkit import __version__
+from patchkit.check.codes import explanations
+from patchkit.cli.output import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from patchkit.check.comparison import Difference
+    from patchkit.check.findings import Report
+
+output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+
+
+def check_output(form: str, output: str | None) -> None:
+    """Refuse to write a table, which is laid out for a terminal, to a file."""
+    if form == "table" and output is not None:
+        raise click.UsageError("--output: expected --format json, github, markdown or html")
+
+
+def tell(
+    report: Report,
+    form: str,
+    output: str | None,
+    as_json: Callable[[], str],
+    diffs: Sequence[Difference] = (),
+) -> None:
+    """Print a report, or write it to a file."""
+    if form == "table":
+        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
+        from patchkit.report.console import console  # noqa: PLC0415
+
+        print_check(report, console())
+        if worst := report.worst:
+            say(f"'patchkit explain {worst.code.code}' says what a finding means")
+        return
+    text = as_json() if form == "json" else _page(report, form, diffs)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        Path(output).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{output}: cannot be written ({error.strerror})") from error
+
+
+def _page(report: Report, form: str, diffs: Sequence[Difference]) -> str:
+    if form != "html":
+        from patchkit.report.check_github import as_github, as_markdown  # noqa: PLC0415 - as above
+
+        return as_github(report) if form == "github" else as_markdown(report)
+    from patchkit.report.check_html import as_html  # noqa: PLC0415
+
+    moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    words = click.get_current_context().find_object(list) or []
+    made = [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]
+    return as_html(report, diffs, made, explanations())

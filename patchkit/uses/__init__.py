@@ -1,0 +1,1 @@
+"""What Python files use of other distributions, read from their source."""

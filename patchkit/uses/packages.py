@@ -1,0 +1,62 @@
+"""Packages that know nothing of patchkit: installed, in a folder, in a wheel, or on the index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.files import ROOTS, parse
+from patchkit.upstream.reading.releases import find_releases, open_archive
+from patchkit.upstream.reading.tree import Tree, open_installed
+from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from patchkit.upstream.reading.files import ReleaseSource
+    from patchkit.upstream.reading.releases import Library
+
+_ARCHIVES = (".whl", ".tar.gz", ".zip")
+
+
+def open_package(named: str, library: Library) -> tuple[str, ReleaseSource]:
+    """Open a folder, an archive, `name==version` of the index, or what is installed; name it."""
+    place = Path(named)
+    if place.is_dir():
+        return place.resolve().name, _folder(place)
+    if place.is_file() or named.endswith(_ARCHIVES):
+        if not place.is_file():
+            raise UpstreamError(f"found no file {named!r}, expected a wheel")
+        return place.name.partition("-")[0], open_archive(place)
+    if "=" in named:
+        if not (found := find_releases(named, library)):
+            raise UpstreamError(f"found no release that {named!r} allows, expected one")
+        return found[-1].project, found[-1].source
+    try:
+        return named, open_installed(named)
+    except UpstreamError as error:
+        expected = "expected one that is, a folder, a wheel, or a release such as name==1.0"
+        raise UpstreamError(f"{error}, {expected}") from error
+
+
+def _folder(place: Path) -> ReleaseSource:
+    if (place / "__init__.py").is_file():
+        return Tree(str(place), None, place.resolve().parent, place.resolve().name)
+    root = next(one for one in (*(place / name for name in ROOTS[1:]), place) if one.is_dir())
+    tops = {file.relative_to(root).parts[0] for file in root.glob("*/**/*.py")}
+    tops |= {file.stem for file in root.glob("*.py")}
+    return Tree(str(place), None, root, *(top for top in tops if not top.startswith(".")))
+
+
+def modules_of(source: ReleaseSource, words: Collection[str]) -> Iterator[ModuleTree]:
+    """Parse the modules of a package that have one of some words, one after another."""
+    paths = sorted(path for path in source.paths() if path.endswith(".py"))
+    source.prefetch(paths)
+    several = [word.encode() for word in words]
+    for path in paths:
+        text = source.read(path) or b""
+        if any(word in text for word in several):  # to parse a file takes its time
+            tree, fault = parse(text)
+            is_package = path.endswith("__init__.py")
+            yield ModuleTree(module_name(path), path, is_package, tree, text, fault)

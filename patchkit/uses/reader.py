@@ -1,0 +1,297 @@
+"""What a file uses of some import packages; not a line of it is run."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from patchkit.rows.target import Target
+from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
+from patchkit.uses.guards import Guards, catches, suppresses
+from patchkit.uses.scopes import COMPREHENSIONS, Scope, imported
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from patchkit.upstream.resolving.module_tree import ModuleTree
+
+_ASKS = {"hasattr": 2, "getattr": 3}
+"""Functions that ask for an attribute, and with how many arguments they reckon with its absence."""
+_IMPORTS = {"import_module": False, "find_spec": True}
+_PLAIN = frozenset({"override", "abstractmethod"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How something is called: so many by position, these by name; whether `*` or `**` adds any."""
+
+    places: int
+    names: tuple[str, ...] = ()
+    more: bool = False
+    bound: bool = False  # whether `self` comes by itself, as with `super().method()`
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A name of upstream that a file uses."""
+
+    target: Target
+    how: str  # import, attribute, call, base or override
+    path: str
+    line: int
+    guarded: bool  # whether the file reckons with its absence
+    at_import: bool  # whether it is used as the file is imported
+    call: Call | None = None
+    ours: Signature | None = None  # of an override
+
+
+def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
+    """List what files use of import packages; what they set there themselves counts as guarded."""
+    found: list[Use] = []
+    given: set[str] = set()
+    for tree in trees:
+        reader = _Reader(tree, frozenset(roots))
+        with contextlib.suppress(RecursionError):
+            reader.read()
+        found += reader.found
+        given |= reader.given
+    return [
+        one if given.isdisjoint(_around(one.target)) else replace(one, guarded=True)
+        for one in found
+    ]
+
+
+def _around(target: Target) -> Iterator[str]:
+    whole = str(target).replace(":", ".")
+    yield whole
+    while "." in whole:
+        whole = whole.rpartition(".")[0]
+        yield whole
+
+
+class _Reader:
+    def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
+        self._tree, self._roots = tree, roots
+        nodes = list(ast.walk(tree.tree))
+        several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
+        shared = {name for one in several for name in one.names}
+        self._guards = Guards(nodes)
+        self._scope = Scope(tree.tree, tree, shared=shared)
+        self._guarded = self._in_function = False
+        self._bases: list[Target] = []
+        plain = (one for one in nodes if isinstance(one, ast.Import))
+        self._modules = {alias.name for one in plain for alias in one.names}
+        assigned = (one for one in nodes if isinstance(one, ast.Assign) and _text(one.value))
+        self._texts = {dotted(one.targets[0]): _text(one.value) for one in assigned}
+        futures = (one for one in nodes if isinstance(one, ast.ImportFrom))
+        self._is_lazy = any(one.module == "__future__" for one in futures)
+        self.found: list[Use] = []
+        self.given: set[str] = set()
+
+    def read(self) -> None:
+        self._block(self._tree.tree.body)
+
+    def _use(self, node: ast.AST, target: Target, how: str, **more: Call | Signature) -> None:
+        if target.module.partition(".")[0] in self._roots:
+            place = (self._tree.path, getattr(node, "lineno", 0))
+            state = (self._guarded, not self._in_function)
+            self.found.append(Use(target, how, *place, *state, **more))  # type: ignore[arg-type]
+
+    # --- where it stands
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        with self._as():
+            for statement in body:
+                self._visit(statement)
+                self._guarded |= self._guards.leaves(statement)
+
+    @contextlib.contextmanager
+    def _as(self, *, guarded: bool = False, scope: ast.AST | None = None) -> Iterator[None]:
+        before = (self._guarded, self._in_function, self._scope, self._bases)
+        self._guarded |= guarded
+        if scope is not None:
+            self._scope = Scope(scope, self._tree, self._scope)
+        yield
+        self._guarded, self._in_function, self._scope, self._bases = before
+
+    def _visit(self, node: ast.AST) -> None:
+        special = getattr(self, f"_{type(node).__name__}", None)
+        if isinstance(node, COMPREHENSIONS):
+            with self._as(scope=node):
+                self._children(node)
+        elif special:
+            special(node)
+        else:
+            self._children(node)
+
+    def _children(self, node: ast.AST) -> None:
+        for name, value in ast.iter_fields(node):
+            is_read = name not in ("annotation", "returns") or not self._is_lazy
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                self._block(value)
+            elif is_read:
+                for one in value if isinstance(value, list) else [value]:
+                    if isinstance(one, ast.AST):
+                        self._visit(one)
+
+    def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=catches(node)):
+            self._block(node.body)
+            for handler in node.handlers:
+                self._visit(handler)
+        self._block(node.orelse)
+        self._block(node.finalbody)
+
+    _TryStar = _Try
+
+    def _With(self, node: ast.With | ast.AsyncWith) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=suppresses(node)):
+            self._children(node)
+
+    _AsyncWith = _With
+
+    def _If(self, node: ast.If | ast.IfExp | ast.Assert) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=self._guards.tests(node.test)):
+            self._children(node)
+
+    _IfExp = _Assert = _While = _If
+
+    def _BoolOp(self, node: ast.BoolOp) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=any(map(self._guards.tests, node.values))):
+            self._children(node)
+
+    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802 - ast's name
+        for outside in (*node.decorator_list, node.args, node.returns):
+            if outside is not None and not (outside is node.returns and self._is_lazy):
+                self._visit(outside)
+        with self._as(scope=node):
+            self._in_function = True
+            self._block(node.body)
+
+    _AsyncFunctionDef = _FunctionDef
+
+    def _Lambda(self, node: ast.Lambda) -> None:  # noqa: N802 - ast's name
+        self._visit(node.args)
+        with self._as(scope=node):
+            self._in_function = True
+            self._visit(node.body)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802 - ast's name
+        never = self._is_lazy or self._in_function  # Python evaluates none of a local variable
+        for part in (node.target, None if never else node.annotation, node.value):
+            if part is not None:
+                self._visit(part)
+
+    def _ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - ast's name
+        bases = [(base, self._place(base)) for base in node.bases]
+        for base, place in bases:
+            if place:
+                self._use(base, place, "base")
+            else:
+                self._visit(base)
+        for outside in (*node.decorator_list, *node.keywords):
+            self._visit(outside)
+        with self._as(scope=node):
+            self._bases = [place for _, place in bases if place] if len(bases) == 1 else []
+            self._overrides(node, [place for _, place in bases if place])
+            self._block(node.body)
+
+    def _overrides(self, node: ast.ClassDef, bases: Sequence[Target]) -> None:
+        for one in node.body:
+            is_plain = isinstance(one, DEFS) and _PLAIN.issuperset(
+                dotted(mark).rpartition(".")[2] for mark in one.decorator_list
+            )
+            if is_plain and isinstance(one, DEFS) and not one.name.startswith("__"):
+                for base in bases:
+                    ours = of_arguments(one.args)
+                    self._use(one, _member(base, one.name), "override", ours=ours)
+
+    # --- what is used
+
+    def _Import(self, node: ast.Import | ast.ImportFrom) -> None:  # noqa: N802 - ast's name
+        for _, _, whole in imported(node, self._tree):
+            self._use(node, whole, "import")
+
+    _ImportFrom = _Import
+
+    def _Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - ast's name
+        place = self._place(node)
+        if place is None:
+            self._children(node)
+        elif isinstance(node.ctx, ast.Load):
+            self._use(node, place, "attribute")
+        else:
+            self.given.add(str(place).replace(":", "."))
+            self._visit(node.value)
+
+    def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
+        is_module = isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules"
+        if is_module:
+            self.given.add(_text(node.slice) or self._texts.get(dotted(node.slice), ""))
+        self._children(node)
+
+    def _Call(self, node: ast.Call) -> None:  # noqa: N802 - ast's name
+        place = self._place(node.func)
+        if place:
+            self._use(node, place, "call", call=_call(node))
+        elif not self._super(node):
+            self._visit(node.func)
+        self._named(node, dotted(node.func).rpartition(".")[2])
+        for part in (*node.args, *node.keywords):
+            self._visit(part)
+
+    def _super(self, node: ast.Call) -> bool:
+        func = node.func
+        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
+            return False
+        is_super = isinstance(func.value.func, ast.Name) and func.value.func.id == "super"
+        if is_super and not func.value.args:
+            for base in self._bases:
+                call = replace(_call(node), bound=True)
+                self._use(node, _member(base, func.attr), "call", call=call)
+        return is_super
+
+    def _named(self, node: ast.Call, name: str) -> None:
+        """Read the names that stand in strings."""
+        text = _text(node.args[min(1, len(node.args) - 1)]) if node.args else ""
+        if name in _IMPORTS and (text := _text(node.args[0]) if node.args else ""):
+            if all(part.isidentifier() for part in text.split(".")):
+                with self._as(guarded=_IMPORTS[name]):
+                    self._use(node, Target(text), "import")
+        elif name in (*_ASKS, "setattr") and len(node.args) > 1 and text.isidentifier():
+            place = self._place(node.args[0])
+            if place and name == "setattr":
+                self.given.add(str(_member(place, text)).replace(":", "."))
+            elif place:
+                with self._as(guarded=len(node.args) >= _ASKS[name]):
+                    self._use(node, _member(place, text), "attribute")
+
+    def _place(self, node: ast.AST) -> Target | None:
+        """Tell what a chain of names stands for, where imports tell it."""
+        first, *rest = dotted(node).split(".")
+        place = self._scope.find(first) if first else None
+        for name in rest if place else ():
+            assert place is not None
+            inner = f"{place.module}.{name}"
+            is_module = not place.qualname and any(
+                one == inner or one.startswith(f"{inner}.") for one in self._modules
+            )
+            place = Target(inner) if is_module else _member(place, name)
+        return place if place and place.module.partition(".")[0] in self._roots else None
+
+
+def _member(place: Target, name: str) -> Target:
+    return Target(place.module, f"{place.qualname}.{name}".lstrip("."))
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _call(node: ast.Call) -> Call:
+    stars = [one for one in node.args if isinstance(one, ast.Starred)]
+    names = tuple(one.arg for one in node.keywords if one.arg)
+    more = bool(stars) or len(names) < len(node.keywords)
+    return Call(len(node.args) - len(stars), names, more)
