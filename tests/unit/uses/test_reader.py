@@ -97,7 +97,10 @@ def test_overrides_and_calls_of_the_base() -> None:
         ("new = find_spec('x') is not None\nif new:\n    from up import X", True),
         ("def f():\n    if not vllm_version_is('1'):\n        return\n    from up import X", True),
         ("def f():\n    if not ready:\n        return\n    from up import X", False),
-        ("try:\n    import x\nexcept ImportError:\n    x = None\nif x:\n    from up import X", True),
+        (
+            "try:\n    import x\nexcept ImportError:\n    x = None\nif x:\n    from up import X",
+            True,
+        ),
         ("import up\nup.X = 1\nfrom up import X", True),
         ("import sys\nsys.modules['up'] = mine\nfrom up import X", True),
         ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
