@@ -56,7 +56,7 @@ def told(text: str) -> list[str]:
     ],
 )
 def test_what_a_file_uses(text: str, expected: list[str]) -> None:
-    """Names are followed from imports through scopes; what a file binds itself is not upstream's."""
+    """Names are followed from imports through scopes; what a file binds itself is its own."""
     assert told(text) == expected
 
 
