@@ -116,8 +116,6 @@ def run(options: argparse.Namespace, directory: Path) -> Report:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the checks and report; 0 when none failed, 1 when one did, 2 when none could run."""
     options = arguments(words)
-    # Asked to stop, it still has to take its Ray down.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory(prefix="conformance-") as made:
             directory = options.keep or Path(made)
@@ -133,4 +131,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # Asked to stop, it still has to take its Ray down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
