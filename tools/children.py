@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,20 @@ def run(
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for this process, which passes it on
         )
+    before = signal.signal(signal.SIGCHLD, lambda *_: _bury(process.pid))
     try:
         return _follow(process, log, limit, tell)
     finally:
+        signal.signal(signal.SIGCHLD, before)
         _ask_to_end(process)
         end_all()
+
+
+def _bury(own: int) -> None:
+    """Wait for adopted processes that have ended, so that whoever looks sees them gone."""
+    for pid in set(_children()[os.getpid()]) - {own}:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _follow(
@@ -93,11 +103,19 @@ def end_all() -> list[int]:
 
 def descendants(root: int) -> list[int]:
     """List the processes below one."""
-    parents = {int(one.name): _parent(one) for one in Path("/proc").iterdir() if one.name.isdigit()}
+    children = _children()
     found, layer = list[int](), [root]
     while layer:
-        layer = [pid for pid, parent in parents.items() if parent in layer]
+        layer = [pid for parent in layer for pid in children[parent]]
         found += layer
+    return found
+
+
+def _children() -> Mapping[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            found[_parent(place)].append(int(place.name))
     return found
 
 

@@ -194,6 +194,12 @@ def test_a_lane_that_hangs_is_ended(shop: World) -> None:
     assert not Path(f"/proc/{_daemon(shop)}").exists()
 
 
+def test_an_orphan_that_has_ended_is_gone(shop: World) -> None:
+    """Tests that run in a lane see no zombie of what they started."""
+    done = matrix(shop, "--lanes", "0.31.0", story={"orphan": ["a"]}, limit=20)
+    assert done.returncode == 0, done.stdout
+
+
 def test_ctrl_c_leaves_nothing_running(shop: World) -> None:
     """Not even a daemon in a session of its own; the environment goes too."""
     (shop.folder / "story.json").write_text('{"hang": ["a"]}')
