@@ -64,16 +64,18 @@ def _is_meant(
 
 def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
     """List what does not fit one release; what is gone with its holder is not told."""
-    found: dict[tuple[str, Target, str], Misfit] = {}
-    gone = {one.target for one in uses if one.how != "override" and subject.lacks(one.target)}
+    found: dict[tuple[Target, str], Misfit] = {}
+    gone: dict[Target, list[Use]] = {}
     for use in uses:
         facts = subject.facts(use.target)
-        if use.target not in gone or not any(one in gone for one in _holders(use.target)):
-            for fault in _faults(use, facts):
-                key = (fault.code.code, use.target, fault.message)
-                others = found[key].uses if key in found else ()
-                found[key] = Misfit(fault, use.target, [*others, use])
-    return list(found.values())
+        if facts.state == "absent" and use.how != "override":
+            gone.setdefault(use.target, []).append(use)
+        elif fault := _refusal(use, facts):
+            others = found.get((use.target, fault.message))
+            several = [*(others.uses if others else ()), use]
+            found[use.target, fault.message] = Misfit(fault, use.target, several)
+    told = [one for one in gone if gone.keys().isdisjoint(_holders(one))]
+    return [*(_gone(one, gone[one], subject) for one in told), *found.values()]
 
 
 def _holders(target: Target) -> Iterator[Target]:
@@ -82,18 +84,25 @@ def _holders(target: Target) -> Iterator[Target]:
         yield target
 
 
-def _faults(use: Use, facts: Facts) -> Iterator[Fault]:
-    if facts.state == "absent" and use.how != "override":
-        code = codes.USE_GONE_AT_IMPORT if use.at_import else codes.USE_GONE
-        yield Fault(codes.GUARDED_GONE if use.guarded else code, facts.reason, _FOLLOW)
-    elif facts.is_present and facts.is_sure and facts.signature and not use.guarded:
-        theirs = _called(use, facts, facts.signature)
-        if theirs and use.call and (fault := _refused(theirs, use.call)):
-            message = f"it takes {theirs}, and is called otherwise: {fault}"
-            yield Fault(codes.CALL_REFUSED, message, _TAKE)
-        elif theirs and use.ours and (fault := refused_call(theirs, use.ours.bound())):
-            message = f"upstream's is {theirs}, the override takes {use.ours.bound()}: {fault}"
-            yield Fault(codes.OVERRIDE_REFUSED, message, _MATCH)
+def _gone(target: Target, uses: Sequence[Use], subject: Subject) -> Misfit:
+    """Tell of a name that is gone, the use first with which most fails."""
+    first, *others = sorted(uses, key=lambda one: (one.guarded, not one.at_import))
+    code = codes.USE_GONE_AT_IMPORT if first.at_import else codes.USE_GONE
+    code = codes.GUARDED_GONE if first.guarded else code
+    return Misfit(Fault(code, subject.facts(target).reason, _FOLLOW), target, [first, *others])
+
+
+def _refusal(use: Use, facts: Facts) -> Fault | None:
+    if use.guarded or not (facts.is_present and facts.is_sure and facts.signature):
+        return None
+    theirs = _called(use, facts, facts.signature)
+    if theirs and use.call and (fault := _refused(theirs, use.call)):
+        message = f"it takes {theirs}, and is called otherwise: {fault}"
+        return Fault(codes.CALL_REFUSED, message, _TAKE)
+    if theirs and use.ours and (fault := refused_call(theirs, use.ours.bound())):
+        message = f"upstream's is {theirs}, the override takes {use.ours.bound()}: {fault}"
+        return Fault(codes.OVERRIDE_REFUSED, message, _MATCH)
+    return None
 
 
 def _called(use: Use, facts: Facts, signature: Signature) -> Signature | None:

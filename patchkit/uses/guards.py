@@ -7,15 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
 _ERRORS = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 )
-_WORD = re.compile(
-    r"(?i)(?:.*version.*|hasattr|getattr|find_spec|type_checking|envs(?:_.*)?|environ|getenv"
-    r"|_*has_.*|.*_available|signature)"
-)
+_WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
+_ASKS = frozenset({"hasattr", "getattr"})
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -33,21 +31,27 @@ def suppresses(node: ast.With | ast.AsyncWith) -> bool:
 
 
 class Guards:
-    """The tests of a file that decide on what is there."""
+    """The tests of a file that decide on what some import packages have."""
 
-    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+    def __init__(self, nodes: Sequence[ast.AST], roots: frozenset[str]) -> None:
         self._flags: set[str] = set()
+        imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
+        ours = [one for one in imports if not roots.isdisjoint(_tops(one))]
+        self._imported = {name for one in ours for name in _stored(one)}
         for node in nodes:
-            if isinstance(node, ast.Try) and catches(node):
-                self._flags |= {name for one in node.body for name in _stored(one)}
-                self._flags |= {name for one in node.handlers for name in _stored(one)}
+            is_try = isinstance(node, ast.Try) and catches(node)
+            if is_try and not {*ours}.isdisjoint(ast.iter_child_nodes(node)):
+                self._flags |= _stored(node)
         for node in nodes:
             if isinstance(node, ast.Assign) and self.tests(node.value):
                 self._flags |= _stored(node)
 
     def tests(self, test: ast.expr) -> bool:
         """Whether a test may ask which release is there, or whether something is."""
-        return any(word in self._flags or _WORD.fullmatch(word) for word in _words(test))
+        words = _words(test)
+        if _ASKS & words and self._imported & words:
+            return True
+        return any(word in self._flags or _WORD.fullmatch(word) for word in words)
 
     def leaves(self, node: ast.stmt) -> bool:
         """Whether what comes behind a statement runs only if a test says so."""
@@ -60,7 +64,12 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], _ENDS)
 
 
-def _words(node: ast.AST) -> Collection[str]:
+def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = [one.name for one in node.names] if isinstance(node, ast.Import) else [node.module]
+    return {(name or "").partition(".")[0] for name in names}
+
+
+def _words(node: ast.AST) -> set[str]:
     names = (getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node))
     return {name for name in names if isinstance(name, str)}
 

@@ -64,11 +64,12 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
 
 
 def _around(target: Target) -> Iterator[str]:
+    """Name what has to be set for a target to be there: it, what holds it, its module."""
     whole = str(target).replace(":", ".")
-    yield whole
-    while "." in whole:
-        whole = whole.rpartition(".")[0]
+    yield from (f"{target.module}:", f"{whole}:")
+    while whole != target.module:
         yield whole
+        whole = whole.rpartition(".")[0]
 
 
 class _Reader:
@@ -77,7 +78,7 @@ class _Reader:
         nodes = list(ast.walk(tree.tree))
         several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
         shared = {name for one in several for name in one.names}
-        self._guards = Guards(nodes)
+        self._guards = Guards(nodes, roots)
         self._scope = Scope(tree.tree, tree, shared=shared)
         self._guarded = self._in_function = False
         self._bases: list[Target] = []
@@ -229,7 +230,8 @@ class _Reader:
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
         is_module = isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules"
         if is_module:
-            self.given.add(_text(node.slice) or self._texts.get(dotted(node.slice), ""))
+            name = _text(node.slice) or self._texts.get(dotted(node.slice), "")
+            self.given.add(f"{name}:" if "." in name else "")  # as a whole it is only stood in for
         self._children(node)
 
     def _Call(self, node: ast.Call) -> None:  # noqa: N802 - ast's name

@@ -99,10 +99,16 @@ def test_overrides_and_calls_of_the_base() -> None:
         ("def f():\n    if not ready:\n        return\n    from up import X", False),
         (
             "try:\n    import x\nexcept ImportError:\n    x = None\nif x:\n    from up import X",
+            False,
+        ),
+        (
+            "try:\n    import up\nexcept ImportError:\n    up = 0\nif up:\n    from up import X",
             True,
         ),
+        ("if getattr(model, 'quick', None):\n    from up import X", False),
+        ("import up\nif getattr(up, 'Y', None):\n    from up import X", True),
         ("import up\nup.X = 1\nfrom up import X", True),
-        ("import sys\nsys.modules['up'] = mine\nfrom up import X", True),
+        ("import sys\nsys.modules['up.a'] = mine\nimport up.a\nfrom up import X", False),
         ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
     ],
 )
@@ -142,3 +148,10 @@ def test_what_runs_as_the_file_is_imported() -> None:
     """
     found = {str(one.target): one.at_import for one in read(text)}
     assert [name for name, now in found.items() if not now] == ["up:d", "up:e"]
+
+
+def test_a_module_that_a_package_puts_there() -> None:
+    """What a file puts into `sys.modules` is there for the others; a stand-in for all is not."""
+    text = "import sys\nsys.modules['{}'] = mine\nfrom up.a import X\nimport up.a\n"
+    assert [one.guarded for one in read(text.format("up.a"))] == [True, True]
+    assert [one.guarded for one in read(text.format("up"))] == [False, False]
