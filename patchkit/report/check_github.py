@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,8 @@ def as_github(report: Report) -> str:
     """
     Write a line for each finding, errors first: GitHub shows ten of a sort and step.
 
-    What is no file below the working directory, upstream's for one, is named in the message.
+    What is no file of the checkout (else of the working directory), upstream's for one, is named
+    in the message.
     """
     found = [group for some in view.groups(report).values() for group in some]
     found.sort(key=lambda group: list(_COMMANDS).index(group.finding.severity))
@@ -50,7 +52,7 @@ def _command(group: Group, report: Report) -> str:
 
 
 def _in_repository(name: str | None) -> str:
-    file, here = Path(name or "").absolute(), Path.cwd()
+    file, here = Path(name or "").absolute(), Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     if not name or not file.is_file() or not file.is_relative_to(here):
         return ""
     return file.relative_to(here).as_posix()

@@ -111,6 +111,7 @@ def test_a_file_of_the_repository_is_annotated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file below the working directory is a property, upstream's is part of the message."""
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
     (tmp_path / "a,b.py").write_text("")
     monkeypatch.chdir(tmp_path)
     mine = finding(file=str(tmp_path / "a,b.py"), line=3)
@@ -119,6 +120,18 @@ def test_a_file_of_the_repository_is_annotated(
         "::error file=a%2Cb.py,line=3,title=PK101 target missing::it is gone",
         "::warning title=PK201 drift since review::it is gone%0Avllm/a.py:4",
     ]
+
+
+def test_a_file_is_named_as_in_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On GitHub, a file is named from the checkout, also where a folder in it is checked."""
+    (tmp_path / "packs").mkdir()
+    (tmp_path / "packs" / "a.py").write_text("")
+    monkeypatch.chdir(tmp_path / "packs")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    said = as_github(Report([], [finding(file="a.py", line=3)]))
+    assert said.startswith("::error file=packs/a.py,line=3,")
 
 
 # -- Markdown -----------------------------------------------------------------------------------

@@ -1,0 +1,106 @@
+"""What a linter cannot know of the workflows in docs, of action.yml, and of the page about them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from packages import REPOSITORY
+from pages import ACTION, ACTION_TEXT, CI_PAGE, OURS, WORKFLOWS, all_steps, scripts, workflow
+
+from patchkit import __version__
+from patchkit.cli import main
+
+NAMES = pytest.mark.parametrize("name", WORKFLOWS)
+HOOKS: list[dict[str, Any]] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+
+
+def test_the_pages_have_the_workflows() -> None:
+    """One for each change, one with engines, and one that is started by the clock."""
+    assert set(WORKFLOWS) == {"patches.yml", "engines.yml", "watch.yml"}
+    assert "pull_request" in workflow("patches.yml")["on"]
+    assert workflow("watch.yml")["on"]["schedule"] == [{"cron": "17 4 * * *"}]
+
+
+@NAMES
+def test_no_secret_is_needed(name: str) -> None:
+    """No workflow names a secret, and only the one that writes issues may write anything."""
+    assert "secrets." not in WORKFLOWS[name]
+    writes = re.findall(r"(\w+): write", WORKFLOWS[name])
+    assert writes == (["issues"] if name == "watch.yml" else [])
+
+
+def test_only_the_step_that_writes_issues_has_the_token() -> None:
+    """What is installed and checked runs without it."""
+    holders = [step["run"] for step in all_steps() if "github.token" in str(step)]
+    assert len(holders) == 1
+    assert "gh issue create" in holders[0]
+    assert "github.token" not in ACTION_TEXT
+
+
+def test_every_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each option that a script gives to patchkit is one of that command's."""
+    scripted = "\n".join(scripts(all_steps()))
+    calls = re.findall(r"patchkit (check|matrix) (.*)", scripted)
+    calls += [("check", option) for option in re.findall(r'"(--[a-z]+)=\$', scripted)]
+    calls += [(hook["entry"].split()[1], " ".join(hook["args"])) for hook in HOOKS]
+    assert len(calls) > 8
+    for command, rest in calls:
+        main([command, "--help"])
+        usage = capsys.readouterr().out
+        for option in re.findall(r"(?<!\w)--[a-z]+", rest):
+            assert option in usage
+
+
+def test_scripts_end_at_the_first_failure() -> None:
+    """Those of workflows by the shell that is named, those of the action by their first line."""
+    for name in WORKFLOWS:
+        steps = [step for job in workflow(name)["jobs"].values() for step in job["steps"]]
+        if scripts(steps):
+            assert workflow(name)["defaults"] == {"run": {"shell": "bash"}}
+    for script in scripts(ACTION["runs"]["steps"]):
+        assert script.startswith("set -euo pipefail\n")
+
+
+def test_no_script_holds_an_expression() -> None:
+    """What a user gives reaches a script as a variable, never as its text."""
+    assert not [script for script in scripts(all_steps()) if "${{" in script]
+
+
+def test_what_the_action_writes_is_what_it_declares() -> None:
+    """Its outputs are those of the step `check`, which writes them all, under the same names."""
+    (check,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "check")
+    written = set(re.findall(r'echo "(\w+)=', check["run"]))
+    counts = re.search(r"for name in \((.*)\)", check["run"])
+    assert counts
+    written |= set(re.findall(r'"(\w+)"', counts[1]))
+    expected = {name: f"${{{{ steps.check.outputs.{name} }}}}" for name in written}
+    assert {name: one["value"] for name, one in ACTION["outputs"].items()} == expected
+
+
+def test_every_input_is_used_and_described() -> None:
+    """Each has a text and a default, which the page names, and some step takes it."""
+    rows = re.findall(r"^\| `(.*?)` \| (?:`(.*?)`)? ?\| ", CI_PAGE, re.MULTILINE)
+    expected = [(name, one["default"]) for name, one in ACTION["inputs"].items()]
+    assert rows == expected
+    for name, one in ACTION["inputs"].items():
+        assert one["description"]
+        assert re.search(rf"inputs\.{name}\b(?!-)", str(ACTION["runs"]))
+    for name in ACTION["outputs"]:
+        assert f"`{name}`" in CI_PAGE
+
+
+def test_the_pages_use_this_version() -> None:
+    """A user who copies gets the action that the page describes."""
+    named = [version for text in WORKFLOWS.values() for version in OURS.findall(text)]
+    named += re.findall(r"rev: v(\S+)", CI_PAGE)
+    assert len(named) == 3
+    assert set(named) == {__version__}
+
+
+def test_the_page_names_every_hook() -> None:
+    """Its pre-commit configuration is what this repository offers."""
+    assert re.findall(r"- id: (\S+)", CI_PAGE) == ["matrix", "patchkit-check", "patchkit-lock"]
+    assert [hook["id"] for hook in HOOKS] == ["patchkit-check", "patchkit-lock"]
