@@ -14,17 +14,21 @@ GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit faults mutants quality check e2e e2e-all matrix lanes-ci ways truth lint demo bench clean \
-	demo-cpu demo-ray235 env-unit env-vllm env-ray235
+.PHONY: help test test-unit test-integration faults mutants quality check e2e e2e-all matrix \
+	lanes-ci ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
-test: lint test-unit check e2e  ## Everything; the last line is pytest's
+test: lint test-unit test-integration check lanes-ci e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Two minutes, no vLLM
 	@$(UNIT)/python -m compileall -q $(COMPILED)
-	PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal \
+		-m "not integration"
+
+test-integration: env-unit  ## action.yml and the hooks, with the real pip, git and pre-commit
+	$(UNIT)/python -m pytest tests/unit/ci -n 2 -m integration
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py

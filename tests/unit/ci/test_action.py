@@ -25,6 +25,7 @@ from patchkit import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+pytestmark = pytest.mark.integration
 PYPROJECT = '[tool.patchkit]\npacks = ["my_pack"]\nreleases = ["up"]\n'
 HOSTILE = "$(touch ran)`touch ran`'\";touch ran;"
 

@@ -19,6 +19,7 @@ from packages import REPOSITORY, row
 from pages import CI_PAGE
 from workflow_machine import commit, git, plain_environ
 
+pytestmark = pytest.mark.integration
 PRE_COMMIT = Path(sys.executable).with_name("pre-commit")
 PACKAGED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 UPSTREAM = {"1.0": {"mod": "def f(): 0\ndef g(): 0\n"}}
