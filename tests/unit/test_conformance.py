@@ -226,6 +226,13 @@ def test_the_report_can_be_pasted() -> None:
     assert "simulated" not in page
 
 
+def test_a_log_is_shown_once() -> None:
+    """What fails several checks is one section that names them all."""
+    page = markdown.page(report(*(result(name, "failed", log="boom") for name in ("a", "b"))))
+    assert page.endswith("### `a`, `b` failed\n\n```text\nboom\n```\n")
+    assert page.count("boom") == 1
+
+
 def test_a_simulated_run_says_so() -> None:
     """In the title, at the end, and with each row that only the simulation needs."""
     page = markdown.page(report(result("check", "passed"), simulated=True))

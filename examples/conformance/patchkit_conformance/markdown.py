@@ -34,8 +34,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _table(("what", "found"), [*versions.items(), *report.machine.items()])
     yield ""
     yield from _table(("check", "result", "seconds", "detail"), map(_cells, report.results))
-    for one in report.failed:
-        yield from _failure(one)
+    yield from _logs(report.failed)
     yield from _simulation(report)
 
 
@@ -44,10 +43,14 @@ def _cells(one: Result) -> tuple[str, ...]:
     return (f"`{one.check}`", word, f"{one.seconds:.0f}", one.detail)
 
 
-def _failure(one: Result) -> Iterator[str]:
-    """The end of a failing process's log; the table has the rest."""
-    if one.log:
-        yield from ("", f"### `{one.check}` failed", "", "```text", *one.log.splitlines(), "```")
+def _logs(failed: Sequence[Result]) -> Iterator[str]:
+    """The end of each failing process's log, once; the table has the rest."""
+    checks: dict[str, list[str]] = {}
+    for one in failed:
+        checks.setdefault(one.log, []).append(f"`{one.check}`")
+    checks.pop("", None)
+    for log, names in checks.items():
+        yield from ("", f"### {', '.join(names)} failed", "", "```text", *log.splitlines(), "```")
 
 
 def _simulation(report: Report) -> Iterator[str]:
