@@ -57,6 +57,10 @@ class RequirementError(PatchkitError):
     """A requirement string is not valid by PEP 508."""
 
 
+class BisectionError(PatchkitError):
+    """A command cannot be bisected, or not be resumed; or it ended the search."""
+
+
 class ApplyError(PatchkitError):
     """A required patch could not be applied: stop. `patch`: whose failure was reported before."""
 

@@ -20,7 +20,7 @@ SECTIONS = {
     "Write patches": ("new", "list", "show"),
     "Know whether they hold": ("check", "fit", "explain", "diff", "history"),
     "Keep them reviewed": ("lock", "matrix"),
-    "Run with them": ("run", "status", "doctor", "bootstrap"),
+    "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),
 }
 """In the order of the help; `patchkit.cli.<name>` holds each, as `command`."""
 

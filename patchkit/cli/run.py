@@ -71,7 +71,7 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
     started = time.time()
-    code = run_and_wait(words, _environment((*settings.packs, *packs), journal))
+    code = run_and_wait(words, environment_here((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
         how = f"'patchkit status {journal}'" if settings.journal else "'patchkit status'"
         _tell_the_end(journal, started, how)
@@ -81,7 +81,8 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     return end_as(code)
 
 
-def _environment(packs: Sequence[str], journal: str) -> dict[str, str]:
+def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
+    """Make the environment of a command that runs patched, with the settings of this project."""
     project, environ = Project.read(), dict(os.environ)
     tops = [find_module(name.partition(".")[0]) for name in packs]
     places = {place for top in tops if top for place in top.submodule_search_locations or ()}
@@ -208,12 +209,17 @@ def end_as(code: int) -> int:
 def _become(words: Sequence[str], environ: Mapping[str, str], mask: set[int]) -> NoReturn:
     """Become the command, in a fork; what kills the parent outright kills it too."""
     parent = os.getppid()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    set_process_option(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(-signal.SIGKILL % 256)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os._exit(execute(words, environ))
+
+
+def set_process_option(option: int, value: int) -> None:
+    """Call Linux's `prctl`; elsewhere there is none, and this does nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value)
 
 
 def _attend(pid: int) -> int:

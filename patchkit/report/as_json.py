@@ -313,3 +313,11 @@ def _patch(process: ProcessStatus, patch: PatchStatus) -> Data:
         "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
         **_named(patch, "unreviewed", "left_out"),
     }
+
+
+# -- a bisection ------------------------------------------------------------------------------
+
+
+def bisect_json(culprits: list[str], beside: list[str], runs: Sequence[object]) -> str:
+    """Write what `bisect` tells; the culprits come after those `beside` them."""
+    return to_json({"culprits": [culprits], "beside": [beside], "runs": runs})

@@ -1,0 +1,203 @@
+"""`patchkit bisect`: which patch, or which smallest set of them, makes a command fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from patchkit.cli import options
+from patchkit.cli.output import say
+from patchkit.cli.run import environment_here
+from patchkit.cli.trial import TIMED_OUT, run_alone
+from patchkit.errors import BisectionError
+from patchkit.process.patch_set import fingerprint, modules_digest
+from patchkit.report.as_json import bisect_json
+from patchkit.report.words import count
+from patchkit.rows.culprits import Search, Verdict
+from patchkit.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchkit.rows.declaration import Row
+
+HOME = ".patchkit-bisect"
+
+_SKIP, _LAST_BAD = 125, 127
+_ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
+
+
+@click.command(
+    "bisect", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option(
+    *("--patch", "names"),
+    metavar="NAME",
+    multiple=True,
+    help="Suspect this patch; the others stay applied. Repeatable.",
+    shell_complete=options.complete_names,
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=1, metavar="N", help="Runs before a set is good."
+)
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run.")
+@click.option("--resume", is_flag=True, help="Go on where this command was interrupted.")
+@options.patches_option
+@options.format_option
+def command(
+    words: tuple[str, ...],
+    names: tuple[str, ...],
+    runs: int,
+    timeout: float | None,
+    resume: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> int:
+    """
+    Find the patch, or the smallest set of them, that makes a command fail.
+
+    The command has to fail with all patches that apply here and pass with none of them. Its exit
+    code judges a set: 0 good, 125 skip it, others to 127 bad; above 127 ends the search. Bad too:
+    it is killed by a fault such as SIGSEGV, or by --timeout. What is known, and the output of each
+    run, is in .patchkit-bisect. Exit code 1 means that culprits were found.
+
+    \b
+    Examples:
+      patchkit bisect -- python compare_tokens.py
+      patchkit bisect --runs 3 --timeout 300 -- ./smoke.sh
+      patchkit bisect --patch one --patch other -- pytest -x test_it.py
+      patchkit bisect --resume -- python compare_tokens.py
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    rows = _selected(packs)
+    order = _suspects(rows, names)
+    facts = {"command": list(words), "timeout": timeout, **_identity(rows), "suspects": order}
+    trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
+    trials.begin(resume=resume)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
+    trials.expect(Verdict.BAD, search.ask(order, len(order)), "all")
+    trials.expect(Verdict.GOOD, search.ask((), len(order)), "none")
+    found = search.minimal()
+    culprits = search.last(found)
+    beside = [name for name in order if name in found and name not in culprits]
+    if form == "json":
+        click.echo(bisect_json(culprits, beside, trials.runs))
+    else:
+        from patchkit.report.bisect import print_bisection  # noqa: PLC0415 - JSON needs no rich
+
+        print_bisection(culprits, beside, trials.runs, str(trials.folder))
+    return 1
+
+
+def _selected(packs: Sequence[str]) -> list[Row]:
+    """Return the rows that apply here, of which no two may conflict: so no set of them does."""
+    rows, selection = options.rows_and_selection(packs, None)
+    chosen = {row.name: row for row in rows if selection.reason_to_skip(row) is None}
+    for row in chosen.values():
+        for other in chosen.keys() & set(row.patch.conflicts):
+            raise BisectionError(
+                f"{row.name} conflicts with {other}, and both apply here: "
+                "leave one of them out with PATCHKIT_DISABLE"
+            )
+    return list(chosen.values())
+
+
+def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Name the patches to search in, in order: those named, and those that come after them."""
+    suspects: dict[str, None] = {}
+    for row in rows:
+        if not names or row.name in names or suspects.keys() & set(row.patch.after):
+            suspects[row.name] = None
+    if missing := [name for name in names if name not in suspects]:
+        expected = "expected a patch that applies here; 'patchkit list --all' says why one does not"
+        raise click.UsageError(f"--patch: found {missing[0]!r}, {expected}")
+    if not suspects:
+        raise BisectionError("no patch applies here; 'patchkit list --all' says why")
+    return list(suspects)
+
+
+def _identity(rows: Sequence[Row]) -> dict[str, Any]:
+    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
+
+
+class _Trials:
+    """Runs the command with sets of patches; each run is on disk before the next begins."""
+
+    def __init__(self, facts: dict[str, Any], times: int, packs: Sequence[str]) -> None:
+        name = hashlib.sha256(json.dumps(facts["command"]).encode()).hexdigest()[:12]
+        self.folder, self._facts, self._times, self._packs = Path(HOME, name), facts, times, packs
+        self._file = self.folder / "state.json"
+        self.runs: list[dict[str, Any]] = []
+
+    def begin(self, *, resume: bool) -> None:
+        """Start a state, or go on from the one that is there; BisectionError if it does not fit."""
+        try:
+            if resume:
+                self.runs = self._known(json.loads(self._file.read_text("utf-8")))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write()
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            hint = "; found no bisect of this command to resume" if resume else ""
+            raise BisectionError(f"{self._file}: {error}{hint}") from error
+        say(f"{count(len(self.runs), 'run')} known, in {self._file}")
+
+    def judge(self, patches: frozenset[str], suspected: int) -> Verdict:
+        """Run the command until a set is judged; runs that are known count."""
+        chosen = [name for name in self._facts["suspects"] if name in patches]
+        exits = [run["exit"] for run in self.runs if run["patches"] == chosen]
+        while (verdict := self._verdict(exits)) is None:
+            exits.append(self._run(chosen, suspected))
+        return verdict
+
+    def expect(self, expected: Verdict, found: Verdict, which: str) -> None:
+        """Raise BisectionError unless the command ended as it must for a search."""
+        if found is not expected:
+            patches = f"{which} of the {count(len(self._facts['suspects']), 'suspected patch')}"
+            raise BisectionError(
+                f"with {patches} the command {found.value}, expected that it {expected.value}; "
+                f"its output is in {self.folder}"
+            )
+
+    def _verdict(self, exits: Sequence[int]) -> Verdict | None:
+        if any(code not in (0, _SKIP) for code in exits):
+            return Verdict.BAD
+        if _SKIP in exits:
+            return Verdict.SKIPPED
+        return Verdict.GOOD if len(exits) >= self._times else None
+
+    def _run(self, chosen: list[str], suspected: int) -> int:
+        log = self.folder / f"{len(self.runs) + 1}.log"
+        environ = environment_here(self._packs, str(log.with_suffix(".journal")))
+        out = [name for name in self._facts["suspects"] if name not in chosen]
+        environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *out))
+        told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, {suspected} suspected"
+        say(f"{told}: started")
+        code, seconds = run_alone(self._facts["command"], environ, log, self._facts["timeout"])
+        how = "timeout" if code == TIMED_OUT else f"exit {code}" if code >= 0 else f"signal {-code}"
+        if code > _LAST_BAD or code in _ENDED_BY_SOMEBODY:
+            kept = "--resume goes on from the runs before"
+            raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
+        say(f"{told}: {how} after {seconds:.1f} s")
+        self.runs.append({"patches": chosen, "exit": code, "seconds": round(seconds, 3)})
+        self._write()
+        return code
+
+    def _write(self) -> None:
+        draft = self._file.with_suffix(".draft")
+        draft.write_text(json.dumps({**self._facts, "runs": self.runs}), "utf-8")
+        draft.replace(self._file)
+
+    def _known(self, state: dict[str, Any]) -> list[dict[str, Any]]:
+        for key, value in self._facts.items():
+            if state[key] != value:
+                there = f"{key}: found others than those of the runs in {self._file}"
+                raise BisectionError(f"{there}; start anew, without --resume")
+        return list(state["runs"])

@@ -1,0 +1,94 @@
+"""Search for a minimal set of patches that makes something fail, by trying sets of them."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    Patches = frozenset[str]
+
+
+class Verdict(enum.Enum):
+    """What a trial says of a set; SKIPPED where it cannot be judged."""
+
+    GOOD = "passes"
+    BAD = "fails"
+    SKIPPED = "cannot be judged"
+
+
+class Search:
+    """
+    Finds a minimal set that fails, and tries no patch without those it comes after.
+
+    Prefixes of the order are halved down to the patch that turns one bad. That patch stays, and the
+    search goes on among those before it until what stays fails by itself: about log2 n trials for
+    each patch of the set. In the end no patch can be taken away without a verdict other than bad.
+
+    Args:
+        order: names of patches, each behind those it comes after.
+        before: by name, those it comes after; names that are not in `order` do not count.
+        try_set: judges a set, which it is asked for once, knowing how many patches are suspected.
+
+    """
+
+    def __init__(
+        self,
+        order: Sequence[str],
+        before: Mapping[str, Collection[str]],
+        try_set: Callable[[Patches, int], Verdict],
+    ) -> None:
+        self._whole: dict[str, Patches] = {}  # each with all that it comes after
+        for name in order:
+            earlier = [self._whole[one] for one in before.get(name, ()) if one in self._whole]
+            self._whole[name] = frozenset({name}).union(*earlier)
+        self._try_set, self._verdicts = try_set, dict[frozenset[str], Verdict]()
+
+    def ask(self, patches: Iterable[str], suspected: int) -> Verdict:
+        """Judge a set, or remember what was said of it."""
+        asked = frozenset(patches)
+        if asked not in self._verdicts:
+            self._verdicts[asked] = self._try_set(asked, suspected)
+        return self._verdicts[asked]
+
+    def minimal(self) -> Patches:
+        """Find a minimal set that fails; all together are known to fail, and none to pass."""
+        kept: Patches = frozenset()
+        pool = list(self._whole)
+        while pool and self.ask(kept, len(pool)) is not Verdict.BAD:
+            kept, end = self._grow(kept, pool)
+            pool = [name for name in pool[:end] if name not in kept]
+        return self._shrink(kept)
+
+    def last(self, patches: Patches) -> list[str]:
+        """List those of a set that no other of it comes after."""
+        inner = {one for name in patches for one in self._whole[name] - {name}}
+        return [name for name in self._whole if name in patches and name not in inner]
+
+    def _grow(self, kept: Patches, pool: Sequence[str]) -> tuple[Patches, int]:
+        """Keep the patch that turns a prefix bad as well; return how long the prefix before is."""
+        low, high = 0, len(pool)
+        while high - low > 1:
+            if high - low == 2:  # often one of them fails alone, which saves a trial
+                for name in reversed(pool[low:high]):
+                    if self.ask(alone := kept | self._whole[name], 2) is Verdict.BAD:
+                        return alone, 0
+            if (at := self._judged(kept, pool, low, high)) is None:
+                break  # they cannot be told apart
+            bad = self.ask(kept.union(pool[:at]), high - low) is Verdict.BAD
+            low, high = (low, at) if bad else (at, high)
+        return kept.union(*(self._whole[name] for name in pool[low:high])), low
+
+    def _judged(self, kept: Patches, pool: Sequence[str], low: int, high: int) -> int | None:
+        """Find the prefix next to the middle that can be judged."""
+        places = sorted(range(low + 1, high), key=lambda at: abs(2 * at - low - high))
+        verdicts = ((at, self.ask(kept.union(pool[:at]), high - low)) for at in places)
+        return next((at for at, verdict in verdicts if verdict is not Verdict.SKIPPED), None)
+
+    def _shrink(self, found: Patches) -> Patches:
+        for name in self.last(found):
+            if self.ask(rest := found - {name}, len(found)) is Verdict.BAD:
+                return self._shrink(rest)
+        return found

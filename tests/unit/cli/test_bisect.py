@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from packages import REPOSITORY
+from samples import pack_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Done = subprocess.CompletedProcess[str]
+    Python = Callable[..., Done]
+
+COUNT = 60
+HERE = {"VLLM_VERSION": "0.32.0", "PATCHKIT_ONLY": ",".join(f"p{n}" for n in range(COUNT))}
+VALUES = """
+import sys
+import vllm.values
+
+def patched(*names):
+    return all(getattr(vllm.values, name) == "patched" for name in names)
+"""
+
+
+@pytest.fixture
+def bisect(python: Python, tmp_path: Path) -> Python:
+    """`patchkit bisect` over a pack of sixty; the command is Python code, or words."""
+    write_pack(tmp_path)
+    package = tmp_path / "vllm"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "values.py").write_text("".join(f"p{number} = ''\n" for number in range(COUNT)))
+
+    def run(*words: str, code: str = "", command: tuple[str, ...] = (), **environ: str) -> Done:
+        command = command or (sys.executable, "-c", VALUES + code)
+        flags = ("--patches", "sixty", *words)
+        return python("-m", "patchkit", "bisect", *flags, "--", *command, **{**HERE, **environ})
+
+    return run
+
+
+def write_pack(folder: Path, more: str = "") -> None:
+    """Write sixty rows, each of which patches a value that is called as the row is."""
+    (folder / "sixty").mkdir(exist_ok=True)
+    rows = f"""
+def row(number):
+    more = {{{more}}}.get(number, {{}})
+    change = Replace(f"vllm.values:p{{number}}", by="value")
+    return Patch(
+        name=f"p{{number}}", body="patch_values", requires=("vllm>=0.11",), roles={{Role.MAIN}},
+        changes=(change,), **more,
+    )
+
+PATCHES = tuple(map(row, range({COUNT})))
+"""
+    (folder / "sixty" / "__init__.py").write_text(pack_source() + rows)
+    (folder / "sixty" / "patch_values.py").write_text("value = 'patched'\n")
+
+
+def told(done: Done) -> dict[str, Any]:
+    """What a search that found culprits has said."""
+    assert done.returncode == 1, done.stderr
+    data: dict[str, Any] = json.loads(done.stdout)
+    return data
+
+
+def error(done: Done) -> str:
+    """The last line of a search that ended with an error."""
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+def test_one_culprit_of_sixty(bisect: Python) -> None:
+    """In processes that run patched: all, none, and at most seven more."""
+    said = told(bisect("--format", "json", code="sys.exit(patched('p41'))"))
+    assert said["culprits"] == [["p41"]]
+    assert len(said["runs"]) <= 9
+    first, second = said["runs"][:2]
+    assert (len(first["patches"]), first["exit"]) == (60, 1)
+    assert (second["patches"], second["exit"]) == ([], 0)
+    assert all(run["seconds"] > 0 for run in said["runs"])
+
+
+def test_a_pair_as_a_table(bisect: Python, tmp_path: Path) -> None:
+    """Each run is a line, the culprits are last, and stderr says what is left."""
+    done = bisect(code="sys.exit(patched('p8', 'p51') * 3)")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["run", "exit", "seconds", "patches"]
+    assert lines[1].split()[:3] == ["1", "3", "bad"]
+    assert lines[1].endswith("60 patches")
+    assert lines[2].split()[:3] == ["2", "0", "good"]
+    assert lines[-2] == "culprits, together: p8, p51"
+    assert len([line for line in lines if line[:1].isdigit()]) <= 18
+    assert "patchkit: run 3: 30 patches, 60 suspected: started" in done.stderr
+    (folder,) = (tmp_path / ".patchkit-bisect").iterdir()
+    assert lines[-1].endswith(f".patchkit-bisect/{folder.name}")
+    assert list((folder / "1.journal").glob("*.jsonl"))
+
+
+def test_after_and_named_suspects(bisect: Python, tmp_path: Path) -> None:
+    """Named are tried with what they come after and before; the others stay applied."""
+    write_pack(tmp_path, "5: {'after': ('p2',)}, 9: {'after': ('p5',)}")
+    code = "sys.exit(patched('p0', 'p5') or 2 * (patched('p5') and not patched('p2')))"
+    words = ("--format", "json", "--patch", "p2", "--patch", "p30")
+    said = told(bisect(*words, code=code))
+    assert said["runs"][0]["patches"] == ["p2", "p5", "p9", "p30"]
+    assert (said["culprits"], said["beside"]) == ([["p5"]], [["p2"]])
+
+
+def test_conflicts_are_refused(bisect: Python, tmp_path: Path) -> None:
+    """Two patches that exclude each other would fail without the command."""
+    write_pack(tmp_path, "5: {'conflicts': ('p2',)}")
+    assert "p5 conflicts with p2, and both apply here" in error(bisect(code="sys.exit(1)"))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("", "with all of the 60 suspected patches the command passes, expected that it fails"),
+        ("sys.exit(125)", "the command cannot be judged, expected that it fails"),
+        (
+            "sys.exit(1)",
+            "with none of the 60 suspected patches the command fails, expected that it",
+        ),
+        ("sys.exit(128)", "run 1: 60 patches, 60 suspected: exit 128 ends the search"),
+        ("import os; os.kill(os.getpid(), 15)", "60 suspected: signal 15 ends the search"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(bisect: Python, code: str, says: str) -> None:
+    """It says which of the two first runs was not as it must be, or what ended the search."""
+    assert says in error(bisect(code=code))
+
+
+def test_wrong_use_is_one_line(bisect: Python) -> None:
+    """A name that is none, a command that is none, no patches."""
+    assert "--patch: found 'p60'" in error(bisect("--patch", "p60", code="0"))
+    assert "no-such-command: cannot be run" in error(bisect(command=("no-such-command",)))
+    every = HERE["PATCHKIT_ONLY"]
+    assert "no patch applies here" in error(bisect(code="0", PATCHKIT_DISABLE=every))
+
+
+def test_125_is_skipped(bisect: Python) -> None:
+    """Sets that cannot be judged are passed by: here all that cut through ten of the sixty."""
+    code = """
+few = [patched(f"p{number}") for number in range(25, 35)]
+sys.exit(125 if any(few) and not all(few) else patched("p7"))
+"""
+    said = told(bisect("--format", "json", code=code))
+    assert said["culprits"] == [["p7"]]
+    assert 125 in [run["exit"] for run in said["runs"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "exit_code"),
+    [
+        ((), "import os\nif patched('p1'): os.kill(os.getpid(), 11)", -11),
+        (("--timeout", "5"), "import time\nif patched('p1'): time.sleep(600)", 124),
+    ],
+)
+def test_a_fault_and_a_hang_are_bad(
+    bisect: Python, words: tuple[str, ...], code: str, exit_code: int
+) -> None:
+    """A command that dies of a signal, or is not done in time, has failed."""
+    names = ("--patch", "p1", "--patch", "p2")
+    said = told(bisect("--format", "json", *names, *words, code=code))
+    assert said["culprits"] == [["p1"]]
+    assert said["runs"][0]["exit"] == exit_code
+
+
+def test_a_flaky_command(bisect: Python) -> None:
+    """With --runs 2 it may pass once: a set is good if it passes twice."""
+    code = """
+from pathlib import Path
+lines = Path("lines")
+lines.write_text((lines.read_text() if lines.exists() else "") + "x" * patched("p30"))
+sys.exit(patched("p30") and len(lines.read_text()) % 2 == 0)
+"""
+    said = told(bisect("--format", "json", "--runs", "2", "--patch", "p30", code=code))
+    assert said["culprits"] == [["p30"]]
+    assert [run["exit"] for run in said["runs"][:4]] == [0, 1, 0, 0]
+
+
+STOP = """
+from pathlib import Path
+if Path("stop").exists() and not patched("p3", "p45"):
+    sys.exit(200)
+sys.exit(patched("p3"))
+"""
+
+
+def test_a_search_goes_on_where_it_was(bisect: Python, tmp_path: Path) -> None:
+    """Runs that are known are not made again, and lead to the same answer."""
+    words = ("--format", "json", "--patch", "p3", "--patch", "p45")
+    whole = told(bisect(*words, code=STOP))
+    (tmp_path / "stop").touch()
+    assert "run 2: 0 patches, 2 suspected: exit 200 ends" in error(bisect(*words, code=STOP))
+    (tmp_path / "stop").unlink()
+    done = bisect("--resume", *words, code=STOP)
+    assert "patchkit: 1 run known" in done.stderr
+    assert "run 1:" not in done.stderr
+    said = told(done)
+    assert said["culprits"] == whole["culprits"] == [["p3"]]
+    made = [(run["patches"], run["exit"]) for run in said["runs"]]
+    assert made == [(run["patches"], run["exit"]) for run in whole["runs"]]
+    again = bisect("--resume", *words, code=STOP)
+    assert (told(again), "started" in again.stderr) == (said, False)
+
+
+def test_only_the_same_search_is_resumed(bisect: Python, tmp_path: Path) -> None:
+    """Other patches, another body, another command: nothing that is known would hold."""
+    code, other = "sys.exit(patched('p3'))", "sys.exit(patched('p4'))"
+    one = ("--patch", "p3")
+    assert "state.json: [Errno 2]" in error(bisect("--resume", *one, code=code))
+    told(bisect("--format", "json", *one, code=code))
+    assert "found no bisect of this command" in error(bisect("--resume", *one, code=other))
+    assert "suspects: found others" in error(bisect("--resume", code=code))
+    assert "timeout: found others" in error(bisect("--resume", *one, "--timeout", "9", code=code))
+    (tmp_path / "sixty" / "patch_values.py").write_text("value = str('patched')\n")
+    assert "patches: found others" in error(bisect("--resume", *one, code=code))
+    (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
+    state.write_text("[]")
+    assert "state.json: " in error(bisect("--resume", *one, code=code))
+
+
+STARTS = """
+import os, subprocess, sys, time
+from pathlib import Path
+import vllm.values
+if not vllm.values.p3:
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    Path("pids").write_text(f"{os.getpid()} {child.pid}")
+    time.sleep(600)
+sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_leaves_nothing_running(
+    bisect: Python, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Neither the command nor what it started in a session of its own; what is known stays."""
+    os.mkfifo(tmp_path / "pids")
+    words = ["-m", "patchkit", "bisect", "--patches", "sixty", "--", sys.executable, "-c", STARTS]
+    path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+    search = subprocess.Popen(
+        [sys.executable, *words],
+        cwd=tmp_path,
+        env={**os.environ, **HERE, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    pids = (tmp_path / "pids").read_text().split()  # waits until the command writes them
+    search.send_signal(number)
+    _, err = search.communicate(timeout=60)
+    assert (search.returncode, err.splitlines()[-1]) == (130, "patchkit: interrupted")
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
+    assert [run["exit"] for run in json.loads(state.read_text())["runs"]] == [1]
+
+
+def test_what_a_command_leaves_running_is_ended(bisect: Python, tmp_path: Path) -> None:
+    """A daemon of one run would be there in the next."""
+    daemon = "subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    code = f"import subprocess\nprint({daemon}.pid)\nsys.exit(patched('p3'))"
+    assert bisect("--patch", "p3", code=code).returncode == 1
+    pids = [int(log.read_text()) for log in tmp_path.glob(".patchkit-bisect/*/*.log")]
+    assert len(pids) == 2
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
