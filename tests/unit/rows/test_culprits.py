@@ -129,6 +129,11 @@ def test_one_culprit_of_sixty(culprit: str) -> None:
     assert frozenset({culprit}) in done.tried
 
 
+def test_half_of_sixty_need_no_more_than_eight() -> None:
+    """Of the last two, one is tried alone at once."""
+    assert sum(len(seeded([name]).tried) <= 8 for name in SIXTY) >= 30
+
+
 def test_every_pair_of_sixty() -> None:
     """At most eighteen trials, all and none included."""
     most = 0
@@ -157,6 +162,18 @@ def test_what_cannot_be_told_apart_stays_together() -> None:
         return Verdict.BAD if pair <= some else Verdict.GOOD
 
     assert bisect(SIXTY, {}, verdict).answer == pair
+
+
+def test_prefixes_that_are_skipped_are_passed_by() -> None:
+    """What cannot be judged in part is no part of the answer."""
+    few = frozenset(SIXTY[25:35])
+
+    def verdict(some: frozenset[str]) -> Verdict:
+        if 0 < len(some & few) < len(few):
+            return Verdict.SKIPPED
+        return Verdict.BAD if SIXTY[7] in some else Verdict.GOOD
+
+    assert bisect(SIXTY, {}, verdict).answer == {SIXTY[7]}
 
 
 def test_names_outside_the_order_do_not_count() -> None:
