@@ -59,6 +59,8 @@ def fit(
     progress: Progress | None = None,
 ) -> Fit:
     """Read what a package uses, and look it up in releases, the oldest first."""
+    for one in subjects:
+        one.brief = True
     uses = uses_of(modules_of(source, roots), roots)
     targets = sorted({one.target for one in uses}, key=str)
     faults = learn_all(subjects, lambda _: targets, progress)

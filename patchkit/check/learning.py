@@ -147,11 +147,11 @@ class _Learner:
         if not targets or release is None or release.library.cache.directory is None:
             return False
         if not self._process:
-            self._start(release.library)
+            self._start(release.library, brief=bool(subject.kept and subject.kept.brief))
         self._send((at, release.project, release.version, release.link, targets))
         return True
 
-    def _start(self, library: Library) -> None:
+    def _start(self, library: Library, *, brief: bool) -> None:
         self._notice = library.notice
         self._process = subprocess.Popen(  # noqa: S603 - this very Python
             [sys.executable, "-c", _CODE, *sys.path],
@@ -161,7 +161,7 @@ class _Learner:
             env={**os.environ, "PATCHKIT": "0"},
             start_new_session=True,  # Ctrl-C is for this process, which ends it
         )
-        self._send((str(library.cache.directory), library.settings, library.offline))
+        self._send((str(library.cache.directory), library.settings, library.offline, brief))
 
     def _send(self, message: object) -> None:
         assert self._process
@@ -206,9 +206,9 @@ def main() -> None:
         except BaseException:  # noqa: BLE001 - the first process does the rest, and says what is wrong
             os._exit(1)
 
-    directory, settings, offline = json.loads(sys.stdin.readline())
+    directory, settings, offline, brief = json.loads(sys.stdin.readline())
     cache = Cache(Path(directory), lambda text: tell(None, text))
-    kept = Kept(cache)
+    kept = Kept(cache, brief=brief)
     library = Library(PipSettings(*settings), cache, offline=offline, notice=cache.notice)
     workers = ThreadPoolExecutor(CONNECTIONS)
     for line in sys.stdin:

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from patchkit.versions.installed import Versions
 
 
-def on_index(spec: str, library: Library) -> list[Subject]:
-    """Open the releases that a requirement allows; `RequirementError` where it is none."""
+def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:
+    """
+    Open the releases that a requirement allows; `RequirementError` where it is none.
+
+    Of `brief` ones nothing is told of sources.
+    """
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
-    kept = Kept(library.cache)
+    kept = Kept(library.cache, brief=brief)
     found = [of_release(one, kept) for one in find_releases(spec, library)]
     if not found:
         raise UpstreamError(f"found no release that {spec!r} allows, {_expected(spec, library)}")

@@ -50,6 +50,7 @@ class Subject:
     is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
     option: str = field(default="", kw_only=True)  # asks for it alone on a command line
     release: Release | None = field(default=None, kw_only=True)  # for another process to open
+    brief: bool = field(default=False, kw_only=True)  # whether its facts leave sources out
     fault: UpstreamError | None = field(default=None, kw_only=True)  # that other's, in reading it
 
     @functools.cached_property
@@ -95,7 +96,9 @@ class Subject:
         if missing and self.kept:
             self._conclude(missing, self.kept)
         elif missing:
-            self._facts.update((target, facts_of(self.resolver, target)) for target in missing)
+            self._facts.update(
+                (target, facts_of(self.resolver, target, brief=self.brief)) for target in missing
+            )
 
     def unknown(self, targets: Iterable[Target]) -> list[Target]:
         """List the targets that are not known yet."""
@@ -180,7 +183,7 @@ class Subject:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
             resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
             for one in several:
-                self._facts[one] = facts_of(resolver, one)
+                self._facts[one] = facts_of(resolver, one, brief=kept.brief)
                 kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
             resolver.forget_conclusions()
 
@@ -200,13 +203,16 @@ class Kept:
     what was concluded from such files is neither fetched nor concluded again.
     """
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, *, brief: bool = False) -> None:
+        self.brief = brief
+        """Whether facts leave sources out, which take most of the time, and are kept apart."""
         self.parsed = ParsedFiles(_PARSED)
         self.ahead = threading.BoundedSemaphore(_AHEAD)
         """Who has one fetches what a release has other than the last."""
         self.turn = threading.Lock()
         """Who has it looks up what a release has; the others fetch meanwhile."""
         self.cache = cache
+        self._part = "brief " if brief else ""
         self._lock = threading.Lock()
         self._concluded: dict[Target, dict[_Grounds, Facts]] = {}
         self._new: set[Target] = set()
@@ -272,11 +278,11 @@ class Kept:
         }
 
     def _get(self, topic: str, key: str) -> Any:
-        kept = self.cache.get(f"{topic} {_code()} {key}")
+        kept = self.cache.get(f"{self._part}{topic} {_code()} {key}")
         return None if kept is None else json.loads(kept)
 
     def _put(self, topic: str, key: str, data: object) -> None:
-        self.cache.put(f"{topic} {_code()} {key}", json.dumps(data).encode())
+        self.cache.put(f"{self._part}{topic} {_code()} {key}", json.dumps(data).encode())
 
 
 @functools.cache

@@ -46,7 +46,7 @@ def command(
         wanted = options.Wanted(releases=(of,))
     with Library(offline=offline, notice=say) as library, progress() as told:
         name, source = open_package(package, library)
-        subjects = look.open_packages(wanted, roots, library)
+        subjects = look.open_packages(wanted, roots, library, brief=True)
         found = fit(name, source, roots, subjects, told)
     if not found.uses:
         raise click.UsageError(f"{package}: found no use of {of}, expected one at least")

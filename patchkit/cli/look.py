@@ -62,7 +62,9 @@ def _is_ours(pack: str) -> bool:
     )
 
 
-def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> list[Subject]:
+def open_packages(
+    wanted: Wanted, packages: Sequence[str], library: Library, *, brief: bool = False
+) -> list[Subject]:
     """
     Open the releases of import packages, and say which of them are not installed.
 
@@ -72,7 +74,8 @@ def open_packages(wanted: Wanted, packages: Sequence[str], library: Library) -> 
     """
     versions = Versions.of(Settings.read())
     if wanted.releases:
-        return [subject for spec in wanted.releases for subject in on_index(spec, library)]
+        several = (on_index(spec, library, brief=brief) for spec in wanted.releases)
+        return [subject for some in several for subject in some]
     if wanted.path:
         return tree(Path(wanted.path), packages, versions)
     if wanted.wheel:

@@ -74,13 +74,16 @@ class Facts:
 _FIELDS = tuple(field.name for field in dataclasses.fields(Facts))
 
 
-def facts_of(resolver: Resolver, target: Target) -> Facts:
-    """Look a target up in one release; raises UpstreamError where that cannot be read."""
+def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Facts:
+    """
+    Look a target up in one release; raises UpstreamError where that cannot be read.
+
+    What is `brief` tells what it is and how it is called, and nothing of its source.
+    """
     found = resolver.resolve(target)
     if found.state != "present":
         return _accessor(resolver, target) or Facts(found.state, found.reason)
-    functions = [node for node in found.nodes if isinstance(node, DEFS)]
-    return Facts(
+    known = Facts(
         found.state,
         "" if found.is_sure else found.reason,
         str(found.kind) if found.kind else None,
@@ -88,9 +91,17 @@ def facts_of(resolver: Resolver, target: Target) -> Facts:
         signature=found.signature,
         module=found.module,
         qualname=found.qualname,
-        owner=_owner(resolver, target, found),
         path=found.path,
         lines=found.lines,
+    )
+    return known if brief else _with_source(known, resolver, target, found)
+
+
+def _with_source(known: Facts, resolver: Resolver, target: Target, found: Resolution) -> Facts:
+    functions = [node for node in found.nodes if isinstance(node, DEFS)]
+    return dataclasses.replace(
+        known,
+        owner=_owner(resolver, target, found),
         fingerprint=of_resolution(found),
         shape=of_nodes(functions, named=False) if len(functions) == 1 else None,
         wording=_wording(resolver, target, found),

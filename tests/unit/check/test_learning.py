@@ -165,7 +165,7 @@ def test_work_that_is_broken_off(buyer: Customer, monkeypatch: pytest.MonkeyPatc
 def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
     """It ends with whoever has started it, even where there is work left."""
     words = [sys.executable, "-c", "from patchkit.check.learning import main; main()"]
-    hello = (str(tmp_path), [[], [], [], None, None, None, 1.0, 0], False)
+    hello = (str(tmp_path), [[], [], [], None, None, None, 1.0, 0], False, False)
     ask = (0, "up", "1", ["http://192.0.2.1/up-1-py3-none-any.whl", "up", "1", "0"], ["up:f"])
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         text = "\n".join(map(json.dumps, (hello, ask)))
