@@ -164,7 +164,7 @@ _HEAD = """\
 said. A test fails if the page is edited, or if a row has changed since its lanes were run. The same
 as [a grid](compatibility.html).
 
-Every lane runs on CPUs. vLLM, Ray and torch are real; the NPUs are [simulated](#simulated). Real
+Every lane runs on CPUs. vLLM, Ray and torch are real; the NPUs are simulated. Real
 accelerators are not covered: there, run `python -m patchkit_conformance` of `examples/conformance`.
 
 ## vLLM and Ray

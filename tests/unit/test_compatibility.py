@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -13,11 +14,20 @@ sys.path.insert(0, str(REPOSITORY / "tools"))
 import compatibility
 import lanes
 
+from patchkit.rows.project import parse_toml
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 PLANS = lanes.read_plans()
 RESULTS = compatibility.read()
+PROJECT = REPOSITORY / "pyproject.toml"
+PENDING = {
+    *("0.7.3", "0.9.2", "0.11.2", "0.13.0", "0.18.1", "0.23.0", "0.30.0", "0.31.0", "0.33.0"),
+    *("0.33.0-hybrid", "ray-2.35.0", "ray-2.44.1", "ray-2.48.0", "ray-2.55.1", "nightly"),
+    *("python-3.10", "python-3.11", "python-3.12", "python-3.13"),
+}
+"""Lanes that have no result yet: `make matrix` gives them one, and then they go from here."""
 PLAN = lanes.Plan("1", {"vllm": "1.2.0", "ray": "2.1"}, "3.11", "unit", "engine", notes="a note")
 OTHER = lanes.Plan("2", {"vllm": "1.10.0", "ray": "2.1"}, "3.11", "unit", "engine")
 UNIT = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
@@ -54,6 +64,22 @@ def test_the_results_are_for_the_rows_and_lanes_there_are() -> None:
     again = f"run them again: make matrix LANES={','.join(stale)}"
     assert stale == {}, again
     assert RESULTS.keys() <= {plan.name for plan in PLANS if not plan.reason}
+
+
+def test_every_lane_has_a_result() -> None:
+    """But those that are known to have none yet; one that has one now leaves that list."""
+    assert {plan.name for plan in PLANS if not plan.reason} - RESULTS.keys() <= PENDING
+
+
+def test_only_pythons_that_were_run_are_claimed() -> None:
+    """The classifiers name those whose unit tests have passed in a lane."""
+    project = parse_toml(PROJECT, PROJECT.read_bytes())["project"]
+    claimed = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    unit = [one for one in PLANS if one.runs == "unit" and one.name in RESULTS]
+    passed = {one.python for one in unit if not compatibility.faults(one, RESULTS[one.name])}
+    later = {one.python for one in PLANS if one.runs == "unit" and one.name in PENDING}
+    assert set(claimed) <= passed | later
+    assert project["requires-python"] == f">={min(claimed, key=lambda text: int(text[2:]))}"
 
 
 def test_a_page_has_all_that_a_lane_said() -> None:
