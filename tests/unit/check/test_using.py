@@ -11,9 +11,13 @@ from packages import row
 from check.released import checked, codes, subject, the, write_wheels
 from patchkit.check.checking import Check
 from patchkit.check.packs import read_packs
+from patchkit.check.subjects import Kept
 from patchkit.cli import main
 from patchkit.review.lock_format import Lock
+from patchkit.rows.target import Target
 from patchkit.settings import Settings
+from patchkit.upstream.facts import Facts
+from patchkit.upstream.reading.cache import Cache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,3 +195,11 @@ def test_fit_of_releases_and_of_nothing(index: Path, capsys: pytest.CaptureFixtu
         (index / "up-1.0-py3-none-any.whl").read_bytes()
     )
     assert main([*words, "up==1.0", "theirs==1.0"]) == 2
+
+
+def test_facts_without_sources_are_kept_apart() -> None:
+    """What `fit` has learnt of a release lacks fingerprints; `check` does not take it for whole."""
+    cache, known = Cache(None), {Target("up.mod", "f"): Facts("absent", "it is gone")}
+    Kept(cache, brief=True).keep_release("up 1", known)
+    assert Kept(cache, brief=True).of_release("up 1") == known
+    assert Kept(cache).of_release("up 1") == {}
