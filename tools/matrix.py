@@ -140,10 +140,14 @@ def _run(shop: Workshop, plan: Plan) -> dict[str, Any]:
     try:
         python = _made(shop, plan, result)
         began = time.monotonic()
-        result |= _results(shop, plan, python, result)
+        result |= _results(shop, plan, python)
     except environments.EnvironmentsError as error:
         result["results"] = [_failed("environment", str(error))]
     result["seconds"] = round(time.monotonic() - began, 1)
+    known = before.get("selected", [])
+    if lost := _lost(shop, plan, known, result["selected"]):
+        result["results"].append(_failed("rows", lost))
+        result["selected"] = list(dict.fromkeys([*known, *result["selected"]]))
     shop.file(plan, "json").write_text(json.dumps(result, indent=1), "utf-8")
     outcome = "red" if compatibility.faults(plan, result) else "green"
     say(f"{plan.name}: {outcome}, {result['seconds']:.0f} s")
@@ -199,7 +203,7 @@ def _clean(shop: Workshop, names: set[str]) -> None:
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def _results(shop: Workshop, plan: Plan, python: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+def _results(shop: Workshop, plan: Plan, python: Path) -> dict[str, Any]:
     """Run the checks of a lane; return what they found."""
     told = shop.file(plan, "told.json")
     told.unlink(missing_ok=True)
@@ -210,7 +214,7 @@ def _results(shop: Workshop, plan: Plan, python: Path, result: Mapping[str, Any]
     status = children.run(command, environ, log, shop.limit, lambda line: say(f"  {line}"))
     if plan.runs == "unit":
         return {"results": [_of_pytest(status, log.read_text("utf-8", "replace"))]}
-    return _of_conformance(shop, plan, status, told, result)
+    return _of_conformance(shop, status, told)
 
 
 def _conformance(plan: Plan, python: Path, told: Path) -> list[str]:
@@ -234,9 +238,7 @@ def _of_pytest(status: int | None, log: str) -> dict[str, Any]:
     return {"check": "unit", "result": "passed", "seconds": 0, "detail": detail}
 
 
-def _of_conformance(
-    shop: Workshop, plan: Plan, status: int | None, told: Path, result: Mapping[str, Any]
-) -> dict[str, Any]:
+def _of_conformance(shop: Workshop, status: int | None, told: Path) -> dict[str, Any]:
     ended = f"its {shop.limit:.0f} s were over" if status is None else f"exit {status}"
     try:
         found = json.loads(told.read_text("utf-8"))
@@ -246,19 +248,16 @@ def _of_conformance(
     kept["results"] = [{name: one[name] for name in _RESULT} for one in found["results"]]
     if status != 0 and not any(one["result"] == "failed" for one in kept["results"]):
         kept["results"].append(_failed("conformance", ended))
-    left = _left(shop, plan, result)
-    for one in kept["results"]:
-        if one["result"] == "failed" and left:
-            one["detail"] += f"; {left}"
     return kept
 
 
-def _left(shop: Workshop, plan: Plan, result: Mapping[str, Any]) -> str:
+def _lost(shop: Workshop, plan: Plan, before: Sequence[str], now: Sequence[str]) -> str:
     """Say which rows the lane was in the range of in its last kept result, and no longer is."""
-    before = compatibility.read(shop.docs).get(plan.name, {}).get("selected", [])
-    lost = [name for name in before if name not in result["selected"]]
+    lost = [name for name in before if name not in now]
     why = {name: lanes.why_outside(plan, name, shop.rows) for name in lost}
-    return "; ".join(f"row {name} is out: {words or 'it is gone'}" for name, words in why.items())
+    told = "; ".join(f"row {name} is out: {words or 'it is gone'}" for name, words in why.items())
+    meant = "if that is meant, take it from `selected` in docs/compatibility.json"
+    return f"{told}; {meant}" if told else ""
 
 
 # -- the summary -----------------------------------------------------------------------------------
