@@ -20,7 +20,7 @@ export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
-test: lint test-unit test-integration check lanes-ci e2e  ## Everything; the last line is pytest's
+test: lint test-unit test-integration check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## Two minutes, no vLLM
 	@$(UNIT)/python -m compileall -q $(COMPILED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -27,6 +28,8 @@ settings.register_profile(
 settings.load_profile("patchkit")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# A shell has what runs in its background ignore Ctrl-C, and so would children of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
