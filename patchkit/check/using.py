@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from patchkit.uses.reader import Call, Use
 
 _AS_IT_IS = frozenset([*(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION), Kind.CLASS])
+_SPACES = frozenset([Kind.MODULE, Kind.CLASS])
 _OF_INSTANCES = frozenset([Kind.METHOD, Kind.ASYNC_METHOD])
 _FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
 _TAKE = "pass what it takes"
@@ -69,6 +70,8 @@ def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
     for use in uses:
         facts = subject.facts(use.target)
         if facts.state == "absent" and use.how != "override":
+            if _is_of_value(use.target, subject):
+                continue
             gone.setdefault(use.target, []).append(use)
         elif fault := _refusal(use, facts):
             others = found.get((use.target, fault.message))
@@ -76,6 +79,12 @@ def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
             found[use.target, fault.message] = Misfit(fault, use.target, several)
     told = [one for one in gone if gone.keys().isdisjoint(_holders(one))]
     return [*(_gone(one, gone[one], subject) for one in told), *found.values()]
+
+
+def _is_of_value(target: Target, subject: Subject) -> bool:
+    """Whether it is an attribute of a value, which other code may have replaced meanwhile."""
+    holder = subject.facts(target.holder) if target.qualname else None
+    return holder is not None and holder.is_present and holder.kind not in _SPACES
 
 
 def _holders(target: Target) -> Iterator[Target]:

@@ -44,6 +44,7 @@ def body(top: str, inside: str = "...") -> str:
         (body("from up.lib import C", "C.x"), "class C: ...", ["PK602"]),
         (body("from up.lib import C", "C.x"), "class C:\n    x = 1", []),
         (body("from up.lib import C", "C.x"), "", ["PK601"]),
+        (body("import up.lib", "up.lib.held.x"), "held = None", []),
         (body("from up.lib import g", "g(1)"), "def g(a): ...", []),
         (body("from up.lib import g", "g(1)"), "def g(a, b): ...", ["PK603"]),
         (body("from up.lib import g", "g(*x)"), "def g(a, b): ...", []),
