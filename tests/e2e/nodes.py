@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SIMNPU = REPOSITORY / "examples" / "simnpu"
+EXAMPLES = [REPOSITORY / "examples" / name for name in ("simnpu", "conformance")]
 CABLE = "eth0"
 PORT = 6379
 # A user who is not root is it in a user namespace, where the kernel allows that.
@@ -191,7 +191,7 @@ def layered(python: Path, directory: Path, *folders: Path) -> Path:
     shared = python.parents[1] / "lib"
     (packages,) = shared.glob("python3.*/site-packages")
     (own,) = (directory / "lib").glob("python3.*/site-packages")
-    path = [*folders, packages, SIMNPU]
+    path = [*folders, packages, *EXAMPLES]
     (own / "shared.pth").write_text("".join(f"{folder}\n" for folder in path))
     return directory / "bin" / "python"
 
