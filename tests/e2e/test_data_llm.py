@@ -83,7 +83,8 @@ def test_ray_example_answers_every_row(answered: dict[str, Any], baseline: list[
     assert wanted | {"generated_text", "metrics", "num_input_tokens"} <= set(seen["columns"])
     assert seen["asked"][-4:] == [259, 260, 261, 262]
     assert seen["tokens"] == baseline
-    assert len(seen["text"].split()) == 8
+    # The tokenizer has no word for numbers from 265 on, which the model may generate.
+    assert seen["text"].split() == [f"t{token}" for token in baseline if token < 256]
     assert seen["lengths"] == [8]
     assert seen["batches"] == 4
     # The job's module was imported in Ray's workers, by functions that were sent by name.
