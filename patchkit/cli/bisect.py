@@ -18,7 +18,7 @@ from patchkit.errors import BisectionError
 from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
 from patchkit.report.words import count
-from patchkit.rows.culprits import Search, Verdict
+from patchkit.rows.culprits import Judgement, Search
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,12 +79,8 @@ def command(
     facts = {"command": list(words), "timeout": timeout, **_identity(rows), "suspects": order}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
-    trials.expect(Verdict.BAD, search.ask(order, len(order)), "all")
-    trials.expect(Verdict.GOOD, search.ask((), len(order)), "none")
-    found = search.minimal()
+    found = _minimal(search, trials, order)
     culprits = search.last(found)
     beside = [name for name in order if name in found and name not in culprits]
     if form == "json":
@@ -94,6 +90,15 @@ def command(
 
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
+
+
+def _minimal(search: Search, trials: _Trials, order: Sequence[str]) -> frozenset[str]:
+    """Search, if the command fails with all patches and passes with none."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
+    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
+    return search.minimal()
 
 
 def _selected(packs: Sequence[str]) -> list[Row]:
@@ -149,7 +154,7 @@ class _Trials:
             raise BisectionError(f"{self._file}: {error}{hint}") from error
         say(f"{count(len(self.runs), 'run')} known, in {self._file}")
 
-    def judge(self, patches: frozenset[str], suspected: int) -> Verdict:
+    def judge(self, patches: frozenset[str], suspected: int) -> Judgement:
         """Run the command until a set is judged; runs that are known count."""
         chosen = [name for name in self._facts["suspects"] if name in patches]
         exits = [run["exit"] for run in self.runs if run["patches"] == chosen]
@@ -157,7 +162,7 @@ class _Trials:
             exits.append(self._run(chosen, suspected))
         return verdict
 
-    def expect(self, expected: Verdict, found: Verdict, which: str) -> None:
+    def expect(self, expected: Judgement, found: Judgement, which: str) -> None:
         """Raise BisectionError unless the command ended as it must for a search."""
         if found is not expected:
             patches = f"{which} of the {count(len(self._facts['suspects']), 'suspected patch')}"
@@ -166,12 +171,12 @@ class _Trials:
                 f"its output is in {self.folder}"
             )
 
-    def _verdict(self, exits: Sequence[int]) -> Verdict | None:
+    def _verdict(self, exits: Sequence[int]) -> Judgement | None:
         if any(code not in (0, _SKIP) for code in exits):
-            return Verdict.BAD
+            return Judgement.BAD
         if _SKIP in exits:
-            return Verdict.SKIPPED
-        return Verdict.GOOD if len(exits) >= self._times else None
+            return Judgement.SKIPPED
+        return Judgement.GOOD if len(exits) >= self._times else None
 
     def _run(self, chosen: list[str], suspected: int) -> int:
         log = self.folder / f"{len(self.runs) + 1}.log"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Patches = frozenset[str]
 
 
-class Verdict(enum.Enum):
+class Judgement(enum.Enum):
     """What a trial says of a set; SKIPPED where it cannot be judged."""
 
     GOOD = "passes"
@@ -38,15 +38,15 @@ class Search:
         self,
         order: Sequence[str],
         before: Mapping[str, Collection[str]],
-        try_set: Callable[[Patches, int], Verdict],
+        try_set: Callable[[Patches, int], Judgement],
     ) -> None:
         self._whole: dict[str, Patches] = {}  # each with all that it comes after
         for name in order:
             earlier = [self._whole[one] for one in before.get(name, ()) if one in self._whole]
             self._whole[name] = frozenset({name}).union(*earlier)
-        self._try_set, self._verdicts = try_set, dict[frozenset[str], Verdict]()
+        self._try_set, self._verdicts = try_set, dict[frozenset[str], Judgement]()
 
-    def ask(self, patches: Iterable[str], suspected: int) -> Verdict:
+    def ask(self, patches: Iterable[str], suspected: int) -> Judgement:
         """Judge a set, or remember what was said of it."""
         asked = frozenset(patches)
         if asked not in self._verdicts:
@@ -57,7 +57,7 @@ class Search:
         """Find a minimal set that fails; all together are known to fail, and none to pass."""
         kept: Patches = frozenset()
         pool = list(self._whole)
-        while pool and self.ask(kept, len(pool)) is not Verdict.BAD:
+        while pool and self.ask(kept, len(pool)) is not Judgement.BAD:
             kept, end = self._grow(kept, pool)
             pool = [name for name in pool[:end] if name not in kept]
         return self._shrink(kept)
@@ -73,11 +73,11 @@ class Search:
         while high - low > 1:
             if high - low == 2:  # often one of them fails alone, which saves a trial
                 for name in reversed(pool[low:high]):
-                    if self.ask(alone := kept | self._whole[name], 2) is Verdict.BAD:
+                    if self.ask(alone := kept | self._whole[name], 2) is Judgement.BAD:
                         return alone, 0
             if (at := self._judged(kept, pool, low, high)) is None:
                 break  # they cannot be told apart
-            bad = self.ask(kept.union(pool[:at]), high - low) is Verdict.BAD
+            bad = self.ask(kept.union(pool[:at]), high - low) is Judgement.BAD
             low, high = (low, at) if bad else (at, high)
         return kept.union(*(self._whole[name] for name in pool[low:high])), low
 
@@ -85,10 +85,10 @@ class Search:
         """Find the prefix next to the middle that can be judged."""
         places = sorted(range(low + 1, high), key=lambda at: abs(2 * at - low - high))
         verdicts = ((at, self.ask(kept.union(pool[:at]), high - low)) for at in places)
-        return next((at for at, verdict in verdicts if verdict is not Verdict.SKIPPED), None)
+        return next((at for at, verdict in verdicts if verdict is not Judgement.SKIPPED), None)
 
     def _shrink(self, found: Patches) -> Patches:
         for name in self.last(found):
-            if self.ask(rest := found - {name}, len(found)) is Verdict.BAD:
+            if self.ask(rest := found - {name}, len(found)) is Judgement.BAD:
                 return self._shrink(rest)
         return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
 from patchkit.uses.guards import Guards, catches, suppresses
-from patchkit.uses.scopes import COMPREHENSIONS, Scope, imported
+from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -79,7 +79,7 @@ class _Reader:
         several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
         shared = {name for one in several for name in one.names}
         self._guards = Guards(nodes, roots)
-        self._scope = Scope(tree.tree, tree, shared=shared)
+        self._scope = LexicalScope(tree.tree, tree, shared=shared)
         self._guarded = self._in_function = False
         self._bases: list[Target] = []
         plain = (one for one in nodes if isinstance(one, ast.Import))
@@ -113,7 +113,7 @@ class _Reader:
         before = (self._guarded, self._in_function, self._scope, self._bases)
         self._guarded |= guarded
         if scope is not None:
-            self._scope = Scope(scope, self._tree, self._scope)
+            self._scope = LexicalScope(scope, self._tree, self._scope)
         yield
         self._guarded, self._in_function, self._scope, self._bases = before
 

@@ -33,7 +33,7 @@ def imported(node: ast.stmt, tree: ModuleTree) -> Iterator[tuple[str, Target, Ta
             yield alias.asname or alias.name, whole, whole
 
 
-class Scope:
+class LexicalScope:
     """
     The names of a module, class, function or comprehension.
 
@@ -44,7 +44,7 @@ class Scope:
         self,
         node: ast.AST,
         tree: ModuleTree,
-        outer: Scope | None = None,
+        outer: LexicalScope | None = None,
         shared: Collection[str] = (),  # what functions bind in scopes around them
     ) -> None:
         self._outer = outer

@@ -40,7 +40,7 @@ class Edits(NamedTuple):
 _ASKED = Edits({}, "")
 
 
-class _Code(NamedTuple):
+class _Effects(NamedTuple):
     """What a function does, as far as that concerns the attributes of what it is given."""
 
     stored: frozenset[str]
@@ -51,7 +51,7 @@ class _Code(NamedTuple):
     """Its first parameter, and those of the functions in it that it returns."""
 
     @classmethod
-    def of(cls, function: ast.AST) -> _Code:
+    def of(cls, function: ast.AST) -> _Effects:
         """Read a function."""
         nodes = list(ast.walk(function))
         calls = [node for node in nodes if isinstance(node, ast.Call) and not _is_of_text(node)]
@@ -127,9 +127,9 @@ def _is_of_text(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and given == ["__doc__"]
 
 
-def _code(function: Value) -> _Code:
+def _code(function: Value) -> _Effects:
     node = function.nodes[0]
-    return function.home.by_file(("code", id(node)), lambda: _Code.of(node))
+    return function.home.by_file(("code", id(node)), lambda: _Effects.of(node))
 
 
 # --- code below a class

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.rows.culprits import Search, Verdict
+from patchkit.rows.culprits import Judgement, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -29,17 +29,17 @@ class Trials:
     last: list[str]
 
 
-def bisect(order: list[str], before: Before, verdict: Callable[[Set], Verdict]) -> Trials:
+def bisect(order: list[str], before: Before, verdict: Callable[[Set], Judgement]) -> Trials:
     """Search as the command does: all and none first."""
     tried: list[Set] = []
 
-    def judge(patches: Set, suspected: int) -> Verdict:
+    def judge(patches: Set, suspected: int) -> Judgement:
         tried.append(patches)
         return verdict(patches)
 
     search = Search(order, before, judge)
-    assert search.ask(order, len(order)) is Verdict.BAD
-    assert search.ask((), len(order)) is Verdict.GOOD
+    assert search.ask(order, len(order)) is Judgement.BAD
+    assert search.ask((), len(order)) is Judgement.GOOD
     answer = search.minimal()
     return Trials(tried, answer, search.last(answer))
 
@@ -49,7 +49,7 @@ def seeded(
 ) -> Trials:
     """Search where exactly the sets fail that hold all culprits."""
     wanted = frozenset(culprits)
-    return bisect(order, before or {}, lambda it: Verdict.BAD if wanted <= it else Verdict.GOOD)
+    return bisect(order, before or {}, lambda it: Judgement.BAD if wanted <= it else Judgement.GOOD)
 
 
 def closed_sets(order: list[str], before: Before) -> list[Set]:
@@ -83,12 +83,12 @@ def test_the_answer_fails_and_nothing_can_be_taken_away(
     """Whatever the verdicts, skips among them: it is 1-minimal, and no set is tried twice."""
     order, before = rows
     closed = closed_sets(order, before)
-    drawn = st.sampled_from(list(Verdict))
+    drawn = st.sampled_from(list(Judgement))
     verdicts = {one: data.draw(drawn) for one in closed}
-    verdicts.update({frozenset(order): Verdict.BAD, frozenset(): Verdict.GOOD})
+    verdicts.update({frozenset(order): Judgement.BAD, frozenset(): Judgement.GOOD})
     done = bisect(order, before, verdicts.__getitem__)  # KeyError for a set that is not closed
-    assert verdicts[done.answer] is Verdict.BAD
-    assert all(verdicts[rest] is not Verdict.BAD for rest in removals(done.answer, closed))
+    assert verdicts[done.answer] is Judgement.BAD
+    assert all(verdicts[rest] is not Judgement.BAD for rest in removals(done.answer, closed))
     assert len(done.tried) == len(set(done.tried))
 
 
@@ -101,7 +101,7 @@ def test_where_more_patches_never_cure_the_answer_is_minimal(
     closed = closed_sets(order, before)
     seeds = data.draw(st.lists(st.sampled_from(closed[1:]), min_size=1, max_size=3))
     failing = [one for one in closed if any(seed <= one for seed in seeds)]
-    done = bisect(order, before, lambda it: Verdict.BAD if it in failing else Verdict.GOOD)
+    done = bisect(order, before, lambda it: Judgement.BAD if it in failing else Judgement.GOOD)
     assert done.answer in failing
     assert not [one for one in failing if one < done.answer]
     each = ceil(log2(len(order))) + 3
@@ -116,7 +116,7 @@ def test_the_last_of_a_set_bring_all_others_with_them(
     order, before = rows
     some = data.draw(st.sampled_from(closed_sets(order, before)))
     inner = {other for name in some for other in before[name]}
-    search = Search(order, before, lambda *_: Verdict.GOOD)
+    search = Search(order, before, lambda *_: Judgement.GOOD)
     assert search.last(some) == [name for name in order if name in some and name not in inner]
 
 
@@ -156,10 +156,10 @@ def test_what_cannot_be_told_apart_stays_together() -> None:
     """Where one of two alone is always skipped, both are the answer."""
     pair = frozenset(SIXTY[20:22])
 
-    def verdict(some: frozenset[str]) -> Verdict:
+    def verdict(some: frozenset[str]) -> Judgement:
         if len(some & pair) == 1:
-            return Verdict.SKIPPED
-        return Verdict.BAD if pair <= some else Verdict.GOOD
+            return Judgement.SKIPPED
+        return Judgement.BAD if pair <= some else Judgement.GOOD
 
     assert bisect(SIXTY, {}, verdict).answer == pair
 
@@ -168,10 +168,10 @@ def test_prefixes_that_are_skipped_are_passed_by() -> None:
     """What cannot be judged in part is no part of the answer."""
     few = frozenset(SIXTY[25:35])
 
-    def verdict(some: frozenset[str]) -> Verdict:
+    def verdict(some: frozenset[str]) -> Judgement:
         if 0 < len(some & few) < len(few):
-            return Verdict.SKIPPED
-        return Verdict.BAD if SIXTY[7] in some else Verdict.GOOD
+            return Judgement.SKIPPED
+        return Judgement.BAD if SIXTY[7] in some else Judgement.GOOD
 
     assert bisect(SIXTY, {}, verdict).answer == {SIXTY[7]}
 
