@@ -52,7 +52,14 @@ class Wording(NamedTuple):
 
     mark: str  # a hash, 16 hexadecimal digits
     module: str  # where the definition stands, after imports were followed
-    lines: tuple[tuple[int, int], ...]  # of each of its texts, first and last, decorators included
+    page: _Page
+
+    @property
+    def lines(self) -> tuple[tuple[int, int], ...]:
+        """Number the first and last line of each of its texts, decorators included."""
+        count = self.page.source.count
+        texts = self.page.texts
+        return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in texts)
 
 
 def wording_of(
@@ -74,7 +81,7 @@ def wording_of(
             if page.may_wrap():
                 return None
             parts += page.parts()
-            return Wording(_hash(parts), module, page.lines())
+            return Wording(_hash(parts), module, page)
         imported = page.imported(module, is_package=found[1])
         if imported is None:
             return None
@@ -108,11 +115,6 @@ class _Page(SourceLines):
         for start, end in self.texts:
             yield from self._conditions(self.line_at(start))
             yield self.source[start:end]
-
-    def lines(self) -> tuple[tuple[int, int], ...]:
-        """Number the lines of the texts."""
-        count = self.source.count
-        return tuple((count(b"\n", 0, start), count(b"\n", 0, end)) for start, end in self.texts)
 
     def bindings(self) -> Iterator[bytes]:
         """Other lines that may bind the name, or one on the way to it."""
