@@ -15,7 +15,7 @@ GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-integration faults mutants quality check e2e e2e-all matrix \
-	lanes-ci ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -69,9 +69,6 @@ lint: env-unit   ## Style, types, layers
 
 matrix: env-unit ## Real releases, hours: the lanes of lanes.toml; LANES=0.23.0,0.30.0 KEEP=1 FRESH=1
 	$(UNIT)/python tools/matrix.py --lanes "$(LANES)" $(if $(KEEP),--keep) $(if $(FRESH),--fresh)
-
-lanes-ci: env-unit ## The newest lane and an older one, in part: five minutes; keeps no result
-	$(UNIT)/python tools/matrix.py --lanes 0.32.0,0.23.0 --checks apply,ray-v2 --keep
 
 demo: env-vllm   ## The failure, the cure, and who was patched: about two minutes
 	$(VLLM)/python examples/demo/run.py

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 # Files that take minutes, the longest first; two workers that begin with them end together.
 LONG = (
-    *("test_old_ray.py", "test_two_nodes.py", "test_ways_in.py", "test_compile_cache.py"),
-    *("test_journal_engine.py", "test_data_llm.py", "test_serve_llm.py", "test_old_releases.py"),
-    *("test_guide.py", "test_real_torch_npu.py", "test_cpu_ray.py", "test_drift.py"),
-    *("test_flagship.py", "test_outsider_pack.py", "test_swallowed.py"),
+    *("test_old_ray.py", "test_lanes.py", "test_two_nodes.py", "test_ways_in.py"),
+    *("test_compile_cache.py", "test_journal_engine.py", "test_data_llm.py", "test_serve_llm.py"),
+    *("test_guide.py", "test_old_releases.py", "test_real_torch_npu.py", "test_cpu_ray.py"),
+    *("test_drift.py", "test_outsider_pack.py", "test_swallowed.py", "test_flagship.py"),
 )
 
 

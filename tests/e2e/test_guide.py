@@ -111,7 +111,9 @@ def drive(
     return outcome, Run(outcome.said("tokens") or {}, outcome.output, journals)
 
 
-@pytest.fixture(scope="module", params=["fork", "spawn"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
+)
 def run(
     request: pytest.FixtureRequest,
     reader: Reader,

@@ -21,7 +21,7 @@ RELEASES = (
     ("0.5.0.post1", V0, "method"),
     ("0.6.6.post1", V1, "creation"),
     pytest.param("0.7.3", V0, "creation", marks=every),
-    ("0.9.2", V0, "creation"),
+    pytest.param("0.9.2", V0, "creation", marks=every),
     pytest.param("0.11.2", V1, "creation", marks=every),
     pytest.param("0.18.1", V1, "method", marks=every),
 )

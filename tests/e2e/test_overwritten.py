@@ -50,7 +50,7 @@ def overwrite(module):
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.every_cell), "spawn"])
 def test_it_is_found_and_shown(python: Path, model: Path, tmp_path: Path, method: str) -> None:
     """The engine answers as before; `status` says who did it, and when the worker last looked."""
     pack = tmp_path / "looked_at"

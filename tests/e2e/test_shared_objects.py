@@ -107,7 +107,9 @@ class Run:
     out_of_reach: list[str]
 
 
-@pytest.fixture(scope="module", params=["fork", "spawn"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
+)
 def run(request: pytest.FixtureRequest, python: Path, model: Path, tmp_path_factory: Any) -> Run:
     """An engine core of its own, forked or spawned."""
     directory: Path = tmp_path_factory.mktemp(request.param)
