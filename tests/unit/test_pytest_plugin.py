@@ -2,79 +2,16 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-from typing import TYPE_CHECKING
-
 import packages
+import plugin_runs
 import pytest
 import pytests
 from packages import World, row
+from plugin_runs import BODY, ENTRY, MARKED, WITHOUT, Runs, vllm
 
-if TYPE_CHECKING:
-    from pytests import Pytests
-
+run = plugin_runs.run
 world = packages.world
 pytests = pytests.pytests
-
-BODY = """
-def by(wrapped, instance, args, kwargs): return ('by', wrapped(*args, **kwargs))
-def two(wrapped, instance, args, kwargs): return ('two', wrapped(*args, **kwargs))
-"""
-UPSTREAM = "def function(): return 'old'\ndef other(): return 'old'\n"
-ENTRY = "[pytest11]\npatchkit = patchkit.pytest_plugin\n"
-WITHOUT = ("-p", "no:patchkit")
-
-
-class Runs:
-    """Writes test files, and runs pytest on them."""
-
-    def __init__(self, world: World, pytests: Pytests) -> None:
-        self.world = world
-        self.pytests = pytests
-
-    def __call__(self, tests: str, *words: str, **environ: str) -> str:
-        """What pytest says; `status` is its exit code."""
-        (self.world.folder / "test_it.py").write_text("import pytest\n" + dedent(tests))
-        if words[-2:] != WITHOUT:
-            # By its entry point as ever; the plugins of others only cost time.
-            words = ("-p", "patchkit", *words)
-            environ.setdefault("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        own = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error", "-rA")
-        words = (*own, "--strict-markers", *words)
-        if (self.world.folder / "sitecustomize.py").exists():  # which a start of Python reads
-            done = self.world.run("-m", "pytest", *words, **environ)
-            self.status = done.returncode
-            return done.stdout + done.stderr
-        self.status, said = self.pytests.run(
-            words, self.world.folder, self.world.environ(**environ)
-        )
-        return said
-
-
-@pytest.fixture
-def run(world: World, pytests: Pytests) -> Runs:
-    """One pack with two patches; patchkit as if installed, and no vLLM."""
-    info = world.folder / "patchkit_here-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: patchkit-here\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(ENTRY)
-    world.module("up.mod", UPSTREAM)
-    world.pack(
-        row("p", "patch_a", "Wrap('up.mod:function', by='by')", roles="{Role.WORKER}"),
-        row("q", "patch_a", "Wrap('up.mod:other', by='two')"),
-        row("absent", "patch_a", "Wrap('up.mod:other', by='two')", requires="('nowhere',)"),
-        patch_a=BODY,
-    )
-    return Runs(world, pytests)
-
-
-def vllm(world: World, version: str) -> None:
-    """Install a vLLM that cannot be imported."""
-    world.module("vllm.__init__", "raise AssertionError('vLLM was imported')\n")
-    info = world.folder / f"vllm-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
-    (info / "RECORD").write_text("vllm/__init__.py,,\n")
 
 
 # -- the fixture ----------------------------------------------------------------------------------
@@ -239,6 +176,8 @@ import up.mod
 for entry in entry_points(group="up.plugins"):
     entry.load()()
 """
+
+
 ASKING = """
 import multiprocessing
 from up.mod import function
@@ -332,95 +271,6 @@ def test_a_program_that_a_test_starts_is_on_its_own(loading: Runs) -> None:
             assert done.stdout == "('by', 'old') True\\n"
     """)
     assert (loading.status, said.count("PASSED")) == (0, 1), said
-
-
-# -- vllm -----------------------------------------------------------------------------------------
-
-MARKED = """
-    @pytest.mark.vllm(">=0.11")
-    def test_new(): ...
-    @pytest.mark.vllm(">=0.11,<0.13")
-    def test_range(): ...
-    @pytest.mark.vllm("<0.11")
-    class TestOld:
-        def test_old(self): ...
-        @pytest.mark.vllm(">=0.10")
-        def test_ten(self): ...
-    @pytest.mark.vllm
-    def test_any(): ...
-    def test_plain(): ...
-"""
-
-
-@pytest.mark.parametrize(
-    ("version", "way", "passed"),
-    [
-        ("0.10.2", "installed", {"old", "ten", "any", "plain"}),
-        ("0.9.2+cpu", "VLLM_VERSION", {"old", "any", "plain"}),
-        ("0.11.0rc2.dev3+cu128", "installed", {"new", "range", "any", "plain"}),
-        ("0.13.0.dev1", "VLLM_VERSION", {"new", "any", "plain"}),
-    ],
-)
-def test_versions_count_as_patchkit_counts_them(
-    run: Runs, world: World, version: str, way: str, passed: set[str]
-) -> None:
-    """A pre-release is its release, a local part is none; skips name version and source."""
-    vllm(world, version if way == "installed" else "0.1.0")
-    said = run(MARKED, **({"VLLM_VERSION": version} if way == "VLLM_VERSION" else {}))
-    names = ("new", "range", "old", "ten", "any", "plain")
-    found = {name for name in names if f"test_{name}\n" in said.partition("short test")[2]}
-    assert (run.status, found) == (0, passed), said
-    source = "distribution vllm" if way == "installed" else "VLLM_VERSION"
-    skips = [line for line in said.splitlines() if line.startswith("SKIPPED")]
-    assert skips
-    assert all("test_it.py" in line and f"vllm {version} is outside" in line for line in skips)
-    assert all(f"(version from {source})" in line for line in skips)
-
-
-def test_without_vllm(run: Runs) -> None:
-    """Marked tests are skipped for that reason; with `--patchkit-strict` they fail for it."""
-    said = run(MARKED)
-    assert (run.status, "1 passed, 5 skipped" in said) == (0, True), said
-    assert "vllm is not installed" in said
-    said = run(MARKED, "--patchkit-strict")
-    assert (run.status, "1 passed, 5 errors" in said) == (1, True), said
-    assert "vllm is not installed, and --patchkit-strict asks for it" in said
-
-
-def test_a_version_that_says_nothing(run: Runs, world: World) -> None:
-    """Tests with bounds fail and ask for VLLM_VERSION; the others run."""
-    vllm(world, "0.1.dev16577+g123")
-    said = run(MARKED)
-    assert (run.status, "2 passed, 4 errors" in said) == (1, True), said
-    assert "Set VLLM_VERSION to the release that runs here" in said
-    said = run(MARKED, VLLM_VERSION="eleven")
-    assert "found 'eleven' in VLLM_VERSION, which is no version" in said
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ('"0.11"', "found '0.11', expected bounds"),
-        ("\">=0.11; python_version<'4'\"", "expected bounds"),
-        ('"[extra]>=1"', "expected bounds"),
-        ('">=0.11", "<0.13"', "found vllm('>=0.11', '<0.13'), expected bounds"),
-        ('version=">=1"', "found vllm(version), expected bounds"),
-    ],
-)
-def test_malformed_bounds_are_a_usage_error(run: Runs, given: str, found: str) -> None:
-    """The run does not begin; the error names the test."""
-    said = run(f"@pytest.mark.vllm({given})\ndef test_one(): ...\ndef test_two(): ...\n")
-    assert run.status == pytest.ExitCode.USAGE_ERROR, said
-    errors = [line for line in said.splitlines() if line.startswith("ERROR: test_it.py::test_one")]
-    assert len(errors) == 1, said
-    assert found in errors[0]
-
-
-def test_malformed_settings(run: Runs) -> None:
-    """A variable that patchkit cannot read is one line, in the header and for marked tests."""
-    said = run(MARKED, PATCHKIT_ON_FAILURE="maybe")
-    assert run.status == pytest.ExitCode.USAGE_ERROR
-    assert said.count("PATCHKIT_ON_FAILURE: found 'maybe', expected one of 'stop', 'warn'") == 2
 
 
 # -- around ---------------------------------------------------------------------------------------

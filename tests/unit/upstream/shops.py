@@ -6,14 +6,19 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.cache import Cache
-from patchkit.upstream.reading.releases import Library
+from patchkit.upstream.reading.parallel import for_each
+from patchkit.upstream.reading.releases import Library, find_releases
 from patchkit.upstream.reading.settings import PipSettings
+from upstream import archives
 from upstream.server import Shop, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from patchkit.upstream.reading.releases import Release
 
 WHEEL = "up-{}-py3-none-any.whl"
 
@@ -54,3 +59,30 @@ def customer(place: Path) -> Iterator[Customer]:
     """A customer of a shop that is still empty."""
     with serving(Shop()) as shop:
         yield Customer(shop, place / "cache")
+
+
+def prefetch(releases: list[Release], paths: list[str]) -> dict[str, UpstreamError]:
+    """Fetch files of many releases at once: the error of each that cannot be read."""
+    results = for_each(releases, lambda release: release.source.prefetch(paths))
+    found = zip(releases, results, strict=True)
+    return {one.version: result for one, result in found if isinstance(result, UpstreamError)}
+
+
+def stock(buyer: Customer, *versions: str, name: str = WHEEL) -> None:
+    """Put wheels on the shelf; each holds its version."""
+    for version in versions:
+        files = archives.spread() | {"up/version.py": version.encode()}
+        buyer.shop.files[name.format(version)] = archives.wheel(files, method=0)
+
+
+def found(buyer: Customer, spec: str) -> list[str]:
+    """The versions that a requirement finds there."""
+    with buyer.library() as library:
+        return [release.version for release in find_releases(spec, library)]
+
+
+def age(library: Library, url: str) -> None:
+    """Let a page that is kept be old."""
+    page = library.cache.page(url)
+    assert page is not None
+    library.cache.keep_page(url, page._replace(fetched=100_000.0))

@@ -14,7 +14,7 @@ from patchkit.upstream.facts import facts_of
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.upstream.wording import wording_of
 from upstream.memory import Memory, release
-from upstream.test_fingerprint import STANDARD, _source, _targets
+from upstream.test_fingerprint_law import STANDARD, _source, _targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,60 @@
+"""A pack with one patch, and releases of what it changes, as wheels that the tests write."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import row
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packages import World
+
+OLD = "def f(alpha, beta):\n    return [alpha + one for one in beta]\n"
+NEW = "def f(alpha, beta):\n    return [alpha - one for one in beta]\n"
+RELEASES = {"1.0": {"mod": OLD}, "2.0": {"mod": NEW}, "3.0": {"mod": "", "late": NEW}}
+BODY = "def w(wrapped, instance, args, kwargs): ..."
+
+
+@pytest.fixture(autouse=True)
+def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack with one patch, three releases in a folder, and no index."""
+    no_own_packs(monkeypatch)
+    texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("p", "patch_a", wrap, requires="('up>=1,<4',)", **texts), patch_a=BODY)
+    world.pack(name="empty", patch_a="")
+    (tmp_path / "empty" / "patch_a.py").unlink()
+    write_wheels(tmp_path / "wheels", RELEASES)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
+    monkeypatch.chdir(tmp_path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> Any:
+    assert main([*words, "--format", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def do(fix: str, count: int) -> None:
+    """Run each command of a fix, as it stands there."""
+    commands = fix.split("\n  ")[1:]
+    assert len(commands) == count
+    for command in commands:
+        name, *words = shlex.split(command)
+        assert name == "patchkit"
+        assert main(words) == 0
+
+
+def cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    capsys.readouterr()
+    return capsys

@@ -1,0 +1,249 @@
+"""`check` over wheels that the tests write."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+from check.released import write_wheels
+from packages import row, world
+
+from patchkit.cli import main
+from patchkit.review.lock_format import Lock, write_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packages import World
+
+from shelves import BODY, NEW, OLD, answer, do, shop
+
+__all__ = ["shop", "world"]
+
+
+def test_check_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys of the contract, and 1 where there is something to do."""
+    data = answer(capsys, "check", "--releases", "up", code=1)
+    assert data["releases"] == ["up 1.0", "up 2.0", "up 3.0"]
+    assert data["grid"] == {"p": {"up 1.0": "ok", "up 2.0": "ok", "up 3.0": "broken"}}
+    (found,) = data["findings"]
+    assert (found["code"], found["severity"], found["patch"]) == ("PK101", "error", "p")
+    assert (found["target"], found["release"], found["line"]) == ("up.mod:f", "up 3.0", 2)
+    assert found["file"] == "pack/__init__.py"
+    assert "moved to up.late:f" in found["message"]
+    assert data["summary"] == {
+        "patches": 1,
+        "releases": 3,
+        "unreadable": 0,
+        "errors": 1,
+        "warnings": 0,
+        "infos": 0,
+        "accepted": 0,
+    }
+    answer(capsys, "check", "--releases", "up<3", code=0)
+
+
+def test_check_ends_with_the_gravest_finding(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is explained is the error, though what a row does not say comes before it."""
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a=BODY)
+    assert main(["check", "--releases", "up==3"]) == 1
+    assert "'patchkit explain PK101' says" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "github", "markdown", "html"])
+def test_check_in_every_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each says what was found, and ends with the same code."""
+    assert main(["check", "--releases", "up", "--format", form]) == 1
+    assert "PK101" in capsys.readouterr().out
+
+
+def test_check_of_a_tree_and_of_a_wheel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree that does not say which release it is needs to be told; a wheel says it."""
+    wheel = str(tmp_path / "wheels" / "up-2.0-py3-none-any.whl")
+    assert answer(capsys, "check", "--wheel", wheel, code=0)["releases"] == ["up 2.0"]
+    (tmp_path / "tree" / "up").mkdir(parents=True)
+    (tmp_path / "tree" / "up" / "__init__.py").touch()
+    assert main(["check", "--path", "tree"]) == 2
+    assert "PATCHKIT_VERSIONS=up=release" in capsys.readouterr().err
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
+    data = answer(capsys, "check", "--path", "tree", code=1)
+    assert [one["code"] for one in data["findings"]] == ["PK101"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "--path", "a", "--wheel", "b"], "expected one of them at most"),
+        (["check", "--path", "none"], "found no folder 'none', expected a source tree"),
+        (["lock", "--path", "none"], "found no folder 'none', expected a source tree"),
+        (["check", "--path", "wheels"], "found no up"),
+        (["check", "--releases", "1.0"], "expected a name as well, such as 'vllm==1.0'"),
+        (["check", "--patches", "./pack"], "found './pack', expected the dotted name of a package"),
+        (["check"], "found no release to look at: up is not installed, expected one at least"),
+        (["lock"], "found no release to look at: up is not installed, expected one at least"),
+        (["check", "--patches", "empty"], "expected one patch at least, found none in empty"),
+        (["lock", "--patches", "empty"], "expected one patch at least, found none in empty"),
+        (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
+        (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
+        (["check", "--releases", "up>9"], "the newest of up is 3.0"),
+        (["check", "--releases", "up>>9"], "expected a name with bounds"),
+        (["check", "--releases", "up", "--lock", "none.lock"], "found no file 'none.lock'"),
+        (["check", "--output", "x"], "expected --format json"),
+        (["check", "q"], "no patch is named 'q'"),
+        (["history", "up.mod:"], "expected a target"),
+        (["history", "nowhere.mod:f"], "nowhere"),
+        (["diff", "p", "--to", "7"], "found no release up 7"),
+        (["matrix", "--releases", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr that says what was expected."""
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_fix_names_what_the_check_was_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the pack, the lock and the releases were named, the commands to paste name them too."""
+    monkeypatch.delenv("PATCHKIT_PATCHES")
+    packs_and_lock = ("--patches", "pack", "--lock", "my locks.txt")
+    for code, count in (("PK202", 1), ("PK201", 2)):
+        write_lock(tmp_path / "my locks.txt", Lock({"p": {}}))
+        if code == "PK201":
+            assert main(["lock", *packs_and_lock, "--releases", "up<2"]) == 0
+        assert main(["check", *packs_and_lock, "--releases", "up<3"]) == int(code == "PK201")
+        told = capsys.readouterr().out
+        assert code in told
+        commands = [line.strip() for line in told.splitlines() if line.startswith(" " * 11 + "pat")]
+        do("\n  ".join(["", *commands]), count)
+        capsys.readouterr()
+        answer(capsys, "check", *packs_and_lock, "--releases", "up<3", code=0)
+
+
+def test_one_source_is_one_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Releases that share a source that nobody has reviewed are one finding, and one review."""
+    write_wheels(tmp_path / "wheels", {f"1.{n}": {"mod": NEW} for n in range(1, 9)})
+    assert main(["lock", "--releases", "up==1.0"]) == 0
+    capsys.readouterr()
+    assert main(["check", "--releases", "up<2"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("PK201") == 1
+    assert "1 warning" in out
+    data = answer(capsys, "check", "--releases", "up<2", code=1)
+    assert len({one["fix"] for one in data["findings"]}) == 1
+    do(data["findings"][0]["fix"], count=2)
+    capsys.readouterr()
+    answer(capsys, "check", "--releases", "up<2", code=0)
+
+
+def test_a_tree_without_any_of_the_packages_names_them_all(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody is led to look for the one package that happened to be asked for first."""
+    world.pack(
+        row("p", "patch_p", "Wrap('up.mod:f', by='w')", requires="('up',)"),
+        row("q", "patch_p", "Wrap('more.mod:f', by='w')", requires="('more',)"),
+        patch_p=BODY,
+    )
+    assert main(["check", "--path", str(tmp_path / "wheels")]) == 2
+    assert "found none of up, more, expected one at least" in capsys.readouterr().err
+    assert main(["check"]) == 2
+    assert "up, more are not installed" in capsys.readouterr().err
+
+
+def test_releases_of_something_else_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What no patch has to do with would else pass for checked."""
+    with zipfile.ZipFile(tmp_path / "wheels" / "down-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("down/__init__.py", "")
+        wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
+    assert main(["check", "--releases", "down"]) == 2
+    assert (
+        "none of the selected patches targets down, expected releases of up"
+        in capsys.readouterr().err
+    )
+
+
+def test_drift_in_a_tree_names_the_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be locked is what was looked at, not what is installed."""
+    assert main(["lock", "--releases", "up==1.0"]) == 0
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=3.0")
+    (tmp_path / "a tree" / "up").mkdir(parents=True)
+    (tmp_path / "a tree" / "up" / "__init__.py").touch()
+    (tmp_path / "a tree" / "up" / "mod.py").write_text(NEW)
+    capsys.readouterr()
+    (finding,) = answer(capsys, "check", "--path", "a tree", code=1)["findings"]
+    do(finding["fix"], count=2)
+    assert "--path 'a tree'" in finding["fix"]
+    capsys.readouterr()
+    assert answer(capsys, "check", "--path", "a tree", code=0)["findings"] == []
+
+
+def test_check_of_what_never_was(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped target of a row says what may have been meant; one that was there does not."""
+    world.pack(row("p", "patch_a", "Wrap('up.late:ff', by='w')"), patch_a=BODY)
+    data = answer(capsys, "check", "--releases", "up==3", code=1)
+    (found,) = [one for one in data["findings"] if one["code"] == "PK101"]
+    assert "; did you mean up.late:f?" in found["message"]
+
+
+def test_one_cause_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index whose files' server does not answer is one finding, however many releases it has."""
+    links = "".join(
+        f'<a href="http://127.0.0.1:9/up-{n}.0-py3-none-any.whl#sha256={n:064x}">x</a>'
+        for n in range(1, 40)
+    )
+    (tmp_path / "index" / "up").mkdir(parents=True)
+    (tmp_path / "index" / "up" / "index.html").write_text(links)
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "index").as_uri())
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    for words in (["check"], ["lock", "p"], ["matrix", "p"]):
+        assert main([*words, "--releases", "up"]) == 1
+        out, err = capsys.readouterr()
+        assert (out + err).count("does not answer") == 1
+
+
+def test_a_project_of_pre_releases_says_how_one_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nightly builds are read where a bound names one; the error has such a bound, which works."""
+    for file in (tmp_path / "wheels").iterdir():
+        file.unlink()
+    write_wheels(tmp_path / "wheels", {"1.0.dev1": {"mod": OLD}, "1.0.dev2": {"mod": OLD}})
+    assert main(["check", "--releases", "up"]) == 2
+    assert "such as 'up>=1.0.dev2'" in capsys.readouterr().err
+    assert main(["check", "--releases", "up>=1.0.dev2"]) == 0
+
+
+def test_the_page_has_each_difference_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is gone from several releases is one box; the page says which command made it."""
+    gone = {f"3.{n}": {"mod": ""} for n in range(6)}
+    write_wheels(tmp_path / "wheels", gone)
+    words = ["check", "p", "--offline", "--releases", "up<4", "--format", "html"]
+    assert main(words) == 1
+    page = capsys.readouterr().out
+    assert page.count("<summary>") == 2
+    assert "What upstream changed in up 2.0<" in page
+    assert "What upstream changed in up 3.0 - 3.5<" in page
+    assert "patchkit check p --offline --releases &#x27;up&lt;4&#x27; --format html" in page
+    assert 'href="#PK101"' in page

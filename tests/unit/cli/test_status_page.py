@@ -1,0 +1,249 @@
+"""`patchkit status` for a person: the page, `--watch`, and one patch in full."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+import journaled
+import packages
+import pytest
+from journaled import answered
+from packages import World
+from status.told import child, engine, journal, line, patch, role
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+written = journaled.written
+
+world = packages.world
+
+
+def page(capsys: pytest.CaptureFixture[str], place: Path) -> str:
+    """What a person sees, in 80 columns."""
+    main(["status", str(place)])
+    out = capsys.readouterr().out
+    assert all(len(text) <= 80 for text in out.splitlines())
+    return out
+
+
+def test_the_tree_is_drawn(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Main, engine core, workers with their ranks; the patches by role; agreement."""
+    monkeypatch.setenv("COLUMNS", "80")
+    out = page(capsys, written(*engine()))
+    lines = [text.rstrip() for text in out.splitlines()]
+    begin = next(number for number, text in enumerate(lines) if text.startswith("process"))
+    assert [text[:16].rstrip() for text in lines[begin + 1 : begin + 5]] == [
+        "main  script.py",
+        "└─ engine-core",
+        "   ├─ worker 0",
+        "   └─ worker 1",
+    ]
+    assert "agreement  main yes, engine-core yes, worker yes" in out
+    assert "applied 1, armed 1" not in out
+
+
+def test_many_alike_are_one_line(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand ranks fit on a page, and who is different stands out."""
+    monkeypatch.setenv("COLUMNS", "80")
+    journals = engine(40)
+    spoilt = next(iter(journals[20]))
+    journals[20][spoilt] += patch("two", "failed", "ValueError: no")
+    out = page(capsys, written(*journals))
+    assert "worker 0-17 ×18" in out  # noqa: RUF001
+    assert "worker 18  " in out
+    assert "worker 19-39 ×21" in out  # noqa: RUF001
+    assert "applied 39, failed 1" in out
+    assert "worker no" in out
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, form: str) -> None:
+    """Two thousand journals that each name another as the parent are only a deep tree."""
+    chain = [journal(10 + n, role("main"), at=n, ppid=9 + n) for n in range(2000)]
+    place = written(*chain)
+    done = world.run("-m", "patchkit", "status", str(place), "--format", form)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2009" in done.stdout
+
+
+def test_a_process_that_is_its_own_child(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A journal that says so is read to its end; the process is shown once."""
+    place = written(journal(13, role("main"), child(13, "x", "main")))
+    assert main(["status", str(place)]) == 0
+    assert capsys.readouterr().out.count("main  script.py") == 1
+
+
+def test_helpers_are_named(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that another one started without `multiprocessing` shows its command line."""
+    helper = journal(8, role("main"), at=1, ppid=7, argv=["-m", "vllm.registry"])
+    assert main(["status", str(written(journal(7, role("main")), helper))]) == 0
+    assert "main  -m vllm.registry" in capsys.readouterr().out
+
+
+def test_texts_of_others_stay_on_their_line(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error of several lines, and what a terminal would obey."""
+    monkeypatch.setenv("COLUMNS", "80")
+    failed = patch("one", "failed", "Error: a\n  b\x1b[2J")
+    out = page(capsys, written(journal(7, role("main"), failed)))
+    assert "Error: a b\\x1b[2J" in out
+
+
+def test_watch_ends_with_the_main_process(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last picture stays, and the exit code is that of the findings."""
+    host = os.uname().nodename
+    place = written(journal(7, role("main"), host=host, began=1))
+    assert main(["status", "--watch", str(place)]) == 0
+    said = capsys.readouterr()
+    assert "ended" in said.out
+    assert said.err == "patchkit: the main process has ended\n"
+
+
+def test_watch_ends_when_the_user_says_so(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Waits for the first journal, goes on while the process runs, and an interrupt is no error."""
+    place = written()
+    steps = iter([lambda: written(*mine()), lambda: None, interrupt])
+    monkeypatch.setattr("patchkit.cli.status.time.sleep", lambda _: next(steps)())
+    assert main(["status", "--watch", str(place)]) == 0
+    assert "main" in capsys.readouterr().out
+
+
+def mine() -> list[dict[str, bytes]]:
+    """The journal of a process that runs: this one's parent."""
+    pid = os.getppid()
+    return [journal(pid, role("main"), host=os.uname().nodename, began=None)]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+COPIES = [
+    patch(
+        "one",
+        "applied",
+        module="m",
+        rebound=["a:f", "b:f"],
+        out_of_reach=["c:g (default of x)"],
+        layers={"m:f": ["one", "two"]},
+        untraced={"m:K": "a int"},
+    ),
+]
+
+
+def test_copies_are_counted_and_one_patch_is_told_in_full(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page says how many; `--patch` says which, and JSON has everything."""
+    place = str(written(journal(7, role("main"), *COPIES), journal(8, role("worker"), *COPIES)))
+    main(["status", place])
+    assert "2 repointed, 1 out of reach" in capsys.readouterr().out
+    assert main(["status", place, "--patch", "one"]) == 0
+    out = capsys.readouterr().out
+    for words in ("m:f  one < two", "a:f", "b:f", "c:g (default of x)", "m:K: a int"):
+        assert out.count(words) == 1
+    (one, _) = answered(capsys, place)["processes"][0]["patches"]
+    assert one["layers"] == {"m:f": ["one", "two"]}
+    assert one["rebound"] == ["a:f", "b:f"]
+
+
+def test_where_nothing_was_repointed_there_is_no_column(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What nobody has is not shown."""
+    main(["status", str(written(journal(7, role("main"), patch("one", "applied"))))])
+    assert "copies" not in capsys.readouterr().out
+
+
+def test_the_last_look_of_a_process(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How long ago it looked at what it had applied; nothing where it never has."""
+    now = time.time()
+    host, pid = os.uname().nodename, os.getppid()
+    looked = line("verified", time=now - 40)
+    running = journal(pid, role("main"), looked, host=host, began=None)
+    place = str(written(running, journal(8, role("main"))))
+    looks = {one["pid"]: one["verified"] for one in answered(capsys, place)["processes"]}
+    assert looks[8] is None
+    assert 40 <= looks[pid] < 100
+    main(["status", place])
+    assert re.search(r"running +4\d s ago", capsys.readouterr().out)
+
+
+def test_a_change_that_was_left_out(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--patch` says which target, and why."""
+    left = line("left-out", name="one", target="m:g", reason="no such kernel here")
+    place = str(written(journal(7, role("main"), left, *COPIES)))
+    assert main(["status", place, "--patch", "one"]) == 0
+    assert "m:g: no such kernel here" in capsys.readouterr().out
+
+
+def test_a_patch_that_failed_or_was_skipped(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--patch` names the processes with the cause of each."""
+    failed = journal(7, role("main"), patch("one", "failed", "ValueError: no"))
+    skipped = journal(8, role("worker"), patch("one", "skipped", "ray is not installed"))
+    assert main(["status", str(written(failed, skipped)), "--patch", "one"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"main +7 +failed +ValueError: no", out)
+    assert re.search(r"worker +8 +skipped +ray is not installed", out)
+
+
+def test_a_patch_that_nobody_knows(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names those that there are."""
+    place = str(written(journal(7, role("main"))))
+    assert main(["status", place, "--patch", "three"]) == 2
+    assert "found 'three', expected a patch's name: one, two" in capsys.readouterr().err
+
+
+def test_what_was_not_reviewed_is_a_remark_and_no_finding(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page says that there is something, `--patch` what and where, JSON all of it."""
+    told = line("unreviewed", name="one", reason="f has another source")
+    applied = patch("one", "applied")
+    place = str(written(journal(7, role("main"), told, applied), journal(8, role("main"), applied)))
+    assert main(["status", place]) == 0
+    (row,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("one ")]
+    assert row.endswith("differs from the review, see --patch")
+    assert main(["status", place, "--patch", "one"]) == 0
+    out = capsys.readouterr().out
+    assert "not reviewed  f has another source  in 7" in out
+    processes = answered(capsys, place)["processes"]
+    assert [one["patches"][0]["unreviewed"] for one in processes] == ["f has another source", ""]
