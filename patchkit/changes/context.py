@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from patchkit.changes.sites import Layer
-from patchkit.errors import TargetError
+from patchkit.errors import TargetError, near
 from patchkit.record import Record
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ class Context(Record):
             try:
                 value = getattr(value, part)
             except AttributeError as error:
-                raise TargetError(_no_such_object(self.body, name)) from error
+                public = sorted(word for word in vars(self.body) if not word.startswith("__"))
+                hint = near(name, public) or f"; it has {', '.join(public)}"
+                raise TargetError(f"body {self.body.__name__} has no {name!r}{hint}") from error
         return value
 
 
@@ -81,12 +83,3 @@ class PreparedLayers(Record, frozen=False):
                 errors.append(error)
         if errors:
             raise errors[0]
-
-
-def _no_such_object(body: ModuleType, name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only on the way to an error
-
-    public = [word for word in vars(body) if not word.startswith("__")]
-    near = get_close_matches(name, public, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(sorted(public))}"
-    return f"body {body.__name__} has no {name!r}{hint}"

@@ -121,7 +121,12 @@ class PreparedProvide:
         if not self._is_made:
             return
         self._is_made = False
-        self._leave_parent()
+        parent, child = _in_parent(self.module)
+        if namespace(parent).get(child) is self.module:
+            if self._former is MISSING:
+                delattr(parent, child)
+            else:
+                setattr(parent, child, self._former)
         loader = loader_of(self.module)
         if loader is not None:
             loader.patch = ""
@@ -133,42 +138,27 @@ class PreparedProvide:
         if take_back is not None:
             take_back()
 
-    def _leave_parent(self) -> None:
-        parent, child = _in_parent(self.module)
-        if namespace(parent).get(child) is not self.module:
-            return
-        if self._former is MISSING:
-            delattr(parent, child)
-        else:
-            setattr(parent, child, self._former)
-
 
 def _prepared_provide(change: Provide, context: Context) -> PreparedProvide:
     assert context.module is not None
-    _refuse_others(change, context.module)
+    words, loader = f"Provide({change.module!r})", loader_of(context.module)
+    if loader is None:
+        where = getattr(context.module, "__file__", None) or repr(context.module)
+        raise TargetError(
+            f"{words}: upstream has this module already, found {where}; expected none. Let the "
+            "row's requires end before that release"
+        )
+    if loader.patch:
+        others = f"patch {loader.patch} provides this module already"
+        raise TargetError(f"{words}: {others}; expected one patch that does")
     value = context.object_named(change.by)
     fill = _filler(value, context.body)
     if fill is None:
         raise TargetError(
-            f"Provide({change.module!r}): {change.by} of body {context.body.__name__} is {value!r},"
+            f"{words}: {change.by} of body {context.body.__name__} is {value!r},"
             " expected a list of names, a module, a class, or a function that takes the module"
         )
     return PreparedProvide(context.module, context.patch, context.body, fill)
-
-
-def _refuse_others(change: Provide, module: ModuleType) -> None:
-    loader = loader_of(module)
-    if loader is None:
-        where = getattr(module, "__file__", None) or repr(module)
-        raise TargetError(
-            f"Provide({change.module!r}): upstream has this module already, found {where}; expected"
-            " none. Let the row's requires end before that release"
-        )
-    if loader.patch:
-        raise TargetError(
-            f"Provide({change.module!r}): patch {loader.patch} provides this module already;"
-            " expected one patch that does"
-        )
 
 
 def _in_parent(module: ModuleType) -> tuple[Any, str]:

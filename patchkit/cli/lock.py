@@ -66,7 +66,13 @@ def command(
     changed = [file for file, (old, new) in found.items() if old != new]
     for file in () if dry else changed:
         write_lock(file, found[file][1])
-    _print(found, form, written=bool(changed) and not dry)
+    diff = [line for file, pair in found.items() for line in _diff(file, *pair)]
+    if form == "json":
+        click.echo(lock_json(found, diff, written=bool(changed) and not dry))
+    else:
+        from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
+
+        print_diff_lines(diff, console())
     for file, some in files.items():
         written = "would change" if dry else "written; review its diff before you commit it"
         said = written if file in changed else "nothing new"
@@ -122,16 +128,6 @@ def _accepted(
             found[file] = (old, new)
             faults.update(unread)
     return found, faults
-
-
-def _print(locks: BeforeAndAfter, form: str, *, written: bool) -> None:
-    diff = [line for file, pair in locks.items() for line in _diff(file, *pair)]
-    if form == "json":
-        click.echo(lock_json(locks, diff, written=written))
-        return
-    from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
-
-    print_diff_lines(diff, console())
 
 
 def _diff(file: Path, old: Lock, new: Lock) -> Iterator[str]:

@@ -16,7 +16,7 @@ from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from patchkit.rows.declaration import Row
 
@@ -79,13 +79,6 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
         subjects[at].version: [case for case, places in found.items() if at in places]
         for at in few(found)
     }
-    _tell(project, chosen, faults, form)
-    return 1 if faults else 0
-
-
-def _tell(
-    project: str, chosen: Mapping[str, Sequence[str]], faults: Iterable[str], form: str
-) -> None:
     if form == "json":
         parts = [{"release": at, "cases": exercised} for at, exercised in chosen.items()]
         click.echo(to_json({"project": project, "releases": parts, "unreadable": [*faults]}))
@@ -95,6 +88,7 @@ def _tell(
         from patchkit.report.releases import print_matrix  # noqa: PLC0415 - JSON needs no rich
 
         print_matrix(project, chosen)
+    return 1 if faults else 0
 
 
 def _tell_boundaries(rows: Sequence[Row], file: Path, form: str, *, offline: bool) -> int:

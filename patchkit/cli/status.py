@@ -100,7 +100,7 @@ def _watch(see: Look, is_ray: bool) -> Picture:
     with live() as show:
         show(picture)
         try:
-            while not _has_ended(picture):
+            while {one.alive for one in picture.processes if one.parent is None} != {False}:
                 time.sleep(pause)
                 picture = draw(see())
                 show(picture)
@@ -108,8 +108,3 @@ def _watch(see: Look, is_ray: bool) -> Picture:
             return picture
     say("the main process has ended")
     return picture
-
-
-def _has_ended(picture: Picture) -> bool:
-    roots = {process.alive for process in picture.processes if process.parent is None}
-    return roots == {False}

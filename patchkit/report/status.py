@@ -45,13 +45,8 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
 @contextmanager
 def live() -> Iterator[Callable[[Picture], None]]:
     """Give what shows a picture in place of the one before."""
-    out, shown = console(), Group()
-    if not out.is_terminal:
-        yield lambda picture: shown.renderables.__setitem__(slice(None), [_page(picture)])
-        out.print(shown)
-        return
-    with Live(console=out, auto_refresh=False) as screen:
-        yield lambda picture: screen.update(_page(picture), refresh=True)
+    with Live(console=console(), auto_refresh=False) as screen:  # no terminal gets the last alone
+        yield lambda picture: screen.update(_page(picture), refresh=screen.console.is_terminal)
 
 
 def _page(picture: Picture) -> RenderableType:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import keyword
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
 from patchkit.changes.context import PreparedLayers
@@ -30,14 +29,12 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import AddField
 
 
-@dataclass
-class PreparedField:
+class PreparedField(PreparedLayers, frozen=False):
     """A field to add: layers on the class, and on subclasses that have fields of their own."""
 
     cls: type
     name: str
-    parts: PreparedLayers
-    sites: tuple[Site, ...] = ()
+    sites: ClassVar[tuple[Site, ...]] = ()
 
     @property
     def classes(self) -> tuple[type, ...]:
@@ -47,11 +44,7 @@ class PreparedField:
     def apply(self) -> None:
         """Add the field; a TargetError where another change of the group has added it."""
         _refuse_taken(self.cls, self.name)
-        self.parts.apply()
-
-    def undo(self) -> None:
-        """Put the very objects back that the classes held."""
-        self.parts.undo()
+        super().apply()
 
 
 def prepare(change: AddField, context: Context) -> PreparedField:
@@ -63,8 +56,7 @@ def prepare(change: AddField, context: Context) -> PreparedField:
         annotation = _type(change.type, cls, context)
     except TargetError as error:
         raise TargetError(f"AddField({change.target!r}, {change.name!r}): {error}") from error
-    parts = PreparedLayers(list(_layers(cls, change, annotation, context)))
-    return PreparedField(cls, change.name, parts)
+    return PreparedField([*_layers(cls, change, annotation, context)], cls, change.name)
 
 
 def _refuse(cls: Any, name: str, sites: Sites) -> None:

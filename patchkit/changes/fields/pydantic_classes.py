@@ -130,17 +130,12 @@ def collect_decorators(cls: Any, known: Any) -> None:
         if is_decorated(value):
             _place(tables, cls, _tables(DecoratorInfos.build(type("StandIn", (), {name: value}))))
     setattr(cls, DECORATORS, type(known)(**tables))
-    if is_model(cls):
-        _see_hooks(cls)
+    if is_model(cls):  # which notes when it is made whether these two are somebody's own
+        from pydantic import BaseModel  # noqa: PLC0415
 
-
-def _see_hooks(cls: Any) -> None:
-    """A model notes when it is made whether these two are somebody's own."""
-    from pydantic import BaseModel  # noqa: PLC0415
-
-    cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
-    own = cls.model_post_init is not BaseModel.model_post_init
-    cls.__pydantic_post_init__ = "model_post_init" if own else None
+        cls.__pydantic_custom_init__ = cls.__init__ is not BaseModel.__init__
+        has_hook = cls.model_post_init is not BaseModel.model_post_init
+        cls.__pydantic_post_init__ = "model_post_init" if has_hook else None
 
 
 def _tables(infos: Any) -> Tables:

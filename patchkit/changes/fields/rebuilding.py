@@ -150,7 +150,9 @@ class Rebuilt:
         derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
         whole = [cls for cls in classes if is_whole(cls)]
         # These may inherit a changed method.
-        steps: list[tuple[type, Callable[[Any], None]]] = [(cls, self._collect) for cls in derived]
+        steps: list[tuple[type, Callable[[Any], None]]] = [
+            (cls, lambda cls: collect_decorators(cls, self._records[cls].known)) for cls in derived
+        ]
         # Classes that embed one another have no right order. Of one that is built later the fields
         # are read, and these are the new ones once the changed classes have been built.
         ring = [cls for cls in whole if cls in derived] if len(whole) > 1 else []
@@ -167,9 +169,6 @@ class Rebuilt:
                 errors.append(TargetError(f"{name} cannot be rebuilt: {error}"))
                 errors[-1].__cause__ = error
         return errors
-
-    def _collect(self, cls: type) -> None:
-        collect_decorators(cls, self._records[cls].known)
 
 
 def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:

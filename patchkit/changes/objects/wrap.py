@@ -119,24 +119,23 @@ def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 
 def _function(function: Any, by: By) -> Any:
-    if isinstance(function, FunctionType):
-        return around_function(function, by)
-    if isinstance(function, CACHED):
-        return _around_cache(function, around_function(function, by))
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
         return MethodType(around_method(function.__func__, by), function.__self__)
-    return _proxy(function, by)
+    return _around(function, by, around_function)
 
 
 def _method(function: Any, by: By) -> Any:
-    if isinstance(function, FunctionType):
-        return around_method(function, by)
-    if isinstance(function, CACHED):
-        return _around_cache(function, around_method(function, by))
-    return _proxy(function, by)
+    return _around(function, by, around_method)
 
 
-def _proxy(value: Any, by: By) -> Any:
+def _around(value: Any, by: By, around: Callable[[Any, By], FunctionType]) -> Any:
+    if isinstance(value, FunctionType):
+        return around(value, by)
+    if isinstance(value, CACHED):
+        function = around(value, by)
+        for name in ("cache_info", "cache_clear", "cache_parameters"):
+            setattr(function, name, getattr(value, name))
+        return function
     if not callable(value):
         raise TypeError(f"found {value!r}, expected something to call")
     try:
@@ -175,13 +174,6 @@ def around_method(function: Any, by: By) -> FunctionType:
         return by(bind(self), self, args, kwargs)
 
     return _in_shape(function, plain)
-
-
-def _around_cache(cache: Any, function: FunctionType) -> FunctionType:
-    """What is around an `lru_cache` is asked and cleared like it."""
-    for name in ("cache_info", "cache_clear", "cache_parameters"):
-        setattr(function, name, getattr(cache, name))
-    return function
 
 
 def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:

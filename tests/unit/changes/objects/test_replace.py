@@ -160,7 +160,7 @@ def test_a_function_is_not_replaced_by_what_cannot_be_called(bench: Bench) -> No
 
 def test_a_misspelt_object_is_named(bench: Bench) -> None:
     """The error says which name the body lacks and which it may have meant."""
-    with pytest.raises(TargetError, match="body body has no 'functoin'; did you mean 'function'"):
+    with pytest.raises(TargetError, match="body body has no 'functoin'; did you mean function"):
         bench.apply(Replace("upstream:function", by="functoin"))
 
 
