@@ -41,6 +41,10 @@ class DeclarationError(PatchkitError):
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
 
 
+class ProcessRowError(PatchkitError):
+    """What an entry point tells of processes is malformed."""
+
+
 class CanonicalError(PatchkitError):
     """A value has no text that is the same in every process."""
 

@@ -1,4 +1,4 @@
-"""The rows of this process: collected from packs, validated and put in order."""
+"""All rows of this process: of patches, validated and put in order, and of processes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchkit.errors import DeclarationError, PatchkitError, near, shown
+from patchkit.errors import DeclarationError, PatchkitError, ProcessRowError, near, shown
 from patchkit.rows import declaration
 from patchkit.rows.declaration import Patch, Role, Row
-from patchkit.rows.rules import check_pack, check_patch
+from patchkit.rows.processes import GROUP as PROCESSES
+from patchkit.rows.processes import OWN, ProcessRow, ProcessTable
+from patchkit.rows.rules import check_pack, check_patch, check_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from importlib.metadata import EntryPoint
     from types import ModuleType
 
     from patchkit.settings import Settings
@@ -36,10 +39,13 @@ class Registry:
     """
     Rows in the order in which they apply: packs as given, and each after what it names in `after`.
 
+    `processes` is the table of how processes are known.
+
     Raises DeclarationError for a duplicate name, an unknown `after`, or a circle of them.
     """
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] = OWN) -> None:
+        self.processes = ProcessTable(processes)
         self._rows: dict[str, Row] = {}
         for row in rows:
             if (other := self._rows.get(row.name)) is not None:
@@ -53,7 +59,9 @@ class Registry:
     @classmethod
     def collect(cls, settings: Settings, extra: Iterable[str] = ()) -> Registry:
         """Read every pack of this process; `extra` names further pack modules."""
-        return cls(row for name in packs_for(settings, extra) for row in read_pack(name))
+        found = _installed()
+        packs = packs_for(settings, extra, _modules(found))
+        return cls((row for name in packs for row in read_pack(name)), _processes(found))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -80,37 +88,61 @@ def duplicate(row: Row, other: Row) -> DeclarationError:
 # -- packs ---------------------------------------------------------------------------------------
 
 
-def packs_for(settings: Settings, extra: Iterable[str] = ()) -> tuple[str, ...]:
+def packs_for(
+    settings: Settings, extra: Iterable[str] = (), installed: Iterable[str] | None = None
+) -> tuple[str, ...]:
     """Name every pack of this process once: own, installed, `PATCHKIT_PATCHES`, `extra`."""
-    names = (*OWN_PACKS, *installed_packs(), *settings.packs, *extra)
-    return tuple(dict.fromkeys(names))
+    found = installed_packs() if installed is None else installed
+    return tuple(dict.fromkeys((*OWN_PACKS, *found, *settings.packs, *extra)))
 
 
 def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Name the modules in the entry-point group `patchkit.patches`."""
+    return _modules(_installed(path))
+
+
+def _modules(found: Iterable[EntryPoint]) -> tuple[str, ...]:
+    modules = {entry.name: entry.value for entry in found if entry.group == GROUP}
+    return tuple(modules[name] for name in sorted(modules))
+
+
+def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
     """
-    Name the modules in the entry-point group `patchkit.patches`.
+    Find the entry points in patchkit's groups.
 
     Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
-    contains the name of the group.
+    contains the name of a group.
     """
     folders = [folder or "." for folder in (sys.path if path is None else path)]
     if not any(_may_hold_packs(folder) for folder in folders):
-        return ()
+        return []
     from importlib.metadata import distributions  # noqa: PLC0415 - see above
 
-    modules = {
-        entry.name: entry.value
-        for dist in distributions(path=folders)
-        for entry in dist.entry_points
-        if entry.group == GROUP
-    }
-    return tuple(modules[name] for name in sorted(modules))
+    entries = (entry for dist in distributions(path=folders) for entry in dist.entry_points)
+    return [entry for entry in entries if entry.group in {GROUP, PROCESSES}]
+
+
+def _processes(found: Iterable[EntryPoint]) -> tuple[ProcessRow, ...]:
+    """Read the rows of processes that installed packages tell of, after patchkit's own."""
+    rows = OWN
+    for entry in sorted({entry for entry in found if entry.group == PROCESSES}):
+        name = entry.dist.name if entry.dist is not None else "unknown"
+        where = f"distribution {name}, entry point {entry.name!r} of {PROCESSES}"
+        try:
+            given = importlib.import_module(entry.value).PROCESSES
+        except (Exception, SystemExit) as error:
+            fault = f"{entry.value!r} ({type(error).__name__}: {error})"
+            expected = "a module that can be imported and holds PROCESSES"
+            raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
+        rows += check_processes(where, given, rows)
+    return rows
 
 
 def _may_hold_packs(folder: str) -> bool:
     if os.path.isfile(folder):  # noqa: PTH113 - a zip on the path; pathlib costs a start
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
-    return any(GROUP.encode() in text for text in _entry_point_files(folder))
+    groups = GROUP.encode(), PROCESSES.encode()
+    return any(group in text for text in _entry_point_files(folder) for group in groups)
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from patchkit.process.journal import Journal
     from patchkit.process.patch_state import GroupState
     from patchkit.registry import Registry
+    from patchkit.rows.declaration import Row
     from patchkit.rows.selection import Selection
 
     Groups = list[GroupState]
@@ -54,7 +55,7 @@ class Session:
     """The patches of one process."""
 
     def __init__(self, registry: Registry, selection: Selection, journal: Journal) -> None:
-        self.journal = journal
+        self.journal, self.processes = journal, registry.processes
         self._schedule = Schedule(registry)
         self._states = PatchStates(self._schedule.patches, selection.settings, journal)
         self.states, self.roles = self._states.patches, self._states.roles
@@ -214,6 +215,15 @@ class Session:
         """Write into an engine's configuration which patches are for each role."""
         self.lookout.tell_unmet()
         patch_set.stamp(config, self._states, self._relevance)
+
+    def selected(self) -> list[Row]:
+        """List the rows that are for here, whatever their roles."""
+        return [one.row for one in self.states.values() if self._relevance.is_selected(one)]
+
+    def digest(self, role: Role) -> str:
+        """Hash the patches that are for a role here."""
+        patches = patch_set.patch_set(self.states.values(), self._relevance, role)
+        return patch_set.digest(patches)
 
     def agree(self, role: Role, config: Any) -> None:
         """Refuse to go on with other patches for a role than those that the main process has."""

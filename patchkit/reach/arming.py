@@ -60,7 +60,8 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
         watch_entries(session)
         watch_children(session)
         session.lookout.take_charge()
-        session.arm(initial_roles(os.environ) if roles is None else roles)
+        here = initial_roles(os.environ, session.processes) if roles is None else roles
+        session.arm(here)
     return session
 
 

@@ -17,17 +17,10 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.context import Context
 from patchkit.changes.owners import locate
 from patchkit.errors import PatchkitError, TargetError
-from patchkit.process.roles import (
-    ENTRIES,
-    LIBRARIES,
-    RAY_ACTORS,
-    rank_given,
-    role_of_actor,
-    role_of_name,
-    role_of_process,
-)
+from patchkit.process.roles import rank_given
 from patchkit.reach.carrier import Carrier
 from patchkit.rows.declaration import Role
+from patchkit.rows.processes import LIBRARIES, target_of
 from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
@@ -36,6 +29,7 @@ if TYPE_CHECKING:
 
     from patchkit.changes.sites import Sites
     from patchkit.process.session import Session
+    from patchkit.rows.processes import ProcessRow
 
 
 _LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
@@ -73,10 +67,22 @@ def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
 
 
 def watch_entries(session: Session) -> None:
-    """Enter a role where a function of `roles.ENTRIES` is called, or Ray loads an actor or task."""
-    for target, role in ENTRIES.items():
-        _wrap(session, target, _entering(session, role))
+    """Enter a role where a call begins it, or Ray loads an actor or task."""
+    for row in session.processes.all("call"):
+        by = _entering(session, row.role) if row.role else _telling(session, row)
+        _wrap(session, Target.parse(row.what), by)
     _watch_ray(session)
+
+
+def _telling(session: Session, row: ProcessRow) -> Any:
+    """Note which patches have no process once something else runs in place of their targets."""
+
+    def tell(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        for name in row.leaves_out(session.selected()):
+            session.journal.write("left-without", name=name, reason=row.why)
+        return wrapped(*args, **kwargs)
+
+    return tell
 
 
 def _entering(session: Session, role: Role) -> Any:
@@ -123,10 +129,11 @@ def _watch_ray(session: Session) -> None:
             return wrapped(*args, **kwargs)
         given = (*args, *kwargs.values())  # with the descriptor of the actor's class
         named = [f"{getattr(v, 'module_name', '')}:{getattr(v, 'class_name', '')}" for v in given]
-        expected = next((RAY_ACTORS[name] for name in named if name in RAY_ACTORS), Role.MAIN)
+        roles = (_role(session.processes.known("actor", name)) for name in named)
+        expected = next(filter(None, roles), Role.MAIN)
         session.enter(expected)
         cls = wrapped(*args, **kwargs)
-        role = role_of_actor(cls)
+        role = _role(session.processes.of_actor(cls))
         if role not in {None, expected} and session.roles == {expected}:
             session.become((role,))
         return cls
@@ -148,7 +155,7 @@ def watch_children(session: Session) -> None:
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
-        starting.role = role = role_of_process(process)
+        starting.role = role = _role(session.processes.of_process(process))
         try:
             result = wrapped(*args, **kwargs)
         finally:
@@ -160,7 +167,8 @@ def watch_children(session: Session) -> None:
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         data = wrapped(*args, **kwargs)
-        role = getattr(starting, "role", None) or role_of_name(str(data.get("name", "")))
+        named = session.processes.beginning("name", str(data.get("name", "")))
+        role = getattr(starting, "role", None) or _role(named)
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
 
@@ -171,6 +179,21 @@ def watch_children(session: Session) -> None:
         for target in targets:
             _wrap(session, target, by)
     _wrap(session, _ASK_HELPER, _ask)
+    session.hooks.setdefault("vllm", []).append(lambda *_: _tell_unknown(session))
+
+
+def _role(row: ProcessRow | None) -> Role | None:
+    return row.role if row is not None else None
+
+
+def _tell_unknown(session: Session) -> None:
+    """Note that this process is a child which has vLLM loaded, and of no kind that is known."""
+    for library in LIBRARIES:
+        processes = sys.modules.get(f"{library}.process")
+        process = processes.current_process() if processes is not None else None
+        has_begun = type(process).__name__ not in {"NoneType", "_MainProcess"}
+        if has_begun and session.processes.of_process(process) is None:
+            session.journal.write("unknown", target=target_of(process))
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -182,7 +205,9 @@ def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
 
 def _begin(session: Session, process: Any) -> int:
     """Take on the role of a child process; return exit code 1 where a required patch failed."""
-    role = role_of_process(process)
+    role = _role(session.processes.of_process(process))
+    if "vllm" in sys.modules:
+        _tell_unknown(session)
     try:
         if role is not None and session.roles != {role}:
             session.become((role,))

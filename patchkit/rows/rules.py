@@ -1,4 +1,4 @@
-"""Checks of rows and packs: one error for each fault, which names pack, patch and field."""
+"""Checks of rows and packs: one error for each fault, which names its place and the field."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from patchkit.errors import CanonicalError, DeclarationError, RequirementError
+from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, RequirementError
 from patchkit.rows.canonical import canonical
 from patchkit.rows.declaration import AddField, Change, Edit, Patch, Role
+from patchkit.rows.processes import BY, NAMED, ProcessRow
 from patchkit.rows.target import Target
 from patchkit.versions.requirements import check_requirement
 
@@ -212,3 +213,37 @@ def _parsed(text: Any) -> Target | None:
         return Target.parse(text)
     except (ValueError, AttributeError):
         return None
+
+
+# -- a row of processes ---------------------------------------------------------------------------
+
+
+def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tuple[Any, ...]:
+    """Check what an entry point tells of processes, beside what others do; ProcessRowError."""
+    several = rows if isinstance(rows, (tuple, list)) else [rows]
+    taken = {(row.by, row.what) for row in others}
+    for at, row in enumerate(several):
+        if (fault := _fault(row, taken)) is not None:
+            field, found, expected = fault
+            text = f"{where}, PROCESSES[{at}]{field}: found {found}, expected {expected}"
+            raise ProcessRowError(text)
+        taken.add((row.by, row.what))
+    return tuple(several)
+
+
+def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
+    if not isinstance(row, ProcessRow):
+        return "", repr(row), "a ProcessRow"
+    by, what, role, why, modules = vars(row).values()
+    is_named = getattr(_parsed(what), "qualname", "")
+    needs = {
+        "by": (by, by in BY, f"one of {', '.join(BY)}"),
+        "what": (what, is_named or (what and by not in NAMED), "'module:qualname', or a text"),
+        "role": (role, role is None or isinstance(role, Role), "None or a Role"),
+        "why": (why, why or role, "the reason why it has no role"),
+        "instead_of": (modules, isinstance(modules, _SEVERAL), "a tuple of modules"),
+    }
+    if wrong := next((field for field, (_, holds, _) in needs.items() if not holds), None):
+        return f".{wrong}", repr(needs[wrong][0]), needs[wrong][2]
+    is_taken = (by, what) in taken
+    return (".what", f"{what!r}, which another row has", "another") if is_taken else None
