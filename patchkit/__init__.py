@@ -22,6 +22,7 @@ from patchkit.rows.declaration import (
     Role,
     Wrap,
 )
+from patchkit.rows.processes import ProcessRow
 
 if TYPE_CHECKING:
     from patchkit.testing.applied import applied
@@ -44,6 +45,7 @@ __all__ = [
     "BeforeImport",
     "Edit",
     "Patch",
+    "ProcessRow",
     "Provide",
     "Replace",
     "Role",

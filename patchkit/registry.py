@@ -61,7 +61,7 @@ class Registry:
         """Read every pack of this process; `extra` names further pack modules."""
         found = _installed()
         packs = packs_for(settings, extra, _modules(found))
-        return cls((row for name in packs for row in read_pack(name)), _processes(found))
+        return cls((row for name in packs for row in read_pack(name)), installed_processes(found))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -122,10 +122,10 @@ def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
     return [entry for entry in entries if entry.group in {GROUP, PROCESSES}]
 
 
-def _processes(found: Iterable[EntryPoint]) -> tuple[ProcessRow, ...]:
+def installed_processes(found: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
     """Read the rows of processes that installed packages tell of, after patchkit's own."""
-    rows = OWN
-    for entry in sorted({entry for entry in found if entry.group == PROCESSES}):
+    rows, entries = OWN, _installed() if found is None else found
+    for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
         name = entry.dist.name if entry.dist is not None else "unknown"
         where = f"distribution {name}, entry point {entry.name!r} of {PROCESSES}"
         try:

@@ -21,7 +21,14 @@ from patchkit.cli.run import WAY_IN
 from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
 from patchkit.ray import NEXT_VARIABLE
-from patchkit.registry import OWN_PACKS, Registry, installed_packs, packs_for, read_pack
+from patchkit.registry import (
+    OWN_PACKS,
+    Registry,
+    installed_packs,
+    installed_processes,
+    packs_for,
+    read_pack,
+)
 from patchkit.report.as_json import to_json
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
@@ -76,7 +83,7 @@ def _health(
     rows: list[Row] = []
     packs = list(_packs(selection.settings, extra, rows))
     try:
-        registry = Registry(rows)
+        registry = Registry(rows, installed_processes())
     except PatchkitError as error:
         registry = Registry()
         packs.append(HealthLine("packs", "bad", "all together", str(error)))
@@ -139,6 +146,8 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
         for other in names & set(row.patch.conflicts):
             message = f"conflicts with {other}, which is selected too: PATCHKIT_DISABLE one of them"
             yield HealthLine("patches", "bad", row.name, message)
+    for name, message in options.without_process(registry, selection):
+        yield HealthLine("patches", "warn", name, message)
     for target, inner, outer in unordered(selected, partial(_applies, selection)):
         message = f"both change {target}, and neither says which is first; use `after`"
         yield HealthLine("patches", "warn", f"{inner}, {outer}", message)

@@ -21,7 +21,7 @@ from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import FoundVersion, parse_requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from patchkit.rows.declaration import Row
 
@@ -187,3 +187,11 @@ def distributions(rows: Iterable[Row]) -> list[str]:
         for text in part
     ]
     return list(dict.fromkeys(parse_requirement(text).name for text in texts))
+
+
+def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:
+    """Name the selected patches that have no process, as variables are set here, and say why."""
+    chosen = [row for row in registry if reason_to_skip(row, selection) is None]
+    for other in registry.processes.switched_on(selection.environ):
+        for name in other.leaves_out(chosen):
+            yield name, f"has no process with {other.what} set: {other.why}"

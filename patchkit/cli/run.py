@@ -17,11 +17,12 @@ import click
 
 import patchkit
 from patchkit.cli.module_source import find_module
-from patchkit.cli.options import patches_option
+from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
 from patchkit.errors import PatchkitError
-from patchkit.registry import Registry
+from patchkit.registry import Registry, installed_processes
 from patchkit.report.words import count, one_line
+from patchkit.rows.processes import ProcessTable
 from patchkit.rows.project import Project
 from patchkit.settings import Settings
 from patchkit.status.journals import new_run
@@ -68,6 +69,10 @@ def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
     Versions.of(settings).check()
     if settings.only or settings.disabled:
         settings.check_names([row.name for row in Registry.collect(settings, packs)])
+    if any(ProcessTable(installed_processes()).switched_on(os.environ)):
+        registry = Registry.collect(settings, packs)
+        for name, message in without_process(registry, selection_of(settings)):
+            say(f"{name} {message}")
     journal = settings.journal or str(new_run())
     say(f"journal in {journal}")
     started = time.time()

@@ -12,7 +12,9 @@ import click
 
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
+from patchkit.registry import installed_processes
 from patchkit.report.as_json import status_json
+from patchkit.rows.processes import ProcessTable
 from patchkit.settings import Settings
 from patchkit.status.journals import newest_run
 from patchkit.status.node import look
@@ -60,7 +62,7 @@ def command(
     if watch and name is not None:
         raise click.UsageError("--watch shows all patches: found --patch with it")
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
-        picture = _watch(see, bool(ray)) if watch else draw(see())
+        picture = _watch(see, bool(ray)) if watch else _draw(see)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
@@ -91,18 +93,22 @@ def _eyes(directory: str | None, ray: str | None, *, must_be: bool) -> Iterator[
     yield lambda: [look(str(folder))]
 
 
+def _draw(see: Look) -> Picture:
+    return draw(see(), ProcessTable(installed_processes()))
+
+
 def _watch(see: Look, is_ray: bool) -> Picture:
     """Show what is seen until the main process has ended, or the user has seen enough."""
     from patchkit.report.status import live  # noqa: PLC0415 - only who watches needs it
 
-    picture = draw(see())
+    picture = _draw(see)
     pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
     with live() as show:
         show(picture)
         try:
             while {one.alive for one in picture.processes if one.parent is None} != {False}:
                 time.sleep(pause)
-                picture = draw(see())
+                picture = _draw(see)
                 show(picture)
         except KeyboardInterrupt:
             return picture

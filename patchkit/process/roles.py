@@ -58,6 +58,12 @@ def _is_told_by_parent() -> bool:
     return is_spawned_child() and (known or not texts)
 
 
+def running_here() -> list[Any]:
+    """List what this process is to the libraries that start child processes."""
+    started = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
+    return [module.current_process() for module in started if module is not None]
+
+
 def initial_roles(environ: MutableMapping[str, str], table: ProcessTable) -> frozenset[Role]:
     """
     Tell the roles that a process has when patchkit arrives in it.
@@ -72,8 +78,7 @@ def initial_roles(environ: MutableMapping[str, str], table: ProcessTable) -> fro
             roles = ", ".join(repr(str(known)) for known in Role)
             raise SettingsError(f"{ROLE_VARIABLE}: found {told!r}, expected one of {roles}")
         return frozenset({Role(told)} if told else ())
-    started = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
-    processes = [module.current_process() for module in started if module is not None]
+    processes = running_here()
     rows = (*map(table.of_process, processes), table.of_command(sys.orig_argv))
     role = next((row.role for row in rows if row is not None), None)
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)

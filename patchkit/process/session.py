@@ -217,8 +217,9 @@ class Session:
         patch_set.stamp(config, self._states, self._relevance)
 
     def selected(self) -> list[Row]:
-        """List the rows that are for here, whatever their roles."""
-        return [one.row for one in self.states.values() if self._relevance.is_selected(one)]
+        """List the rows that are for here as far as is known, whatever their roles."""
+        unmet = self._relevance.selection.unmet_here
+        return [one.row for one in self.states.values() if one.is_open and not unmet(one.row)]
 
     def digest(self, role: Role) -> str:
         """Hash the patches that are for a role here."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.changes.context import Context
 from patchkit.changes.owners import locate
 from patchkit.errors import PatchkitError, TargetError
-from patchkit.process.roles import rank_given
+from patchkit.process.roles import rank_given, running_here
 from patchkit.reach.carrier import Carrier
 from patchkit.rows.declaration import Role
 from patchkit.rows.processes import LIBRARIES, target_of
@@ -179,21 +179,23 @@ def watch_children(session: Session) -> None:
         for target in targets:
             _wrap(session, target, by)
     _wrap(session, _ASK_HELPER, _ask)
-    session.hooks.setdefault("vllm", []).append(lambda *_: _tell_unknown(session))
+
+    def loaded(*_: Any) -> None:
+        for process in running_here():
+            _tell_unknown(session, process)
+
+    session.hooks.setdefault("vllm", []).append(loaded)
 
 
 def _role(row: ProcessRow | None) -> Role | None:
     return row.role if row is not None else None
 
 
-def _tell_unknown(session: Session) -> None:
-    """Note that this process is a child which has vLLM loaded, and of no kind that is known."""
-    for library in LIBRARIES:
-        processes = sys.modules.get(f"{library}.process")
-        process = processes.current_process() if processes is not None else None
-        has_begun = type(process).__name__ not in {"NoneType", "_MainProcess"}
-        if has_begun and session.processes.of_process(process) is None:
-            session.journal.write("unknown", target=target_of(process))
+def _tell_unknown(session: Session, process: Any) -> None:
+    """Note that a child, which has vLLM loaded, is in no row of those that are known."""
+    is_child = type(process).__name__ != "_MainProcess"
+    if is_child and session.processes.of_process(process) is None:
+        session.journal.write("unknown", target=target_of(process))
 
 
 def _ask(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -207,7 +209,7 @@ def _begin(session: Session, process: Any) -> int:
     """Take on the role of a child process; return exit code 1 where a required patch failed."""
     role = _role(session.processes.of_process(process))
     if "vllm" in sys.modules:
-        _tell_unknown(session)
+        _tell_unknown(session, process)
     try:
         if role is not None and session.roles != {role}:
             session.become((role,))

@@ -235,7 +235,7 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
     by, what, role, why, modules = vars(row).values()
-    is_named = getattr(_parsed(what), "qualname", "")
+    is_named = re.fullmatch(r"[^:]+:[^:]+", str(what))  # with `<locals>` perhaps
     needs = {
         "by": (by, by in BY, f"one of {', '.join(BY)}"),
         "what": (what, is_named or (what and by not in NAMED), "'module:qualname', or a text"),

@@ -20,7 +20,8 @@ _MANY = 4
 class ProcessFinding(NamedTuple):
     """Something to look at, and whose it is, if it is one's."""
 
-    # failed, overwritten, unreviewed, not-reached, disagreement, unreadable, no-answer or empty
+    # failed, overwritten, unreviewed, not-reached, unknown, no-process, disagreement, unreadable,
+    # no-answer or empty
     kind: str
     message: str
     process: ProcessStatus | None = None
@@ -31,6 +32,7 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
     for process in processes:
         if not process.is_reached and not process.is_starting:
             yield ProcessFinding("not-reached", process.reason, process)
+        yield from _out_of_place(process)
         patches = process.patches.values()
         for patch in patches:
             if patch.status == "failed" and not patch.inherited:
@@ -42,6 +44,14 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
                     yield ProcessFinding("overwritten", message, process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
+
+
+def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    if process.unknown and not process.digests:  # which tell that it makes an engine, or joins one
+        message = f"{process.unknown} has vLLM loaded, and is in no row of patchkit.processes"
+        yield ProcessFinding("unknown", message, process)
+    for name, reason in process.left_without.items():
+        yield ProcessFinding("no-process", f"{name}: {reason}", process)
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:

@@ -158,6 +158,10 @@ def _note_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
             process.verified = entry.time or None
         case "unmet":
             process.unmet = entry.texts("reasons")
+        case "unknown":
+            process.unknown = entry.text("target")
+        case "left-without":
+            process.left_without[entry.text("name")] = entry.text("reason")
         case "full":
             process.is_cut = True
 

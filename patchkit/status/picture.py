@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from patchkit.rows.processes import ProcessTable
 from patchkit.status.findings import ProcessFinding, agreement, disagreements, findings, obstacles
 from patchkit.status.journals import parse_journal
 from patchkit.status.process_status import ProcessStatus
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
-
-_TITLES = (
-    ("EngineCore", "engine-core"),
-    ("VLLM::DPEngineCore", "engine-core"),
-    ("VllmWorker", "worker"),
-    ("VLLM::Worker", "worker"),
-    ("VLLM::EngineCore", "engine-core"),
-    ("ray::RayWorker", "worker"),
-)
 
 
 @dataclass
@@ -53,8 +45,8 @@ class Picture:
         return children
 
 
-def draw(looks: Sequence[Look]) -> Picture:
-    """Draw the picture of what `node.look` has seen on one or more nodes."""
+def draw(looks: Sequence[Look], table: ProcessTable | None = None) -> Picture:
+    """Draw the picture of what `node.look` has seen; `table` tells how processes are known."""
     # Nodes that share a directory show the same files.
     journals = {name: data for look in looks for name, data in look.get("journals", {}).items()}
     parsed = (parse_journal(name, data) for name, data in journals.items())
@@ -64,7 +56,7 @@ def draw(looks: Sequence[Look]) -> Picture:
         process.alive = _is_alive(process, running)
     now = max((look.get("now", 0) for look in looks), default=time.time())
     processes += _missing(_link(processes), running, now)
-    processes += _strangers(processes, running)
+    processes += _strangers(processes, running, table or ProcessTable())
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
@@ -116,10 +108,12 @@ def _missing(missing: Iterable[Claim], running: Running, now: float) -> Iterator
         )
 
 
-def _strangers(processes: Iterable[ProcessStatus], running: Running) -> list[ProcessStatus]:
+def _strangers(
+    processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
+) -> list[ProcessStatus]:
     known = _by_pid(process for process in processes if process.alive)
     strangers = [
-        _stranger(host, pid, seen)
+        _stranger(host, pid, seen, table)
         for host, there in running.items()
         for pid, seen in there.items()
         if seen["vllm"] and (host, pid) not in known
@@ -130,17 +124,18 @@ def _strangers(processes: Iterable[ProcessStatus], running: Running) -> list[Pro
     return strangers
 
 
-def _stranger(host: str, pid: int, seen: Mapping[str, Any]) -> ProcessStatus:
+def _stranger(host: str, pid: int, seen: Mapping[str, Any], table: ProcessTable) -> ProcessStatus:
     switched_off = seen["environ"].get("PATCHKIT", "").strip() == "0"
     told = "PATCHKIT=0 in its environment" if switched_off else "without a journal"
     title = seen["title"]
+    row = table.beginning("title", title) or table.beginning("name", title)
     return ProcessStatus(
         host=host,
         pid=pid,
         ppid=seen["ppid"],
         began=seen["began"],
         argv=title.split(),
-        roles=[role for start, role in _TITLES if title.startswith(start)][:1],
+        roles=[str(row.role)] if row and row.role else [],
         is_reached=False,
         name=title,
         reason=f"has vLLM loaded, {told}",

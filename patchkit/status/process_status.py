@@ -99,6 +99,8 @@ class ProcessStatus:
     disagreements: dict[str, str] = field(default_factory=dict)  # with its engine, by role
     verified: float | None = None  # when it last looked at what it had applied
     unmet: dict[str, str] = field(default_factory=dict)  # by patch, why its role alone is met
+    unknown: str = ""  # what it runs, if it has vLLM loaded and no row knows it
+    left_without: dict[str, str] = field(default_factory=dict)  # by patch, why it has no process
     children: list[ChildStart] = field(default_factory=list)
     is_cut: bool = False  # its journal reached its limit
     is_reached: bool = True  # patchkit is there

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import sys
 import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 from samples import pack_source, row_source
 
-from patchkit.registry import OWN_PACKS, Registry, installed_packs, packs_for
+from patchkit.errors import ProcessRowError
+from patchkit.registry import (
+    OWN_PACKS,
+    Registry,
+    installed_packs,
+    installed_processes,
+    packs_for,
+)
+from patchkit.rows.processes import OWN
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,3 +105,44 @@ def test_metadata_is_imported_only_where_there_is_something_to_find(
     assert python("-c", code).stdout == "() False\n"
     install(tmp_path, "mine", _OURS.format("a", "mine.patches"))
     assert python("-c", code).stdout == "('mine.patches',) True\n"
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+_PROCESSES = "[patchkit.processes]\n{} = {}\n"
+
+
+def tell(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    """Install a distribution that tells of its processes."""
+    install(folder, "stages", _PROCESSES.format("mine", "stages_of_mine"))
+    (folder / "stages_of_mine.py").write_text(f"from patchkit import ProcessRow, Role\n{source}")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "stages_of_mine", raising=False)
+
+
+def test_an_installed_package_tells_of_its_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows come after patchkit's own, in every process."""
+    tell(tmp_path, monkeypatch, "PROCESSES = (ProcessRow('name', 'Stage-', Role.WORKER),)")
+    *own, mine = installed_processes()
+    assert tuple(own) == OWN
+    assert Registry.collect(Settings()).processes.beginning("name", "Stage-3") is mine
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("PROCESSES = (ProcessRow('name', '', Role.WORKER),)", r"PROCESSES\[0\]\.what: found ''"),
+        ("ROWS = ()", r"found 'stages_of_mine' \(AttributeError: .*PROCESSES"),
+        ("raise SystemExit(3)", r"found 'stages_of_mine' \(SystemExit: 3\), expected a module"),
+    ],
+)
+def test_a_bad_entry_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
+) -> None:
+    """It names the distribution, the entry point, what was found and what was expected."""
+    tell(tmp_path, monkeypatch, source)
+    where = r"^distribution stages, entry point 'mine' of patchkit\.processes"
+    with pytest.raises(ProcessRowError, match=f"{where}.*{message}"):
+        installed_processes()

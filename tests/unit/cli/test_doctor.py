@@ -190,6 +190,22 @@ def test_conflicts_between_selected_patches_are_bad(
     assert "conflicts with a-patch" in message
 
 
+def test_patches_that_a_rust_frontend_leaves_without_a_process(
+    capsys: pytest.CaptureFixture[str],
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is for main's entrypoints has no process where the frontend is no Python process."""
+    chat = "(Replace('vllm.entrypoints.openai.serving_chat:f', by='f'),)"
+    write_pack("my_pack", pack_source(row_source(changes=chat)))
+    assert findings(capsys, "--patches", "my_pack") == []
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    ((mark, subject, message),) = findings(capsys, "--patches", "my_pack")
+    assert (mark, subject) == ("warn", "a-patch")
+    why = "the Rust frontend is no Python process"
+    assert message == f"has no process with VLLM_USE_RUST_FRONTEND set: {why}"
+
+
 def test_settings_in_effect_are_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,19 @@ def test_the_end_says_what_became_of_the_patches(patchkit_run: Python, write_pac
     assert lines[1].endswith("; see 'patchkit status'")
 
 
+def test_a_rust_frontend_leaves_patches_without_a_process(
+    patchkit_run: Python, write_pack: Pack
+) -> None:
+    """Said before the command begins, as nothing of it will be seen in a Python process."""
+    chat = "(Replace('vllm.entrypoints.openai.serving_chat:f', by='f'),)"
+    write_pack("pack_chat", pack_source(row_source(changes=chat)))
+    versions = {"PATCHKIT_VERSIONS": "vllm=0.33"}
+    words = ("--patches", "pack_chat", "--", sys.executable, "-c", "pass")
+    said = "a-patch has no process with VLLM_USE_RUST_FRONTEND set"
+    assert said in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="1", **versions).stderr
+    assert said not in patchkit_run(*words, VLLM_USE_RUST_FRONTEND="0", **versions).stderr
+
+
 def test_the_end_counts_as_status_does(
     patchkit_run: Python, python: Python, write_pack: Pack, tmp_path: Path
 ) -> None:

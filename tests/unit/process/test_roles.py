@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import functools
 import multiprocessing
 import os
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,100 +11,18 @@ from packages import module_of
 from patchkit import Role
 from patchkit.errors import PatchkitError
 from patchkit.process.roles import (
-    ENTRIES,
-    PROCESS_TARGETS,
-    RAY_ACTORS,
     ROLE_VARIABLE,
     TESTS_VARIABLE,
     initial_roles,
     is_ray_worker,
     is_spawned_child,
     rank_given,
-    role_of_actor,
-    role_of_name,
-    role_of_process,
     this_process,
 )
 from patchkit.process.roles import tests_decide as do_tests_decide
+from patchkit.rows.processes import ProcessTable
 
-
-def upstream_function(where: str) -> Any:
-    """A function that says it is upstream's."""
-    module, _, qualname = where.partition(":")
-    function = module_of("def f(): ...").f
-    function.__module__, function.__qualname__ = module, qualname
-    return function
-
-
-def process(target: Any = None, name: str = "Process-1") -> Any:
-    return multiprocessing.Process(target=target, name=name)
-
-
-@pytest.mark.parametrize(
-    ("name", "role"),
-    [
-        ("EngineCore", Role.ENGINE_CORE),
-        ("EngineCore_0", Role.ENGINE_CORE),
-        ("EngineCore_DP3", Role.ENGINE_CORE),
-        ("VllmWorker-7", Role.WORKER),
-        ("ApiServer_0", None),
-        ("Process-1", None),
-        ("MyEngineCore", None),
-        ("", None),
-    ],
-)
-def test_a_process_is_known_by_its_name(name: str, role: Role | None) -> None:
-    """VLLM's names since 0.9 tell; others do not."""
-    assert role_of_name(name) is role
-
-
-@pytest.mark.parametrize(("where", "role"), PROCESS_TARGETS.items())
-def test_a_process_is_known_by_its_target(where: str, role: Role) -> None:
-    """The function that it runs tells, also inside partials."""
-    function = upstream_function(where)
-    assert role_of_process(process(function)) is role
-    assert role_of_process(process(functools.partial(functools.partial(function, 1), 2))) is role
-
-
-def test_the_target_is_worth_more_than_the_name() -> None:
-    """What a process runs is what it is; the name stands in where the target is a stranger's."""
-    worker = upstream_function("vllm.v1.executor.multiproc_executor:WorkerProc.worker_main")
-    assert role_of_process(process(worker, name="EngineCore")) is Role.WORKER
-    assert role_of_process(process(print, name="EngineCore")) is Role.ENGINE_CORE
-    assert role_of_process(process(print)) is None
-
-
-def test_a_target_that_answers_to_every_name() -> None:
-    """A target with a `func` of its own for ever (a mock) is looked at once."""
-
-    class Echo:
-        @property
-        def func(self) -> Any:
-            return self
-
-        def __call__(self) -> None: ...
-
-    assert role_of_process(process(Echo())) is None
-
-
-def test_a_process_without_anything() -> None:
-    """A process class of a stranger's may lack what multiprocessing's has."""
-    assert role_of_process(SimpleNamespace()) is None
-
-
-@pytest.mark.parametrize(("where", "role"), RAY_ACTORS.items())
-def test_an_actor_is_known_by_its_class(where: str, role: Role) -> None:
-    """Its class, or one that it derives from, is among vLLM's."""
-    module, _, name = where.partition(":")
-    cls = type(name, (), {"__module__": module})
-    assert role_of_actor(cls) is role
-    assert role_of_actor(type("Derived", (cls,), {})) is role
-    assert role_of_actor(type(name, (), {"__module__": "elsewhere"})) is None
-
-
-def test_every_role_can_be_entered() -> None:
-    """No role is without a function that begins it."""
-    assert set(ENTRIES.values()) == set(Role)
+TABLE = ProcessTable()
 
 
 RAY = ["python", "/ray/_private/workers/default_worker.py", "--node"]
@@ -117,7 +33,7 @@ def test_a_ray_worker_is_told_by_the_variable_once(monkeypatch: pytest.MonkeyPat
     """What its parent has told is believed, and does not reach further children."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     environ = {ROLE_VARIABLE: "worker"}
-    assert initial_roles(environ) == {Role.WORKER}
+    assert initial_roles(environ, TABLE) == {Role.WORKER}
     assert environ == {}
 
 
@@ -125,7 +41,7 @@ def test_a_ray_worker_is_told_nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
     """A role that there is not is patchkit's own error, with what there is."""
     monkeypatch.setattr(sys, "orig_argv", RAY)
     with pytest.raises(PatchkitError, match=r"PATCHKIT_ROLE.*'chief'.*engine-core"):
-        initial_roles({ROLE_VARIABLE: "chief"})
+        initial_roles({ROLE_VARIABLE: "chief"}, TABLE)
 
 
 def test_a_ray_worker_that_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,13 +49,13 @@ def test_a_ray_worker_that_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "orig_argv", RAY)
     monkeypatch.delattr(sys, "argv")
     assert is_ray_worker()
-    assert initial_roles({}) == frozenset()
+    assert initial_roles({}, TABLE) == frozenset()
 
 
 def test_the_variable_is_for_ray_workers_only() -> None:
     """A process that inherits it by accident does not believe it, nor take it away."""
     environ = {ROLE_VARIABLE: "worker"}
-    assert initial_roles(environ) == {Role.MAIN}
+    assert initial_roles(environ, TABLE) == {Role.MAIN}
     assert environ == {ROLE_VARIABLE: "worker"}
 
 
@@ -147,21 +63,21 @@ def test_a_spawned_child_has_none_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parent tells it, in the data that it unpickles first."""
     monkeypatch.setattr(sys, "orig_argv", SPAWNED)
     assert is_spawned_child()
-    assert initial_roles({}) == frozenset()
+    assert initial_roles({}, TABLE) == frozenset()
 
 
 def test_anything_else_is_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also a Python that has not imported multiprocessing."""
-    assert initial_roles({}) == {Role.MAIN}
+    assert initial_roles({}, TABLE) == {Role.MAIN}
     monkeypatch.delitem(sys.modules, "multiprocessing.process")
-    assert initial_roles({}) == {Role.MAIN}
+    assert initial_roles({}, TABLE) == {Role.MAIN}
 
 
 def test_a_child_is_known_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where patchkit arrives late, in a process that multiprocessing has named already."""
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
     monkeypatch.setattr(multiprocessing.current_process(), "_name", "VllmWorker-0")
-    assert initial_roles({}) == {Role.WORKER}
+    assert initial_roles({}, TABLE) == {Role.WORKER}
 
 
 # -- whether tests decide --------------------------------------------------------------------------

@@ -241,6 +241,45 @@ def test_a_child_of_the_library_multiprocess(
     assert [one["name"] for one in upstream.entries() if one["event"] == "child"] == [name]
 
 
+def unknown(upstream: World) -> list[str]:
+    return [one["target"] for one in upstream.entries() if one["event"] == "unknown"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_child_with_vllm_that_no_row_knows_says_so(
+    upstream: World, method: str, when: str
+) -> None:
+    """Once, by the name of what it runs, whether vLLM was loaded before it began or later."""
+    load = "import vllm.v1.engine.core"
+    begin, later = (f"{load}\n", "pass") if when == "before" else ("", load)
+    target = f"def target(answers, config=None):\n    {later}\n    answers.send([])\n"
+    upstream.module("stage", begin + target)
+    upstream.script(parent(method, "stage:target"))
+    assert unknown(upstream) == ["stage:target"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None:
+    """It is nobody's concern; nor is one that a row knows."""
+    upstream.script(parent(method, "up.tell:target"))
+    upstream.script(parent(method, CORE_TARGET))
+    assert unknown(upstream) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_processes_that_another_package_tells_of(upstream: World, method: str) -> None:
+    """What an entry point names has its role like vLLM's own."""
+    info = upstream.folder / "stages-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stages\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[patchkit.processes]\nmine = told_of\n")
+    told = "PROCESSES = (ProcessRow('target', 'up.tell:target', Role.WORKER),)"
+    upstream.module("told_of", f"from patchkit import ProcessRow, Role\n{told}\n")
+    answer = upstream.script(parent(method, "up.tell:target"))
+    assert answer == [["worker"], ["worker", "old"], seen(method, "worker")]
+
+
 def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
     """A copy under another name hooks nothing: what it spawns is a main, and patched."""
     copied = upstream.folder / "copied"

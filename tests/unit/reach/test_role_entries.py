@@ -178,6 +178,21 @@ print(json.dumps(sorted(patchkit.auto.session.roles)))
     assert upstream.answer(code, PATCHKIT_ONLY=ONLY) == ["main"]
 
 
+def test_a_frontend_that_is_no_python_process(upstream: World) -> None:
+    """Where it is started, the journal names the patches that have no process, and why."""
+    starts = "class RustFrontendProcessManager:\n    def __init__(self): print('started')\n"
+    upstream.module("vllm.v1.utils", starts)
+    chat = "Wrap('vllm.entrypoints.openai.serving_chat:function', by='by')"
+    others = [row(kind, f"patch_{kind}", WRAP, roles="{Role.MAIN}") for kind in ("core", "worker")]
+    upstream.pack(row("chat", "patch_main", chat, roles="{Role.MAIN}"), *others)
+    code = "import patchkit.auto\nfrom vllm.v1.utils import *\nRustFrontendProcessManager()"
+    done = upstream.run("-c", code)
+    assert done.stdout == "started\n", done.stderr
+    told = [one for one in upstream.entries() if one["event"] == "left-without"]
+    why = "the Rust frontend is no Python process"
+    assert [(one["name"], one["reason"]) for one in told] == [("chat", why)]
+
+
 def test_a_failed_patch_stops_the_engine_that_swallowed_it(upstream: World) -> None:
     """VLLM catches what an import raised; its constructor does not start half patched."""
     upstream.module("pack.patch_core", "def misspelt(): ...")

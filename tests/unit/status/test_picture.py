@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from patchkit import Role
+from patchkit.rows.processes import ProcessRow, ProcessTable
 from patchkit.status.picture import draw
 
 from .told import NOW, child, engine, journal, line, look, patch, role, running
@@ -56,6 +58,32 @@ def test_a_process_with_vllm_and_no_journal_is_found(title: str, roles: list[str
     assert stranger.parent is picture.processes[0]
     assert stranger.reason == "has vLLM loaded, without a journal"
     assert ("not-reached", 8) in kinds(picture)
+
+
+def test_a_process_that_another_package_knows_by_its_title() -> None:
+    """The table of processes says which role it has."""
+    table = ProcessTable([ProcessRow("title", "My::Stage", Role.WORKER)])
+    (stranger,) = draw([look(processes=running(8, vllm="My::Stage_2"))], table).processes
+    assert stranger.roles == ["worker"]
+
+
+def test_a_child_with_vllm_that_no_row_knows() -> None:
+    """It is a finding by the name of what it runs, unless it makes an engine, or joins one."""
+    unknown = line("unknown", target="pkg.stage:run")
+    joined = journal(8, unknown, line("digest", role="worker", digest="d"), at=1, ppid=7)
+    picture = draw([look(journal(7, role("main")), joined)])
+    assert kinds(picture) == []
+    picture = draw([look(journal(7, role("main")), journal(8, unknown, at=1, ppid=7))])
+    assert kinds(picture) == [("unknown", 8)]
+    assert picture.findings[0].message.startswith("pkg.stage:run has vLLM loaded")
+
+
+def test_a_patch_whose_code_has_no_process() -> None:
+    """What runs in its place is no Python process: a finding of the process that started it."""
+    told = line("left-without", name="one", reason="the frontend is no Python process")
+    picture = draw([look(journal(7, role("main"), patch("one", "applied"), told))])
+    assert kinds(picture) == [("no-process", 7)]
+    assert picture.findings[0].message == "one: the frontend is no Python process"
 
 
 def test_a_process_that_was_told_not_to() -> None:
