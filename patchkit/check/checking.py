@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
@@ -21,9 +20,11 @@ from patchkit.check.using import finding_of
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide, Replace, Wrap
 from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.uses.packages import modules_of
+from patchkit.uses.reader import uses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Change, Row
     from patchkit.rows.target import Target
+    from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.parallel import Progress
-    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
+    from patchkit.uses.reader import Use
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WORST = list(State)
 _AGAIN = "check it again, or leave it out"
 
@@ -65,13 +66,18 @@ class Check:
     def run(self, progress: Progress | None = None) -> Report:
         """Look into every release; one that cannot be read is a finding, and the others go on."""
         whole = self._coverage
-        faults = learn_all(whole.subjects, self._wanted, progress)
+        faults = learn_all(
+            whole.subjects, lambda one: [*whole.targets(one), *self._uses.targets(one)], progress
+        )
         findings = [
             Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
             for name, error in faults.items()
         ]
         self._coverage = whole.without(faults)
-        moves = Moves(self._coverage.subjects, self._expected)
+        moves = Moves(
+            self._coverage.subjects,
+            lambda one: [*places_of(self._coverage, one), *self._uses.read(one)],
+        )
         for row in whole.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
@@ -79,12 +85,6 @@ class Check:
         findings += of_importers(self._coverage)
         names = [one.name for one in whole.subjects]
         return Report(names, findings, self._states, unreadable=faults.keys())
-
-    def _wanted(self, subject: Subject) -> list[Target]:
-        return [*self._coverage.targets(subject), *self._uses.targets(subject)]
-
-    def _expected(self, subject: Subject) -> list[Target]:
-        return [*places_of(self._coverage, subject), *self._uses.read(subject)]
 
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         place = self._packs[row.pack].place(row)
@@ -180,14 +180,6 @@ class Check:
             yield Finding(codes.NO_ORDER, message, fix, outer, target, "", file, line, names)
 
 
-class Importer(NamedTuple):
-    """A module that imports a target by its name as it runs, and the line of its file where."""
-
-    module: str
-    path: str
-    line: int
-
-
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
     """Find who imports by name what rows replace, in the releases that are read whole."""
     for subject in coverage.subjects:
@@ -200,15 +192,14 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
             for one in coverage.due(row, subject)
             if isinstance(one, (Replace, Wrap)) and one.rebind
         )
-        importers = _importers(subject.resolver.modules, {place for _, place in copied})
-        subject.rest()
+        importers = _importers(subject.source, {place for _, place in copied})
         for patch, target in copied:
             if several := importers.get(target):
                 yield _imported_by(several, patch, str(target), subject.name)
 
 
-def _imported_by(several: Sequence[Importer], patch: str, target: str, release: str) -> Finding:
-    names = [importer.module for importer in several]
+def _imported_by(several: Sequence[Use], patch: str, target: str, release: str) -> Finding:
+    names = [module_name(one.path) for one in several]
     shown = ", ".join(names[:3])
     who = shown if len(names) <= 3 else f"{len(names)} modules ({shown}, …)"
     message = f"{target} is imported by name in {who}, which a patch that comes late has to rebind"
@@ -217,29 +208,12 @@ def _imported_by(several: Sequence[Importer], patch: str, target: str, release: 
     return Finding(codes.BY_NAME_IMPORTERS, message, fix, patch, target, release, *place, names)
 
 
-def _importers(modules: Modules, targets: Collection[Target]) -> dict[Target, list[Importer]]:
-    """Look for names of modules; the members of a class go with it."""
-    wanted = {(one.module, one.qualname): one for one in targets if one.qualname.isidentifier()}
-    importers: dict[Target, list[Importer]] = {target: [] for target in wanted.values()}
-    names = {name.encode() for _, name in wanted}
-    for path in sorted(modules.files.python()):
-        text = modules.files.read(path) or b""
-        if not any(name in text for name in names):
-            continue  # to parse a file takes its time
-        tree = modules.get(module_name(path))
-        for node, name in _imported(tree) if tree else ():
-            assert tree is not None
-            place = (tree.absolute(node.module, node.level) or "", name)
-            if place in wanted and place[0] != tree.name:
-                importers[wanted[place]].append(Importer(tree.name, path, node.lineno))
-    return importers
-
-
-def _imported(tree: ModuleTree) -> Iterator[tuple[ast.ImportFrom, str]]:
-    waiting: list[ast.AST] = list(tree.tree.body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.ImportFrom):
-            yield from ((node, alias.name) for alias in node.names)
-        elif not isinstance(node, (*_SCOPES, ast.expr)):
-            waiting += ast.iter_child_nodes(node)
+def _importers(source: ReleaseSource, targets: Iterable[Target]) -> dict[Target, list[Use]]:
+    """Find the imports by name, as a module runs; the members of a class go with it."""
+    found: dict[Target, list[Use]] = {one: [] for one in targets if one.qualname.isidentifier()}
+    trees = modules_of(source, {one.qualname for one in found}) if found else ()
+    for use in uses_of(trees, {one.module.partition(".")[0] for one in found}):
+        is_by_name = use.how == "import" and use.at_import and use.target in found
+        if is_by_name and use.target.module != module_name(use.path):
+            found[use.target].append(use)
+    return found

@@ -7,36 +7,21 @@ Callers may pass what has a name by position or by that name, and may leave out 
 from __future__ import annotations
 
 from abc import ABC, ABCMeta
-from inspect import Parameter as Inspected
-from inspect import Signature as InspectedSignature
+from inspect import Parameter
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.resolving.classes import metaclass, mro
-from patchkit.upstream.resolving.syntax import (
-    KEYWORD_ONLY,
-    POSITIONAL,
-    POSITIONAL_ONLY,
-    VAR_KEYWORD,
-    VAR_POSITIONAL,
-)
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Set
 
     from patchkit.upstream.facts import Facts
     from patchkit.upstream.resolving.resolve import Resolver
-    from patchkit.upstream.resolving.syntax import Parameter, Signature
+    from patchkit.upstream.resolving.syntax import Signature
 
-_KINDS = {
-    POSITIONAL_ONLY: Inspected.POSITIONAL_ONLY,
-    POSITIONAL: Inspected.POSITIONAL_OR_KEYWORD,
-    VAR_POSITIONAL: Inspected.VAR_POSITIONAL,
-    KEYWORD_ONLY: Inspected.KEYWORD_ONLY,
-    VAR_KEYWORD: Inspected.VAR_KEYWORD,
-}
-_PLACES = (POSITIONAL_ONLY, POSITIONAL)
+_PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _MORE = "more"
 """Passed where there is room for anything; no parameter of upstream's is called that."""
 
@@ -47,13 +32,12 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
 
     Both signatures have `self`, or neither has.
     """
-    called = inspected(ours)
-    names = {one.name for one in theirs.parameters}
-    named = {one.name for one in theirs.parameters if one.kind != POSITIONAL_ONLY}
-    elsewhere = named & {one.name for one in ours.parameters}
-    for args, kwargs in _calls(theirs):
+    parameters = theirs.parameters.values()
+    named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    names, elsewhere = theirs.parameters.keys(), named & ours.parameters.keys()
+    for args, kwargs in _calls(parameters):
         try:
-            bound = called.bind(*args, **{name: name for name in kwargs})
+            bound = ours.bind(*args, **{name: name for name in kwargs})
         except TypeError as error:
             fault = str(error)
         else:
@@ -66,32 +50,30 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
 def takes_wrapped(ours: Signature) -> str | None:
     """Say why a function cannot be called as `by(wrapped, instance, args, kwargs)`, or None."""
     try:
-        inspected(ours).bind("wrapped", "instance", "args", "kwargs")
+        ours.bind("wrapped", "instance", "args", "kwargs")
     except TypeError as error:
         return str(error)
     return None
 
 
-def _calls(theirs: Signature) -> Iterator[tuple[list[str], list[str]]]:
+def _calls(parameters: Collection[Parameter]) -> Iterator[tuple[list[str], list[str]]]:
     """The calls that show every difference: all and only what is required, each way of passing."""
-    parameters = theirs.parameters
-    for chosen in (parameters, tuple(one for one in parameters if not one.default)):
-        places, names = _named(chosen, *_PLACES), _named(chosen, KEYWORD_ONLY)
-        for count in range(len(places), len(_named(chosen, POSITIONAL_ONLY)) - 1, -1):
+    for chosen in (parameters, [one for one in parameters if one.default is one.empty]):
+        places, names = _named(chosen, *_PLACES), _named(chosen, Parameter.KEYWORD_ONLY)
+        for count in range(len(places), len(_named(chosen, Parameter.POSITIONAL_ONLY)) - 1, -1):
             yield places[:count], [*places[count:], *names]
-    kinds = {one.kind for one in parameters}
-    places, names = _named(parameters, *_PLACES), _named(parameters, KEYWORD_ONLY)
-    if VAR_POSITIONAL in kinds:
+    places, names = _named(parameters, *_PLACES), _named(parameters, Parameter.KEYWORD_ONLY)
+    if _named(parameters, Parameter.VAR_POSITIONAL):
         yield [*places, *[f"{_MORE} arguments"] * 9], names
-    if VAR_KEYWORD in kinds:
+    if _named(parameters, Parameter.VAR_KEYWORD):
         yield places, [*names, f"{_MORE}_keywords"]
 
 
-def _named(parameters: Sequence[Parameter], *kinds: str) -> list[str]:
+def _named(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
     return [one.name for one in parameters if one.kind in kinds]
 
 
-def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str]) -> str:
+def _swapped(arguments: dict[str, object], names: Set[str], elsewhere: Set[str]) -> str:
     """Find what arrives under a name that upstream has for something else, or we have for it."""
     for parameter, passed in arguments.items():
         if not isinstance(passed, str) or passed == parameter:
@@ -99,15 +81,6 @@ def _swapped(arguments: dict[str, object], names: set[str], elsewhere: set[str])
         if parameter in names or passed in elsewhere:
             return f"{passed!r} arrives as {parameter!r}"
     return ""
-
-
-def inspected(signature: Signature) -> InspectedSignature:
-    """Make a signature of `inspect`, which can bind arguments."""
-    found = [
-        Inspected(one.name, _KINDS[one.kind], default=None if one.default else Inspected.empty)
-        for one in signature.parameters
-    ]
-    return InspectedSignature(found)
 
 
 class Bases(NamedTuple):

@@ -67,9 +67,8 @@ def _sources(row: Row, coverage: Coverage, places: Sequence[int]) -> Cases:
 
 def few(found: Cases) -> list[int]:
     """Choose few releases that exercise every case, none of them for nothing; rather newer ones."""
-    wanted = set(found.values())
+    left = wanted = set(found.values())
     chosen: set[int] = set()
-    left = wanted
     while left:
         members = {at for one in left for at in one}
         chosen.add(max(members, key=lambda at: (sum(at in one for one in left), at)))

@@ -71,7 +71,7 @@ class Subject:
         """Let go of parsed modules, and of the list of files where that is kept."""
         resolver = self.__dict__.pop("resolver", None)
         if resolver:
-            resolver.forget()
+            resolver.modules.forget()
         if self.kept:
             self.__dict__.pop("source", None)
 
@@ -151,7 +151,7 @@ class Subject:
             search = MoveSearch(ours, theirs, None if self.is_local else REACH)
             yield from (((one, old), search.find(one)) for one, other in lost if other is old)
             for resolver in filter(None, (ours, theirs)):
-                resolver.forget()
+                resolver.modules.forget()
 
     def _own_resolver(self) -> Resolver:
         parsed = self.kept.parsed if self.kept else None
@@ -185,7 +185,7 @@ class Subject:
             for one in several:
                 self._facts[one] = facts_of(resolver, one, brief=kept.brief)
                 kept.keep_conclusion(one, resolver.modules.asked, self._facts[one])
-            resolver.forget_conclusions()
+            resolver.modules.forget()
 
 
 def _paths(target: Target) -> Iterable[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
-from patchkit.check.compatibility import inspected, refused_call
+from patchkit.check.compatibility import refused_call
 from patchkit.check.findings import Fault, Finding
 from patchkit.upstream.resolving.values import Kind
 
@@ -127,8 +127,7 @@ def _called(use: Use, facts: Facts, signature: Signature) -> Signature | None:
 
 
 def _refused(theirs: Signature, call: Call) -> str | None:
-    takes = inspected(theirs)
-    bind = takes.bind_partial if call.more else takes.bind
+    bind = theirs.bind_partial if call.more else theirs.bind
     try:
         bind(*[None] * call.places, **dict.fromkeys(call.names))
     except TypeError as error:

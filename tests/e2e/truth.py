@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.tree import Tree, open_installed
 from patchkit.upstream.resolving.resolve import Resolution, Resolver
-from patchkit.upstream.resolving.syntax import Parameter, Signature
+from patchkit.upstream.resolving.syntax import Signature, parameter
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 INTROSPECT = Path(__file__).with_name("introspect.py")
 FUNCTIONS = {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.METHOD, Kind.ASYNC_METHOD}
 HELD = {Kind.STATICMETHOD, Kind.CLASSMETHOD}
-PARAMETERS = ("positional-only", "positional", "*args", "keyword-only", "**kwargs")
 UNIQUE = {"__init__", "model_post_init", "model_config", "_replace", "_asdict", "_make"}
 """What Python's own classes write anew for each class that derives from them."""
 
@@ -142,7 +141,7 @@ class Answer:
             called = {*FUNCTIONS, *HELD, Kind.CLASS, Kind.CACHED_FUNCTION, Kind.GENERATED}
             self.undecided += ["signature"] if static.kind in called else []
         elif found is not None:
-            real = Signature(tuple(Parameter(n, PARAMETERS[k], d) for n, k, d in found))
+            real = Signature(parameter(*one) for one in found)
             self.truth["told"] = True
             if static.signature != real and str(real) != "(**data)":  # a model not built yet
                 self.wrong.append("signature")

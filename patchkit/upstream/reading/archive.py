@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import re
 import tarfile
 import threading
@@ -39,7 +40,8 @@ _ODD = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
 class ArchiveMember(NamedTuple):
     """One file within an archive: bytes packed and unpacked, CRC-32 and method of compression."""
 
-    span: Span | None  # its header and data; None where only the cache has it
+    start: int = 0  # of its header
+    end: int = 0  # of its data; 0 where only the cache has it
     packed: int = 0
     size: int = 0
     crc: int = 0
@@ -71,7 +73,7 @@ class Archived:
     cache: Cache = field(default_factory=lambda: Cache(None))
     key: str = ""  # says in the cache which bytes the archive has, such as `sha256:…`
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
-    _lines: dict[str, str] | None = field(default=None, init=False)
+    _listing: Listing | None = field(default=None, init=False)
     _failure: UpstreamError | None = field(default=None, init=False)
 
     def read(self, path: str) -> bytes | None:
@@ -104,24 +106,23 @@ class Archived:
             self._fetch(sorted(missing))
 
     def _members(self, paths: Iterable[str]) -> Listing:
-        lines = self._opened()
-        return {path: member_of(lines[path]) for path in paths if path in lines}
+        listing = self._opened()
+        return {path: ArchiveMember(*listing[path]) for path in paths if path in listing}
 
-    def _opened(self) -> dict[str, str]:
+    def _opened(self) -> Listing:
         with self._lock:
-            if self._lines is None:
-                kept = self.cache.get(f"listing {self.key}")
-                self._lines = lines_of(kept.decode() if kept else self._listed())
-            return self._lines
+            if self._listing is None:
+                kept = self.cache.get(f"files {self.key}")
+                self._listing = json.loads(kept) if kept else self._listed()
+            return self._listing
 
-    def _listed(self) -> str:
+    def _listed(self) -> Listing:
         with self._failing_once():
             listing, files = self.reader.listing()
         self._keep(files)
-        text = to_text(listing)
         # Last: a listing without its files would claim what is not there.
-        self.cache.put(f"listing {self.key}", text.encode())
-        return text
+        self.cache.put(f"files {self.key}", json.dumps(listing).encode())
+        return listing
 
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
         with self._lock:
@@ -156,25 +157,6 @@ def check_name(name: str) -> None:
         raise UpstreamError(f"it holds a file named {name[:200]!r}, which leads out of the archive")
 
 
-def to_text(listing: Listing) -> str:
-    """Write a listing, one line a file."""
-    return "".join(
-        f"{path}\t{' '.join(map(str, (*(span or (-1, -1)), *numbers)))}\n"
-        for path, (span, *numbers) in sorted(listing.items())
-    )
-
-
-def lines_of(text: str) -> dict[str, str]:
-    """Split what `to_text` has written; `member_of` reads a line when it is asked for."""
-    return dict(line.split("\t") for line in text.split("\n")[:-1])
-
-
-def member_of(line: str) -> ArchiveMember:
-    """Read the numbers of one file."""
-    start, end, *rest = map(int, line.split())
-    return ArchiveMember((start, end) if start >= 0 else None, *rest)
-
-
 SUFFIX = ".tar.gz"
 
 _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"})
@@ -192,7 +174,7 @@ class SdistReader:
             contents = dict(_python_files(file))
         files = {path: contents[inside] for path, inside in _by_installed_path(contents).items()}
         listing = {
-            path: ArchiveMember(None, size=len(data), crc=zlib.crc32(data))
+            path: ArchiveMember(size=len(data), crc=zlib.crc32(data))
             for path, data in files.items()
         }
         return listing, files

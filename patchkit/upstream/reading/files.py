@@ -203,10 +203,6 @@ class Files:
         """Every `.py` path."""
         return (path for path in self._source.paths() if path.endswith(".py"))
 
-    def forget(self) -> None:
-        """Let go of what was parsed for this release alone."""
-        self._own.forget()
-
     @cached_property
     def _tops(self) -> frozenset[str]:
         return frozenset(path.split("/", 1)[0] for path in (*self._source.paths(), *self._compiled))

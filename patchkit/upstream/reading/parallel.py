@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from functools import partial
+from contextlib import closing, suppress
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
@@ -49,15 +49,19 @@ def for_each(
     Do the same with every release, or with what reads one, several at a time.
 
     What came of each comes back, or why it could not be read. The work is called in other threads,
-    neighbours at the same time; each of the helpers takes a part of the items, in a thread.
+    neighbours at the same time: what they have in common is read, parsed and concluded once. So
+    the helpers, each in a thread, begin at the other end.
     """
 
     def here(places: Iterable[int]) -> Results[T]:
         return ((at, tried(work, items[at])) for at in places)
 
     done: _Done[T] = SimpleQueue()
-    is_over, shares = threading.Event(), _Shares(len(items))
-    workers = [(here, shares.of_one())] * CONNECTIONS + [(one, shares.of_one()) for one in helpers]
+    is_over, left = threading.Event(), deque(range(len(items)))
+    workers: list[tuple[Worker[T], Iterator[int]]] = [
+        *((here, _taken(left.popleft)) for _ in range(CONNECTIONS)),
+        *((one, _taken(left.pop)) for one in helpers),
+    ]
     found: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
         try:
@@ -96,35 +100,7 @@ def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
         return error
 
 
-class _Shares:
-    """
-    The places that nobody has taken; safe for threads.
-
-    What neighbours have in common is read, parsed and concluded once. So whoever has taken a place
-    goes on with the next; who cannot begins a row that nobody is at, or the second half of one.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._lock = threading.Lock()
-        self._rows = [range(count)]
-
-    def of_one(self) -> Iterator[int]:
-        """Take places one after another, for the threads of one process."""
-        return iter(partial(self._take, [-1]), None)
-
-    def _take(self, last: list[int]) -> int | None:
-        with self._lock:
-            self._rows = [row for row in self._rows if row]
-            if not self._rows:
-                return None
-            row = next((row for row in self._rows if row.start - 1 == last[0]), None)
-            row = row or self._half(max(self._rows, key=len))
-            self._rows[self._rows.index(row)] = row[1:]
-            last[0] = row.start
-            return row.start
-
-    def _half(self, row: range) -> range:
-        half = len(row) // 2
-        self._rows[self._rows.index(row)] = row[:half]
-        self._rows.append(row[half:])
-        return row[half:]
+def _taken(take: Callable[[], int]) -> Iterator[int]:
+    with suppress(IndexError):  # nothing is left
+        while True:
+            yield take()

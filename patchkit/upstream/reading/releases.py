@@ -105,7 +105,6 @@ class Release:
             return Archived(*named, _reader(self.link.local))
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
-        key = f"with extension modules: {key}"
         return Archived(*named, self._remote(), self.library.cache, key)
 
     def _remote(self) -> Reader:

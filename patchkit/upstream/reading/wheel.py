@@ -92,7 +92,7 @@ class WheelReader:
         """Read files of its listing; all others come along where it comes whole."""
         for path, member in members.items():
             check_size(path, max(member.size, member.packed))
-        spans = [member.span for member in members.values() if member.span]
+        spans = [(member.start, member.end) for member in members.values()]
         try:
             pieces = self.content.fetch(spans)
         except NoRangesError as error:
@@ -175,7 +175,7 @@ def _member(info: zipfile.ZipInfo, end: int) -> ArchiveMember:
     if info.flag_bits & _ENCRYPTED:
         raise UpstreamError(f"{info.filename} in it is encrypted")
     return ArchiveMember(
-        (start, end), info.compress_size, info.file_size, info.CRC, info.compress_type
+        start, end, info.compress_size, info.file_size, info.CRC, info.compress_type
     )
 
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import ast
+from inspect import Parameter
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
 from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
-from patchkit.upstream.resolving.syntax import (
-    KEYWORD_ONLY,
-    POSITIONAL,
-    SCOPES,
-    VAR_KEYWORD,
-    VAR_POSITIONAL,
-    Parameter,
-    Signature,
-    dotted,
-)
+from patchkit.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
 from patchkit.upstream.resolving.values import Kind, Value, undecidable
 
 if TYPE_CHECKING:
@@ -86,7 +78,8 @@ def _bound(method: Value) -> Signature | None:
 def _takes_anything(new: Value) -> bool:
     """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
     called = _bound(new) or Signature()
-    return [one.kind for one in called.parameters] == [VAR_POSITIONAL, VAR_KEYWORD]
+    kinds = [one.kind for one in called.parameters.values()]
+    return kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
 
 
 def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
@@ -116,10 +109,11 @@ def _signature(lookup: Lookup, value: Value) -> Signature | None:
         if own is None:
             return None
         by_name |= {field.name: field for field in own}
+    place, named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     taken = [one for one in by_name.values() if one.in_init]
-    places = [Parameter(one.name, POSITIONAL, one.default) for one in taken if not one.keyword]
-    named = [Parameter(one.name, KEYWORD_ONLY, one.default) for one in taken if one.keyword]
-    return Signature((Parameter("self", POSITIONAL), *places, *named))
+    taken.sort(key=lambda one: bool(one.keyword))
+    several = (parameter(one.name, named if one.keyword else place, one.default) for one in taken)
+    return Signature((parameter("self", place), *several))
 
 
 def _own(lookup: Lookup, entry: Value) -> list[Field] | None:

@@ -91,10 +91,9 @@ class Modules:
         return self._place(name) is not None
 
     def forget(self) -> None:
-        """Let go of modules at once, and do not leave it to the collector of circles."""
+        """Let go of modules at the end, and do not leave it to the collector of circles."""
         for tree in filter(None, self._trees.values()):
             tree.notes.clear()
-        self._trees.clear()
 
     def get(self, name: str) -> ModuleTree | None:
         """Parse a module; None where the release has none."""

@@ -43,10 +43,6 @@ class ReleaseLookup:
         self._asked: set[tuple[object, ...]] = set()
         self._attributes: dict[Any, Values] = {}
 
-    def forget(self) -> None:
-        """Let go of what was found."""
-        self._attributes.clear()
-
     def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
         """Work something out once; again where it came out as it did because of a circle."""
         before = self.circles

@@ -144,16 +144,6 @@ class Resolver:
         resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
         return resolver
 
-    def forget(self) -> None:
-        """Let go of all that was read, at once; what is asked for later is read again."""
-        self.modules.files.forget()
-        self.forget_conclusions()
-
-    def forget_conclusions(self) -> None:
-        """Let go of all but the files."""
-        self.modules.forget()
-        self.lookup.forget()
-
     def resolve(self, target: Target) -> Resolution:
         """Tell what a target is; raises UpstreamError where the release cannot be read."""
         values: Values = (self.lookup.module(target.module),)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+import inspect
+from inspect import Parameter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -93,60 +94,42 @@ def _calls(nodes: Iterable[ast.AST]) -> set[str]:
     return {func.id for func in called if isinstance(func, ast.Name)}
 
 
-POSITIONAL_ONLY = "positional-only"
-POSITIONAL = "positional"
-VAR_POSITIONAL = "*args"
-KEYWORD_ONLY = "keyword-only"
-VAR_KEYWORD = "**kwargs"
+class _Default:
+    """Stands for the default of a parameter, whatever it is."""
+
+    def __repr__(self) -> str:
+        return "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter."""
-
-    name: str
-    kind: str  # how it is passed, one of this module's constants
-    default: bool = False  # whether it may be left out
-
-    def __str__(self) -> str:
-        stars = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}.get(self.kind, "")
-        return f"{stars}{self.name}{'=…' if self.default else ''}"
+_DEFAULT = _Default()
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+def parameter(name: str, kind: int, has_default: object = False) -> Parameter:
+    """Make a parameter of which is known whether it may be left out."""
+    default = _DEFAULT if has_default else Parameter.empty
+    return Parameter(name, kind, default=default)  # type: ignore[arg-type]
+
+
+class Signature(inspect.Signature):
     """The parameters of a callable in order, `self` and `cls` included."""
 
-    parameters: tuple[Parameter, ...] = ()
+    def __init__(self, parameters: Iterable[Parameter] = ()) -> None:
+        # A dataclass may have inherited fields in an order that Python refuses.
+        super().__init__([*parameters], __validate_parameters__=False)
 
     def bound(self) -> Signature:
         """Leave out the first positional parameter, as a bound method does."""
-        if self.parameters and self.parameters[0].kind in (POSITIONAL_ONLY, POSITIONAL):
-            return Signature(self.parameters[1:])
-        return self
+        several = [*self.parameters.values()]
+        is_bound = several and several[0].kind <= Parameter.POSITIONAL_OR_KEYWORD
+        return Signature(several[1:]) if is_bound else self
 
     def mangled(self, name: str) -> Signature:
         """Name private parameters as Python does in the body of a class."""
         owner = name.lstrip("_")
         return Signature(
-            tuple(
-                replace(one, name=f"_{owner}{one.name}") if owner and is_private(one.name) else one
-                for one in self.parameters
-            )
+            one.replace(name=f"_{owner}{one.name}") if owner and is_private(one.name) else one
+            for one in self.parameters.values()
         )
-
-    def __str__(self) -> str:
-        parts: list[str] = []
-        for at, parameter in enumerate(self.parameters):
-            before = self.parameters[at - 1].kind if at else ""
-            if before == POSITIONAL_ONLY != parameter.kind:
-                parts.append("/")
-            if parameter.kind == KEYWORD_ONLY and before not in (KEYWORD_ONLY, VAR_POSITIONAL):
-                parts.append("*")
-            parts.append(str(parameter))
-        if self.parameters and self.parameters[-1].kind == POSITIONAL_ONLY:
-            parts.append("/")
-        return f"({', '.join(parts)})"
 
 
 def is_private(name: str) -> bool:
@@ -157,17 +140,17 @@ def is_private(name: str) -> bool:
 def of_arguments(arguments: ast.arguments) -> Signature:
     """Read the parameters of a `def` or a `lambda`."""
     places = [
-        *((one.arg, POSITIONAL_ONLY) for one in arguments.posonlyargs),
-        *((one.arg, POSITIONAL) for one in arguments.args),
+        *((one.arg, Parameter.POSITIONAL_ONLY) for one in arguments.posonlyargs),
+        *((one.arg, Parameter.POSITIONAL_OR_KEYWORD) for one in arguments.args),
     ]
     required = len(places) - len(arguments.defaults)
-    parameters = [Parameter(name, kind, at >= required) for at, (name, kind) in enumerate(places)]
+    parameters = [parameter(*place, at >= required) for at, place in enumerate(places)]
     if arguments.vararg:
-        parameters.append(Parameter(arguments.vararg.arg, VAR_POSITIONAL))
+        parameters.append(parameter(arguments.vararg.arg, Parameter.VAR_POSITIONAL))
     parameters += [
-        Parameter(one.arg, KEYWORD_ONLY, default is not None)
+        parameter(one.arg, Parameter.KEYWORD_ONLY, default)
         for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     if arguments.kwarg:
-        parameters.append(Parameter(arguments.kwarg.arg, VAR_KEYWORD))
-    return Signature(tuple(parameters))
+        parameters.append(parameter(arguments.kwarg.arg, Parameter.VAR_KEYWORD))
+    return Signature(parameters)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.upstream.resolving.syntax import Parameter, Signature, of_arguments
+from patchkit.upstream.resolving.syntax import Signature, of_arguments, parameter
 
-KINDS = ("positional-only", "positional", "*args", "keyword-only", "**kwargs")
 NAMES = st.lists(st.sampled_from([f"p{at}" for at in range(12)]), unique=True, max_size=8)
 
 
@@ -34,10 +33,8 @@ def definitions(draw: st.DrawFn) -> str:
 def inspected(function: Any) -> Signature:
     """What `inspect.signature` says."""
     return Signature(
-        tuple(
-            Parameter(one.name, KINDS[one.kind], one.default is not one.empty)
-            for one in inspect.signature(function).parameters.values()
-        )
+        parameter(one.name, one.kind, one.default is not one.empty)
+        for one in inspect.signature(function).parameters.values()
     )
 
 
