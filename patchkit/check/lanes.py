@@ -102,7 +102,7 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
     outside. `released` lists the releases of a distribution, the oldest first.
     """
     return [
-        _Covering(lanes, bound, all_of, edge).boundary(row.name, change)
+        Boundary(row.name, change, bound, edge, *_covering(lanes, row.name, bound, all_of, edge))
         for row in rows
         for change, own, all_of in _ranges(row)
         for bound in own
@@ -137,40 +137,30 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     return [*edges] or ([releases[-1 if "<" in bound else 0]] if any(held) else [None])
 
 
-class _Covering(Record):
-    lanes: Lanes
-    bound: str
-    all_of: Sequence[str]
-    edge: str | None
+def _covering(
+    lanes: Lanes, patch: str, bound: str, all_of: Iterable[str], edge: str | None
+) -> tuple[str, Sequence[str], str]:
+    """Tell how an end of a range is covered, by which lanes, or for which reason by none."""
+    project, rest = _project(bound), [one for one in all_of if one != bound]
+    able = [
+        one
+        for one in lanes.lanes
+        if not one.reason and project in one.releases and _holds(rest, one)
+    ]
+    able.sort(key=lambda lane: release_order(lane.releases[project]))
+    inside = [lane for lane in able if _holds([bound], lane)]
+    outside = [lane for lane in able if lane not in inside]
+    if exact := [lane.name for lane in inside if lane.releases[project] == edge]:
+        return "exact", exact[:1], ""
+    if inside and outside:
+        upper = "<" in bound
+        return "both sides", (inside[-upper].name, outside[upper - 1].name), ""
+    reason = lanes.reasons.get(f"{patch} {bound}") or lanes.reasons.get(bound, "")
+    return "reason" if reason else "no", (), reason
 
-    def boundary(self, patch: str, change: int | None) -> Boundary:
-        reasons = self.lanes.reasons
-        reason = reasons.get(f"{patch} {self.bound}") or reasons.get(self.bound, "")
-        how, names = self._lanes() or ("reason" if reason else "no", ())
-        said = reason if how == "reason" else ""
-        return Boundary(patch, change, self.bound, self.edge, how, names, said)
 
-    def _lanes(self) -> tuple[str, Sequence[str]] | None:
-        inside, outside = self._sides()
-        if exact := [lane.name for lane in inside if self._release(lane) == self.edge]:
-            return "exact", exact[:1]
-        if not inside or not outside:
-            return None
-        upper = "<" in self.bound
-        return "both sides", (inside[-upper].name, outside[upper - 1].name)
-
-    def _sides(self) -> tuple[list[Lane], list[Lane]]:
-        rest = [one for one in self.all_of if one != self.bound]
-        able = [one for one in self.lanes.lanes if not one.reason and self._holds(rest, one)]
-        able.sort(key=lambda lane: release_order(self._release(lane)))
-        inside = [lane for lane in able if self._holds([self.bound], lane)]
-        return inside, [lane for lane in able if lane not in inside]
-
-    def _holds(self, bounds: Sequence[str], lane: Lane) -> bool:
-        projects = {_project(one) for one in (self.bound, *bounds)}
-        return projects <= lane.releases.keys() and all(
-            allows(bounds, project, lane.releases[project]) for project in projects
-        )
-
-    def _release(self, lane: Lane) -> str:
-        return lane.releases[_project(self.bound)]
+def _holds(bounds: Sequence[str], lane: Lane) -> bool:
+    projects = {_project(one) for one in bounds}
+    return projects <= lane.releases.keys() and all(
+        allows(bounds, project, lane.releases[project]) for project in projects
+    )

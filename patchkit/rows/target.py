@@ -47,8 +47,8 @@ class Target(Record):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The qualname, taken apart."""
-        return steps_of(self.qualname)
+        """The qualname, taken apart; () for a module."""
+        return steps_of(self.qualname) if self.qualname else ()
 
     @property
     def holder(self) -> Target:

@@ -15,8 +15,6 @@ from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
     from patchkit.upstream.resolving.values import Value
 
@@ -106,7 +104,11 @@ def _with_source(known: Facts, resolver: Resolver, target: Target, found: Resolu
         fingerprint=of_resolution(found),
         shape=of_nodes(functions, named=False) if len(functions) == 1 else None,
         wording=_wording(resolver, target, found),
-        wrapped=tuple(_places(found)),
+        wrapped=tuple(
+            (one.tree.path, *lines)
+            for one in dict.fromkeys(one for variant in found.wrapped for one in variant)
+            if (lines := lines_of([one.node]))
+        ),
         bases=tuple((f"{one.module}:{one.qualname}", _of_class(one)) for one in found.bases),
         storage=resolver.storage(found),
     )
@@ -115,12 +117,6 @@ def _with_source(known: Facts, resolver: Resolver, target: Target, found: Resolu
 def _of_class(value: Value) -> str:
     key = ("fingerprint", *map(id, value.nodes))
     return value.home.by_file(key, lambda: of_nodes(value.nodes))
-
-
-def _places(found: Resolution) -> Iterator[tuple[str, int, int]]:
-    for one in dict.fromkeys(one for variant in found.wrapped for one in variant):
-        if lines := lines_of([one.node]):
-            yield (one.tree.path, *lines)
 
 
 def _wording(resolver: Resolver, target: Target, found: Resolution) -> str | None:
@@ -147,8 +143,7 @@ def _owner(resolver: Resolver, target: Target, found: Resolution) -> str:
 
 
 def _is_member(target: Target) -> bool:
-    steps = target.steps if target.qualname else ()
-    return len(steps) > 1 and not isinstance(steps[-1], Item)
+    return len(target.steps) > 1 and not isinstance(target.steps[-1], Item)
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:
@@ -156,7 +151,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
     if not _is_member(target) or last not in _ACCESSORS:
         return None
     whole = resolver.resolve(target.holder)
-    node = next((one for one in whole.nodes if _is_accessor(one, last)), None)
+    node = next((one for one in whole.nodes if _accessor_of(one) == _ACCESSORS[last]), None)
     if whole.kind is not Kind.PROPERTY or node is None:
         return None
     return Facts(
@@ -171,10 +166,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
     )
 
 
-def _is_accessor(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, DEFS):
-        return False
-    ends = {one.attr for one in node.decorator_list if isinstance(one, ast.Attribute)}
-    if name == "fget":
-        return not ends & set(_ACCESSORS.values())
-    return _ACCESSORS[name] in ends
+def _accessor_of(node: ast.AST) -> str:
+    marks = node.decorator_list if isinstance(node, DEFS) else ()
+    ends = (one.attr for one in marks if isinstance(one, ast.Attribute))
+    return next((end for end in ends if end in _ACCESSORS.values()), "getter")

@@ -128,14 +128,18 @@ class _Page(SourceLines):
 
     def may_wrap(self) -> bool:
         """Whether code that stands elsewhere in the file may be part of what the name runs."""
-        if any(self._definitions_of(name) > 1 for name in self._names[:-1]):
-            return True  # the last one counts, and it may be no class
+        for name in self._names[:-1]:
+            found = (_DEFINES.match(self.source, at) for at in self._mentions[name])
+            if sum(one is not None and one[2] == name for one in found) > 1:
+                return True  # the last one counts, and it may be no class
         if self._are_assigned:
             return not all(_PLAIN.match(self.source[start:end]) for start, end in self.texts)
         name = self._names[-1]
         outside = self._outside[name]
-        if self._is_passed(name, outside) and b"custom_op(" in self.source:
-            return True
+        if b"custom_op(" in self.source:
+            lines = map(self.text, outside)  # one may do more with a name than call it
+            if any(line.count(name) > line.count(name + b"(") for line in lines):
+                return True
         return any(_adds(self.source, at, self.line_end(at), name) for at in outside)
 
     def imported(self, module: str, *, is_package: bool) -> tuple[str, str] | None:
@@ -154,16 +158,6 @@ class _Page(SourceLines):
         except ImportError:
             return None
         return base, b".".join([name, *self._names[1:]]).decode()
-
-    def _definitions_of(self, name: bytes) -> int:
-        found = (_DEFINES.match(self.source, at) for at in self._mentions[name])
-        return sum(one is not None and one[2] == name for one in found)
-
-    def _is_passed(self, name: bytes, places: list[int]) -> bool:
-        """Whether a line may do more with a name than call it."""
-        called = name + b"("
-        lines = map(self.text, places)
-        return any(line.count(name) > line.count(called) for line in lines)
 
     def _outside_of(self, places: list[int]) -> list[int]:
         for start, end in self.texts:

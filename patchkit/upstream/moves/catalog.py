@@ -21,7 +21,7 @@ from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from patchkit.upstream.reading.files import Files
 
@@ -180,16 +180,16 @@ class Catalog:
         """Every Python file."""
         return frozenset(self.files.python())
 
-    def named(self, last: str) -> frozenset[str]:
+    def named(self, last: str) -> set[str]:
         """List the files of the modules whose name ends like this."""
-        return self._by_name.get(last, frozenset())
+        return self._by_name.get(last, set())
 
     @cached_property
-    def _by_name(self) -> dict[str, frozenset[str]]:
+    def _by_name(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for path in self.paths:
             found.setdefault(module_name(path).rpartition(".")[2], set()).add(path)
-        return {name: frozenset(paths) for name, paths in found.items()}
+        return found
 
     def pages(self, paths: Iterable[str]) -> list[SourceFile]:
         """Read files, all that are not known yet at once; in the order of their paths."""
@@ -205,57 +205,6 @@ class Catalog:
     def page(self, path: str) -> SourceFile | None:
         """Read one file; None where there is none."""
         return next(iter(self.pages([path] if path in self.paths else [])), None)
-
-
-class Around:
-    """
-    Where to look in a release, by what lies in which of its files and of another's.
-
-    Nothing moves to a file that is the same in both; one that both have grows, as a rule.
-    """
-
-    def __init__(self, new: Catalog, old: Catalog | None, reach: int | None) -> None:
-        self._new = new
-        self._old = old
-        self._reach = reach
-        self.fresh = new.paths - (old.paths if old else frozenset())
-        """The files that the other release lacks."""
-
-    def stages(self, module: str, size: int) -> Iterator[list[str]]:
-        """List files to look into for what a module had, of a size in bytes; stage by stage."""
-        # Files of the module's name, and what a module that became a package holds.
-        below = f"{module.replace('.', '/')}/"
-        named = self._new.named(module.rpartition(".")[2])
-        inside = (path for path in self._new.paths if path.startswith(below))
-        near = {path for path in (*named, *inside) if self.has_changed(path)}
-        yield sorted(near)
-        if self._old is not None:
-            yield sorted(near | self.fresh)
-            yield sorted({*near, *self.fresh, *self._within_reach(module, size, self._old)})
-        elif self._reach is None:
-            yield sorted(self._new.paths)
-
-    def has_changed(self, path: str) -> bool:
-        """Whether a file is not the same in both releases."""
-        mark = self._new.files.mark(path)
-        return self._old is None or mark is None or mark != self._old.files.mark(path)
-
-    def _within_reach(self, module: str, size: int, old: Catalog) -> Iterator[str]:
-        left = self._reach
-        grown = (path for path in self._new.paths - self.fresh if self._has_grown(path, size, old))
-        for path in sorted(grown, key=lambda one: (-nearness(module_name(one), module), one)):
-            mark = self._new.files.mark(path)
-            if left is not None and mark is not None:
-                left -= mark.size
-                if left < 0:
-                    return
-            yield path
-
-    def _has_grown(self, path: str, size: int, old: Catalog) -> bool:
-        mark, before = self._new.files.mark(path), old.files.mark(path)
-        if mark is None or before is None:
-            return True
-        return mark != before and mark.size >= before.size + size // 2
 
 
 def nearness(one: str, other: str) -> float:

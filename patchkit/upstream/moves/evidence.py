@@ -12,7 +12,8 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.catalog import Around, Catalog, Likeness, block, nearness, rarest
+from patchkit.upstream.moves.catalog import Catalog, Likeness, block, nearness, rarest
+from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
@@ -79,22 +80,55 @@ class Candidate(NamedTuple):
 
 
 class Evidence:
-    """Two releases, and what the files of one say of the definitions of the other."""
+    """
+    Two releases, and what the files of one say of the definitions of the other.
+
+    Nothing moves to a file that is the same in both; one that both have grows, as a rule.
+    """
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
         self._new = new
         self._old = old
+        self._reach = reach
         self._here = Catalog(new.modules.files)
         self._there = Catalog(old.modules.files) if old else None
-        self._around = Around(self._here, self._there, reach)
+        self._fresh = self._here.paths - (self._there.paths if self._there else frozenset())
 
     def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
-        """Read files to look into, a further stage where those before were not enough."""
-        return map(self._here.pages, self._around.stages(module, size))
+        """Read files to look into for what a module had, of a size in bytes; stage by stage."""
+        # Files of the module's name, and what a module that became a package holds.
+        below = f"{module.replace('.', '/')}/"
+        named = self._here.named(module.rpartition(".")[2])
+        inside = (path for path in self._here.paths if path.startswith(below))
+        near = {path for path in (*named, *inside) if self._has_changed(path)}
+        yield self._here.pages(near)
+        if self._there is not None:
+            yield self._here.pages(near | self._fresh)
+            grown = self._within_reach(module, size, self._there)
+            yield self._here.pages({*near, *self._fresh, *grown})
+        elif self._reach is None:
+            yield self._here.pages(self._here.paths)
+
+    def _within_reach(self, module: str, size: int, old: Catalog) -> Iterator[str]:
+        left = self._reach
+        both = self._here.paths - self._fresh
+        for path in sorted(both, key=lambda one: (-nearness(module_name(one), module), one)):
+            mark, before = self._here.files.mark(path), old.files.mark(path)
+            if mark and before and (mark == before or mark.size < before.size + size // 2):
+                continue
+            if left is not None and mark is not None:
+                left -= mark.size
+                if left < 0:
+                    return
+            yield path
+
+    def _has_changed(self, path: str) -> bool:
+        mark = self._here.files.mark(path)
+        return self._there is None or mark is None or mark != self._there.files.mark(path)
 
     def fresh(self) -> list[SourceFile]:
         """Read the files that the other release lacks."""
-        return self._here.pages(self._around.fresh)
+        return self._here.pages(self._fresh)
 
     def page(self, module: str) -> SourceFile | None:
         """Return the file of a module."""
@@ -171,7 +205,7 @@ class Evidence:
 
     def gained(self, page: SourceFile) -> frozenset[str]:
         """Name what a file has come to define by itself."""
-        if not self._around.has_changed(page.path):
+        if not self._has_changed(page.path):
             return frozenset()
         before = self._before(page)
         return page.tops - before.tops if before else page.tops
@@ -179,7 +213,7 @@ class Evidence:
     def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
         if self._there is None:
             return False
-        if not self._around.has_changed(page.path):
+        if not self._has_changed(page.path):
             return True
         before = self._before(page)
         if before is not None:

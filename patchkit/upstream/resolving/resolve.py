@@ -147,7 +147,7 @@ class Resolver:
     def resolve(self, target: Target) -> Resolution:
         """Tell what a target is; raises UpstreamError where the release cannot be read."""
         values: Values = (self.lookup.module(target.module),)
-        steps = target.steps if target.qualname else ()
+        steps = target.steps
         for at, step in enumerate(steps, start=1):
             values = tuple(
                 found.under(value.conditions)
@@ -155,8 +155,11 @@ class Resolver:
                 for found in self._step(value, step, is_last=at == len(steps))
             )
         if len(steps) > 3 and not isinstance(steps[-1], Item):
-            asked = (operator_in(self.lookup, target.module, value) for value in values)
-            values = tuple(found for several in asked for found in several)
+            values = tuple(
+                found
+                for value in values
+                for found in operator_in(self.lookup, target.module, value)
+            )
         # What is there first, and stand-ins last.
         order = sorted(_distinct(values), key=lambda one: (one.stands_in, one.state != "present"))
         return Resolution(target, tuple(order), self.lookup)
@@ -164,19 +167,18 @@ class Resolver:
     def storage(self, found: Resolution) -> str:
         """Say where that is kept which a target names on a class; '' where it lies on the class."""
         place = found.target
-        steps = place.steps if place.qualname else ()
-        if len(steps) < 2 or isinstance(steps[-1], Item):
+        *around, name = place.steps or ("",)
+        if not around or isinstance(name, Item):
             return ""
-        name = steps[-1]
         if name not in fields.HOOKS and found.kind not in fields.VALUES:
             return ""
         inherited = (one for one in found.variants if one.tree and one.qualname)
         owners = {place.holder, *(Target(one.module, one.qualname).holder for one in inherited)}
-        variants = (one for owner in owners for one in self.resolve(owner).variants)
-        classes = [one for one in variants if one.classes]
         words = (
-            fields.kept(self.lookup, cls, name, value)
-            for cls in classes
+            fields.kept(self.lookup, one, name, value)
+            for owner in owners
+            for one in self.resolve(owner).variants
+            if one.classes
             for value in found.variants
         )
         return next(filter(None, words), "")
