@@ -94,16 +94,14 @@ class Check:
         misfits = self._uses.misfits(row, tried)
         for subject in met:
             is_out = self._coverage.is_out(row, subject)
-            if is_out:
-                self._states[row.name][subject.name] = State.OUT_OF_RANGE
-                if subject not in tried:
-                    continue
+            some = misfits.get(subject.name, ())
             try:
-                some = misfits.get(subject.name, ())
-                if is_out:
-                    yield from self._outside(row, subject, some)
-                else:
+                if not is_out:
                     yield from self._in(row, subject, some, moves)
+                    continue
+                self._states[row.name][subject.name] = State.OUT_OF_RANGE
+                if subject in tried:
+                    yield from self._outside(row, subject, some)
             except UpstreamError as error:
                 words = (cause_of(error), _AGAIN, row.name, "", subject.name)
                 yield Finding(codes.RELEASE_UNREADABLE, *words)

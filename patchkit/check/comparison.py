@@ -14,7 +14,7 @@ from patchkit.errors import UpstreamError
 from patchkit.versions.requirements import parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from patchkit.check.subjects import Subject
     from patchkit.review.lock_format import Lock
@@ -184,7 +184,12 @@ def histories(
             else _step(one, target, trails.told(target, one))
             for one in subjects
         ]
-        found[target] = list(_compared(steps))
+        last: str | None = None
+        for at, step in enumerate(steps):
+            mark = step.fingerprint
+            steps[at] = step._replace(changed=mark is not None and last not in (None, mark))
+            last = mark or last
+        found[target] = steps
     return found
 
 
@@ -196,14 +201,6 @@ def _step(subject: Subject, target: Target, told: Whereabouts | None) -> Step:
         return step._replace(reason=f"{facts.reason}{more}")
     mark = subject.facts(told.place).fingerprint
     return step._replace(moved_to=told.place, likeness=told.likeness, fingerprint=mark)
-
-
-def _compared(steps: Iterable[Step]) -> Iterator[Step]:
-    last: str | None = None
-    for step in steps:
-        mark = step.fingerprint
-        yield step._replace(changed=mark is not None and last not in (None, mark))
-        last = mark or last
 
 
 def never_there(target: Target, steps: Sequence[Step], subjects: Sequence[Subject]) -> str:

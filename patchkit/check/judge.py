@@ -8,6 +8,7 @@ from patchkit.check import codes
 from patchkit.check.compatibility import bases_of, is_beside, refused_call, takes_wrapped
 from patchkit.check.coverage import packages_of
 from patchkit.check.findings import RETIRE, REWRITE, Fault, undecidable, where
+from patchkit.check.trails import splits
 from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.fields import HOOKS
@@ -148,7 +149,7 @@ class Judge:
             return
         if self._row.patch.body is None:
             return
-        bases = bases_of(self._pack.resolver, Target(self._row.body, change.by))
+        bases = bases_of(self._pack.subject.resolver, Target(self._row.body, change.by))
         if bases.is_whole and not any(self._derives(base, facts) for base in bases.outside):
             found = bases.outside[0] if bases.outside else "object"
             expected = f"{facts.module}:{facts.qualname}"
@@ -156,12 +157,10 @@ class Judge:
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
-        parts = base.split(".")
-        if parts[0] not in packages_of([self._row]):
+        if base.partition(".")[0] not in packages_of([self._row]):
             return False
-        ends = range(len(parts) - 1, 0, -1)
-        places = (Target(".".join(parts[:at]), ".".join(parts[at:])) for at in ends)
-        place = next((one for one in places if self._facts(Target(one.module)).is_present), None)
+        here = (one for one in splits(base) if self._facts(Target(one.module)).is_present)
+        place = next(here, None)
         if place is None:
             return True  # the body cannot be imported here; that its target is missing is said
         found, above = self._facts(place), bases_of(self._subject.resolver, place)

@@ -53,7 +53,12 @@ def learn_all(
         subject.learn(wanted(subject))
         subject.rest()
 
-    results = in_parallel(subjects, work, progress, _learners(subjects, wanted, work))
+    # As many other processes as there are cores for.
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    several = min(cores, _PROCESSES, len(subjects) // _EACH)
+    learners = [_Learner(subjects, wanted, work).learnt for _ in range(several - 1)]
+    results = in_parallel(subjects, work, progress, learners)
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.keep_conclusions()
     return {name: error for name, error in results.items() if isinstance(error, UpstreamError)}
@@ -84,14 +89,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _learners(subjects: Sequence[Subject], wanted: Wanted, work: Work) -> list[Worker[None]]:
-    """Offer as many other processes as there are cores for; `work` learns a release here."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    several = min(cores, _PROCESSES, len(subjects) // _EACH)
-    return [_Learner(subjects, wanted, work).learnt for _ in range(several - 1)]
 
 
 class _Learner:

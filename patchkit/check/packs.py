@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding, Place
+from patchkit.check.subjects import Subject
 from patchkit.errors import DeclarationError, place_of_row, shown
 from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.rows.declaration import Patch
 from patchkit.rows.target import Target
-from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.reading.tree import Tree
-from patchkit.upstream.resolving.resolve import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from patchkit.rows.declaration import Row
     from patchkit.settings import Settings
+    from patchkit.upstream.facts import Facts
 
 _BODY = re.compile(r"patch_\w+")
 
@@ -81,13 +81,10 @@ class PackSource:
         self._file = Path(getattr(module, "__file__", None) or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
         self._root = (self._folders or [self._file])[0].parents[name.count(".")]
-        self._facts: dict[Target, Facts] = {}
         self._places: dict[str, Place] = {}
-
-    @functools.cached_property
-    def resolver(self) -> Resolver:
-        """Its source, and that of the packages around it."""
-        return Resolver(Tree(f"pack {self.name}", None, self._root, self.name.split(".")[0]))
+        # Its source, and that of the packages around it.
+        source = Tree(f"pack {name}", None, self._root, name.partition(".")[0])
+        self.subject = Subject(source.name, name, "", lambda: source)
 
     @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:
@@ -97,10 +94,7 @@ class PackSource:
 
     def facts(self, row: Row, name: str) -> Facts:
         """Say what an object of a body is."""
-        target = Target(row.body, name)
-        if target not in self._facts:
-            self._facts[target] = facts_of(self.resolver, target)
-        return self._facts[target]
+        return self.subject.facts(Target(row.body, name))
 
     def place(self, row: Row, name: str = "") -> Place:
         """Return the file and line of an object of a body, or of the row itself."""

@@ -70,7 +70,7 @@ def _top(target: Target) -> str:
 
 def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[Use]:
     """Read a body, and what it imports of the package that its pack is in."""
-    own, modules = pack.name.partition(".")[0], pack.resolver.modules
+    own, modules = pack.name.partition(".")[0], pack.subject.resolver.modules
     waiting, seen = [(False, True, body)], {pack.name}
     while waiting:
         # What is imported unconditionally comes first: a module counts as it is imported first.
@@ -82,11 +82,6 @@ def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[U
             state = (guarded or use.guarded, at_import and use.at_import)
             if _top(use.target) != own:
                 yield replace(use, guarded=state[0], at_import=state[1], path=pack.file(use.path))
-            elif use.how == "import":
-                waiting += ((*state, one) for one in _modules(use.target))
-
-
-def _modules(target: Target) -> Iterator[str]:
-    """Name the modules that an import may run."""
-    parts = [*target.module.split("."), *filter(None, [target.qualname])]
-    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+            elif use.how == "import":  # it may run each of these modules
+                parts = str(use.target).replace(":", ".").split(".")
+                waiting += ((*state, ".".join(parts[: end + 1])) for end in range(len(parts)))

@@ -196,7 +196,7 @@ def _near(target: Target, subject: Subject) -> list[Target]:
     try:
         tree = modules.get(target.module)
         if tree is None:
-            return _with_colon(target, subject) or _other_modules(target, subject)
+            return _elsewhere(target, subject)
         page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
     except UpstreamError:
         return []
@@ -204,15 +204,18 @@ def _near(target: Target, subject: Subject) -> list[Target]:
     return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
 
 
-def _with_colon(target: Target, subject: Subject) -> list[Target]:
-    """Read `up.mod.f`, which is no module, as `up.mod:f`."""
-    parts = [] if target.qualname else target.module.split(".")
-    ends = range(len(parts) - 1, 0, -1)
-    places = (Target(".".join(parts[:at]), ".".join(parts[at:])) for at in ends)
-    return [one for one in places if subject.has(one)][:1]
-
-
-def _other_modules(target: Target, subject: Subject) -> list[Target]:
+def _elsewhere(target: Target, subject: Subject) -> list[Target]:
+    """Read `up.mod.f`, which is no module, as `up.mod:f`; else look for modules named alike."""
+    for place in splits(target.module) if not target.qualname else ():
+        if subject.has(place):
+            return [place]
     names = [module_name(path) for path in subject.source.paths() if path.endswith(".py")]
     several = get_close_matches(target.module, names, cutoff=0.8)
     return [one for one in (Target(name, target.qualname) for name in several) if subject.has(one)]
+
+
+def splits(dotted: str) -> Iterator[Target]:
+    """Yield what `up.mod.f` may be the dotted name of, the longest module first."""
+    parts = dotted.split(".")
+    for at in range(len(parts) - 1, 0, -1):
+        yield Target(".".join(parts[:at]), ".".join(parts[at:]))

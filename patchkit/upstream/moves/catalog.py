@@ -4,8 +4,6 @@ The files of one release, what they define, and how alike two definitions are.
 Definitions are seen by their lines alone, a hundred times faster than by parsing. To be compared,
 both are written as the words that a fingerprint is made of, without name and decorators, and cut
 into runs of four words: the likeness is the share of the runs that both have, of all that any has.
-`Around` says in which files a missing definition may be now: the likeliest first, the fewest that
-will do.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 MAX_BYTES = 1 << 30
 """When all files have more, those that were not used for longest go, to half of it."""
@@ -147,7 +147,12 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _shrink(folder: Path, limit: int) -> None:
-    files = sorted(_files(folder), reverse=True)
+    files = []
+    for file in folder.glob("*/*"):
+        with contextlib.suppress(OSError):  # somebody else has dropped it
+            state = file.stat()
+            files.append((state.st_mtime, state.st_size, file))
+    files.sort(reverse=True)
     left = sum(size for _, size, _ in files)
     goal = limit // 2 if left > limit else left
     while left > goal:
@@ -155,10 +160,3 @@ def _shrink(folder: Path, limit: int) -> None:
         left -= size
         with contextlib.suppress(OSError):
             file.unlink()
-
-
-def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    for file in folder.glob("*/*"):
-        with contextlib.suppress(OSError):  # somebody else has dropped it
-            state = file.stat()
-            yield state.st_mtime, state.st_size, file

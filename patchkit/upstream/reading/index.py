@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
@@ -158,18 +158,17 @@ def _links(page: IndexPage) -> Iterator[Link]:
 
 
 def _of_json(page: IndexPage) -> list[Link]:
+    found = []
     try:
-        return [_json_link(page.url, file) for file in json.loads(page.body)["files"]]
+        for file in json.loads(page.body)["files"]:
+            sha256 = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
+            # Yanked is true, or the reason as text, be it empty.
+            yanked = file.get("yanked", False) is not False
+            url, name = joined(page.url, file["url"]), str(file["filename"])
+            found.append(Link(url, name, "", sha256 and sha256[1], yanked))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UpstreamError(f"its page is none of an index ({error!r})") from error
-
-
-def _json_link(base: str, file: dict[str, Any]) -> Link:
-    sha256 = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
-    # Yanked is true, or the reason as text, be it empty.
-    yanked = file.get("yanked", False) is not False
-    url, name = joined(base, file["url"]), str(file["filename"])
-    return Link(url, name, "", sha256[1] if sha256 else None, yanked)
+    return found
 
 
 def _of_html(page: IndexPage) -> Iterator[Link]:

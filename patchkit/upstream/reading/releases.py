@@ -105,19 +105,15 @@ class Release:
             return Archived(*named, _reader(self.link.local))
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
-        return Archived(*named, self._remote(), self.library.cache, key)
+        reader: Reader = SdistReader(self._downloaded)
+        if self.link.is_wheel:
+            reader = WheelReader(self.library.web.content(self.link.url), self._downloaded)
+        return Archived(*named, reader, self.library.cache, key)
 
-    def _remote(self) -> Reader:
-        if not self.link.is_wheel:
-            return SdistReader(self._downloaded)
-        return WheelReader(self.library.web.content(self.link.url), self._downloaded_for)
-
-    def _downloaded(self) -> AbstractContextManager[Path]:
+    def _downloaded(self, reason: Exception | None = None) -> AbstractContextManager[Path]:
+        if reason:
+            self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self.library.web.download(self.link.url, self.link.sha256)
-
-    def _downloaded_for(self, reason: Exception) -> AbstractContextManager[Path]:
-        self.library.notice(f"{reason}; fetching {self.link.filename} whole")
-        return self._downloaded()
 
     def _state(self) -> str:
         """Name the bytes that a URL has now; those that it had where nobody answers."""

@@ -40,7 +40,10 @@ class Tree:
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""
-        return is_listed(path) and self._is_inside(path) and (self._root / path).is_file()
+        first, *others = path.split("/")
+        name = first if others else compiled(first) or first.partition(".")[0]
+        is_inside = name in self._packages and not {"", ".", ".."} & set(others)
+        return is_listed(path) and is_inside and (self._root / path).is_file()
 
     def paths(self) -> frozenset[str]:
         """Every path of the packages that an import may lead to."""
@@ -52,12 +55,6 @@ class Tree:
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Do nothing: files are here."""
-
-    def _is_inside(self, path: str) -> bool:
-        first, *others = path.split("/")
-        if not others:
-            return (compiled(first) or first.partition(".")[0]) in self._packages
-        return first in self._packages and not {"", ".", ".."} & set(others)
 
     def _walk(self) -> Iterator[str]:
         for package in self._packages:

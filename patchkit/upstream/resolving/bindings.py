@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.module_tree import BLOCKS
@@ -19,18 +18,6 @@ ANY = "*"
 """Stands for every name: a star import, and what may end the import."""
 
 
-class Form(str, Enum):
-    """How a name is bound."""
-
-    FUNCTION = "def"
-    CLASS = "class"
-    ASSIGN = "assignment"
-    IMPORT = "import"
-    FROM = "from import"
-    OTHER = "other"
-    OPEN = "unknown"
-
-
 class Condition(NamedTuple):
     """What must hold for a definition to count; `except ImportError` has no test."""
 
@@ -43,11 +30,11 @@ class Binding:
     """One way in which a name is bound."""
 
     name: str
-    form: Form
     node: ast.stmt
     value: ast.expr | None = None  # of an assignment that has an expression for this name
     module: str = ""  # absolute name of what is imported, or imported from
     imported: str = ""  # the name there
+    is_open: bool = False  # whether the statement may bind it or not
     parts: tuple[ast.stmt, ...] = ()  # what shapes it further: setters, `+=`, `TABLE['k'] = …`
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, inheritance
-from patchkit.upstream.resolving.bindings import Form
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.decorators import DESCRIPTORS
@@ -152,14 +151,14 @@ _IMPLICIT_KINDS = {
 
 def bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     """Tell what a binding makes of its name."""
-    if binding.form is Form.IMPORT:
-        return (_as_imported(lookup.module(binding.module)),)
-    if binding.form is Form.FROM:
-        return _imported(lookup, binding, scope)
-    if binding.form is Form.OPEN:
+    if binding.is_open:
         star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
         what = star if binding.module else line
         return (undecidable(f"{what} may bring it, which cannot be told"),)
+    if binding.imported:
+        return _imported(lookup, binding, scope)
+    if binding.module:
+        return (_as_imported(lookup.module(binding.module)),)
     value = Value(
         "present",
         Kind.ASSIGNMENT,

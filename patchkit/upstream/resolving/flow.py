@@ -12,7 +12,6 @@ from patchkit.upstream.resolving.bindings import (
     Binding,
     Case,
     Condition,
-    Form,
     has_walrus,
     joined,
     merged,
@@ -69,7 +68,7 @@ class Flow:
             if self._until and (statement.lineno, statement.col_offset) >= self._until:
                 break
             if self._has_walrus and self._name in walrus_names(statement):
-                cases = merged(cases, self._bind(Form.OTHER, statement))
+                cases = merged(cases, self._bind(statement))
             if step := self._STEPS.get(type(statement)):
                 after = step(self, statement, cases)
                 if after is None:
@@ -77,23 +76,21 @@ class Flow:
                 cases = after
         return cases
 
-    def _bind(self, form: Form, node: ast.stmt, **details: Any) -> Cases:
-        return (Case(Binding(self._name, form, node, **details)),)
+    def _bind(self, node: ast.stmt, **details: Any) -> Cases:
+        return (Case(Binding(self._name, node, **details)),)
 
     def _unfollowed(self, node: ast.stmt, cases: Cases) -> Cases:
         is_concerned = not {self._name, ANY}.isdisjoint(names_in(node, self._tree))
-        return (*cases, *self._bind(Form.OPEN, node)) if is_concerned else cases
+        return (*cases, *self._bind(node, is_open=True)) if is_concerned else cases
 
     # --- definitions and assignments
 
     def _definition(self, node: Def | ast.ClassDef, cases: Cases) -> Cases:
         if node.name != self._name:
             return cases
-        if isinstance(node, ast.ClassDef):
-            return self._bind(Form.CLASS, node)
         if _PROPERTY_PARTS & {dotted(mark).removeprefix(node.name) for mark in node.decorator_list}:
             return shaped(cases, node)
-        return self._bind(Form.FUNCTION, node)
+        return self._bind(node)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign, cases: Cases) -> Cases:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -105,7 +102,7 @@ class Flow:
         self, target: ast.expr, value: ast.expr | None, node: ast.stmt, cases: Cases
     ) -> Cases:
         if isinstance(target, ast.Name) and target.id == self._name:
-            return self._bind(Form.ASSIGN if value is not None else Form.OTHER, node, value=value)
+            return self._bind(node, value=value)
         if isinstance(target, (ast.Tuple, ast.List)):
             for element, of in zip(target.elts, _elements(target, value), strict=True):
                 cases = self._assign_to(element, of, node, cases)
@@ -140,7 +137,7 @@ class Flow:
             cases = self._submodule(alias.name, node, cases)
             top = alias.name.split(".")[0]
             if (alias.asname or top) == self._name:
-                cases = self._bind(Form.IMPORT, node, module=alias.name if alias.asname else top)
+                cases = self._bind(node, module=alias.name if alias.asname else top)
         return cases
 
     def _import_from(self, node: ast.ImportFrom, cases: Cases) -> Cases:
@@ -156,10 +153,8 @@ class Flow:
     def _star(self, module: str, _: ast.alias, node: ast.stmt, cases: Cases) -> Cases:
         brought = self._lookup.exports(module, self._name)
         if brought is None:
-            return (*cases, *self._bind(Form.OPEN, node, module=module))
-        if not brought:
-            return cases
-        return self._bind(Form.FROM, node, module=module, imported=self._name)
+            return (*cases, *self._bind(node, module=module, is_open=True))
+        return self._bind(node, module=module, imported=self._name) if brought else cases
 
     def _from(self, module: str, alias: ast.alias, node: ast.stmt, cases: Cases) -> Cases:
         submodule = f"{module}.{alias.name}"
@@ -167,8 +162,8 @@ class Flow:
         if (alias.asname or alias.name) != self._name:
             return cases
         if module == self._tree.name and self._lookup.has_module(submodule):
-            return self._bind(Form.IMPORT, node, module=submodule)
-        return self._bind(Form.FROM, node, module=module, imported=alias.name)
+            return self._bind(node, module=submodule)
+        return self._bind(node, module=module, imported=alias.name)
 
     def _submodule(self, imported: str, node: ast.stmt, cases: Cases) -> Cases:
         """Importing a package's own submodule for the first time sets it on the package."""
@@ -178,7 +173,7 @@ class Flow:
         if not f"{imported}.".startswith(f"{mine}.") or not self._lookup.has_module(mine):
             return cases
         self.submodule_imported = True
-        return self._bind(Form.IMPORT, node, module=mine)
+        return self._bind(node, module=mine)
 
     # --- branches
 
@@ -194,8 +189,7 @@ class Flow:
 
     def _loop(self, node: ast.For | ast.AsyncFor, cases: Cases) -> Cases | None:
         once = self.run(node.body, self._assign_to(node.target, None, node, cases))
-        what = "the loop runs"
-        return joined((Condition(what), once), (Condition(f"not ({what})"), cases))
+        return joined((Condition("the loop runs"), once), (Condition("not (the loop runs)"), cases))
 
     def _with(self, node: ast.With | ast.AsyncWith, cases: Cases) -> Cases | None:
         for item in node.items:

@@ -89,8 +89,10 @@ def _search(
         search = partial(_search, lookup, value, name, rest, doubt)
         found = _of_class(lookup, entry, name, search)
         if found is not None:
-            if at and name in _WRITTEN:
-                doubt = doubt or _writer(rest)
+            if at and name in _WRITTEN:  # a base outside may write it for each that derives from it
+                outside = (one for one in rest if one.kind is Kind.OUTSIDE)
+                writers = (one for one in outside if has_member(one.dotted, "__init__") is None)
+                doubt = doubt or next(map(_words, writers), "")
             return tuple(_doubted(one, doubt, shadow) for one in found)
         shadow = shadow or _opened_by(lookup, entry)
     return _not_found(lookup, value, name, doubt)
@@ -138,12 +140,6 @@ def _as_field(field: Value, rest: Callable[[], Values]) -> Values:
             if base.state == "present" and base.attribute:
                 return (replace(field, attribute=True, reason=f"as {base.qualname} left it"),)
     return (field,)
-
-
-def _writer(entries: Sequence[Value]) -> str:
-    """Name a base outside that may write methods for each class that derives from it."""
-    outside = (one for one in entries if one.kind is Kind.OUTSIDE)
-    return next((_words(one) for one in outside if has_member(one.dotted, "__init__") is None), "")
 
 
 def _inherited(entry: Value, name: str) -> Value:

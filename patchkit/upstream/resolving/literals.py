@@ -6,7 +6,6 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from patchkit.upstream.resolving.bindings import Form
 from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
@@ -82,7 +81,7 @@ class Literals:
 
     def bound(self, binding: Binding) -> Any:
         """Read what a binding binds; NotLiteralError where that is no literal."""
-        if binding.form is Form.FROM:
+        if binding.imported:
             return self._in(self._lookup.modules.get(binding.module)).of_name(binding.imported)
         if binding.value is None:
             raise NotLiteralError

@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import expressions, lazy, literals
-from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases, Form
+from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import called_at_import
@@ -81,9 +81,8 @@ class ReleaseLookup:
         if all(case.binding is None for case in cases):
             bound_later = name in tree.rebound_in_functions()
             return None if bound_later or lazy.open_namespace(tree) else False
-        if any(case.binding is None or case.binding.form is Form.OPEN for case in cases):
-            return None
-        return True
+        is_open = any(case.binding is None or case.binding.is_open for case in cases)
+        return None if is_open else True
 
     # --- names
 

@@ -99,19 +99,22 @@ def function_of(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     code = _code(function)
-    touched = [(code.stored, False)]
+    touched, is_open = set(code.stored), False
     for call in code.setters:
         at = -2 if "." in dotted(call.func) else 1
         name = Literals(lookup, function.home).part(call.args[at]) if call.args[1:] else None
-        names = [name] if isinstance(name, str) else []
-        touched.append((frozenset(names), not names))
+        if isinstance(name, str):
+            touched.add(name)
+        else:
+            is_open = True
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:
-            touched.append((frozenset(), owner in code.given and not name.startswith("__")))
+            is_open |= owner in code.given and not name.startswith("__")
         elif called is not function.nodes[0] and depth < DEPTH:
-            touched.append(touched_by(lookup, replace(function, nodes=(called,)), depth + 1))
-    return frozenset().union(*(names for names, _ in touched)), any(more for _, more in touched)
+            more = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
+            touched, is_open = touched | more[0], is_open or more[1]
+    return frozenset(touched), is_open
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
