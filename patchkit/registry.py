@@ -31,6 +31,8 @@ _FOLDER_ROLES = {
 }
 
 OWN_PACKS = ("patchkit.platform", "patchkit.worker")
+OPTIONAL_PACKS = ("patchkit.data_llm",)
+"""Shipped, and off unless asked for."""
 
 GROUP = "patchkit.patches"
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _WORST = list(State)
-_AGAIN = "check it again, or leave it out"
+_AGAIN = "check it again, leave it out, or use --offline for what was read before"
 
 
 class Check:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from patchkit.errors import PatchkitError, VersionError, near
-from patchkit.registry import Registry
+from patchkit.registry import OPTIONAL_PACKS, Registry, read_pack
 from patchkit.review.drift import Drift
 from patchkit.review.lock_files import Locks
 from patchkit.rows.project import Project
@@ -123,9 +123,14 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
     for name in names:
         if name not in rows:
             listed = f"; 'patchkit list --all' names the {len(rows)} that are"
-            hint = near(name, [row.name for row in rows], 3) or listed
+            hint = _in_optional_pack(name) or near(name, [row.name for row in rows], 3) or listed
             raise click.UsageError(f"no patch is named {name!r}{hint}")
     return [row for row in rows if not names or row.name in names]
+
+
+def _in_optional_pack(name: str) -> str:
+    packs = (pack for pack in OPTIONAL_PACKS if name in [row.name for row in read_pack(pack)])
+    return "".join(f" here: it is in {pack}, which --patches {pack} adds" for pack in packs)
 
 
 def parse_target(text: str) -> Target:

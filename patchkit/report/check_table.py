@@ -120,8 +120,12 @@ def _mark(state: State | None, step: int) -> Cell:
 
 
 def _cropped(name: str, room: int) -> str:
+    """Cut the middle out: names that begin alike differ at their ends."""
     name = printable(name)
-    return name if cell_len(name) <= room else set_cell_size(name, room - 1).rstrip() + "…"
+    if cell_len(name) <= room:
+        return name
+    end = room // 2
+    return f"{set_cell_size(name, room - end - 1).rstrip()}…{name[-end:]}"
 
 
 def _legend(used: set[str]) -> Text:

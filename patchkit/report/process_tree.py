@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rich.table import Column
 from rich.text import Text
 
 from patchkit.report.console import columns, folded, whole
@@ -36,7 +37,8 @@ def process_tree(picture: Picture) -> Table:
     """Lay out a line for each process or bundle of them."""
     with_hosts = len({process.host for process in picture.processes}) > 1
     with_looks = any(_is_verified(process) for process in picture.processes)
-    heads = [whole("process"), *([whole("node")] if with_hosts else [])]
+    # Where there is no room, names are cut: what became of the patches is told.
+    heads = [Column("process"), *([whole("node")] if with_hosts else [])]
     heads += [whole("pid", justify="right"), whole("started", justify="right"), whole("state")]
     heads += [whole("verified", justify="right")] if with_looks else []
     table = columns(*heads, folded("patches"), header=True)
@@ -46,7 +48,7 @@ def process_tree(picture: Picture) -> Table:
             first = same[0]
             began = f"+{first.started - root.started:.1f} s" if guide else _clock(first.started)
             table.add_row(
-                Text.assemble((guide, "note"), _label(same)),
+                Text.assemble((guide, "note"), _label(same), no_wrap=True, overflow="ellipsis"),
                 *([Text(one_line(first.host))] if with_hosts else []),
                 f"{first.pid} …" if len(same) > 1 else str(first.pid),
                 Text(began, "note"),

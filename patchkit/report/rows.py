@@ -58,10 +58,9 @@ def print_list(
 
 
 def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
-    names = folded("patch", no_wrap=not everything)
-    here = folded("here" if everything else "requires")
     why = [Column("why")] if with_why else []
-    table = columns(names, folded("roles"), here, *why, header=True)
+    here = folded("here" if everything else "requires")
+    table = columns(whole("patch"), Column("roles"), here, *why, header=True)
     for pack in dict.fromkeys(row.pack for row, _ in rows):
         table.add_row(Text(pack, style="heading"))
         for row, reason in rows:
@@ -82,7 +81,7 @@ def _roles(row: Row) -> str:
 def _here(row: Row, reason: str | None) -> Text:
     if reason is not None:
         return Text(reason, style="note")
-    asked = f", if {row.patch.when} in its body says so" if row.patch.when else ""
+    asked = f", unless {row.patch.when}() of its body refuses" if row.patch.when else ""
     return Text(f"selected{asked}", style="ok")
 
 

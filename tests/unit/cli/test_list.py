@@ -91,7 +91,7 @@ def test_patchkits_own_rows_are_selected_only_where_their_backend_is(
     assert [line for line in lines if "torch-npu" in line and " selected" in line] == []
     assert sum("torch_npu is not installed" in line for line in lines) == 3
     shown = python(*words, PATCHKIT_DEVICE_BACKEND="mine", **versions).stdout
-    assert shown.count("selected, if is_installed in its body says so") == 3
+    assert shown.count("selected, unless is_installed() of its body refuses") == 3
 
 
 def test_json_covers_every_distribution_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,12 +177,16 @@ def test_a_lock_that_cannot_be_read_is_2(
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("ray-workr", "did you mean ray-worker?"), ("zzz", "'patchkit list --all' names the 2")],
+    [
+        ("ray-workr", "did you mean ray-worker?"),
+        ("zzz", "'patchkit list --all' names the 2"),
+        ("ray-data-llm", "it is in patchkit.data_llm, which --patches patchkit.data_llm adds"),
+    ],
 )
 def test_an_unknown_name_is_2_with_the_nearest(
     name: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A slip of the pen gets the names that it may have meant."""
+    """A slip of the pen gets the names that it may have meant, one of another pack that pack."""
     assert main(["show", name]) == 2
     out, err = capsys.readouterr()
     assert out == ""

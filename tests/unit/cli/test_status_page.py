@@ -71,6 +71,23 @@ def test_many_alike_are_one_line(
     assert "worker no" in out
 
 
+def test_what_became_of_the_patches_is_told_at_80_columns(
+    written: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Names of processes are cut in its stead, such as those that Ray gives to its workers."""
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["ray::RayWorkerWrapper.execute_method"]
+    stands = patch("one", "applied"), patch("two", "skipped", "x")
+    workers = [
+        journal(30 + rank, role("worker"), *stands, host=f"gpu-node-{rank}", argv=words)
+        for rank in range(2)
+    ]
+    lines = page(capsys, written(*workers)).splitlines()
+    assert [line.endswith("1 applied, 1") for line in lines if "gpu-node" in line][:2] == [True] * 2
+
+
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, form: str) -> None:
     """Two thousand journals that each name another as the parent are only a deep tree."""

@@ -89,6 +89,18 @@ def test_versions_lie_level_where_they_fit() -> None:
     assert lines[2].split() == ["a-patch-of-mine", *"?✗?✗?✗?"]
 
 
+def test_names_that_begin_alike_stay_apart() -> None:
+    """Where there is no room for them, their middle is left out and not their ends."""
+    releases = [f"vllm 0.{minor}.0" for minor in range(20, 28)]
+    names = ["ray-version-check", "ray-version-check-of-graphs"]
+    states = dict(zip(releases, [State.UNREVIEWED, State.BROKEN] * 4, strict=True))
+    lines = as_table(Report(releases, [], dict.fromkeys(names, states)), 80).split("\n")
+    assert [line.split()[0] for line in lines[2:4]] == [
+        "ray-ver…on-check",
+        "ray-ver…f-graphs",
+    ]
+
+
 def test_a_pipe_gets_a_grid_of_sensible_width() -> None:
     """A console without an end does not make a line without an end of a grid."""
     lines = as_table(large(), 10_000).split("\n")

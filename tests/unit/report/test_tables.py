@@ -159,6 +159,14 @@ def test_nothing_is_lost_at_80_columns(
         assert (word in narrow) == (word in "".join(wide.split()))
 
 
+def test_list_keeps_names_whole(printed: Callable[[str, int | None], str]) -> None:
+    """However little room they leave, names of patches and of roles can be copied."""
+    lines = printed("list --all", 60).splitlines()
+    assert {"ray-worker-torch-npu", "compiled-dag-ref-subscript", "main,", "engine-core"} <= {
+        word for line in lines for word in line.split()
+    }
+
+
 @pytest.mark.parametrize("name", PRINTERS)
 def test_no_colour_but_on_a_terminal(printed: Callable[[str, int | None], str], name: str) -> None:
     """A pipe gets no escape sequences."""
