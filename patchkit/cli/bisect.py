@@ -76,7 +76,9 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = _selected(packs)
     order = _suspects(rows, names)
-    facts = {"command": list(words), "timeout": timeout, **_identity(rows), "suspects": order}
+    facts: dict[str, Any] = {"command": list(words), "timeout": timeout, "suspects": order}
+    facts["patches"] = {row.name: fingerprint(row) for row in rows}
+    facts["packs"] = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
@@ -126,11 +128,6 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     if not suspects:
         raise BisectionError("no patch applies here; 'patchkit list --all' says why")
     return list(suspects)
-
-
-def _identity(rows: Sequence[Row]) -> dict[str, Any]:
-    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
-    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
 
 
 class _Trials:

@@ -52,8 +52,10 @@ class _Pass:
         """Repoint the copies in scope, and tell the others."""
         if not self.stale.ids:
             return
-        for holder in copies_in(self.stale):
-            self._write(holder)
+        declared = ((site, name) for site in self.stale.sites for name in site.rebind)
+        for site, name in declared:
+            for holder in _copies(name, site, self.stale) if ":" in name else ():
+                self._write(holder)
         for holder in search.through(modules):
             rebind = holder.site.rebind
             if holder.owner is not None and not is_within(holder.module, rebind):
@@ -137,15 +139,8 @@ def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
 _SETS = (set, frozenset)
 
 
-def copies_in(stale: StaleValues) -> Iterator[Holder]:
-    """Find the copies in every container that a row has declared for its target."""
-    for site in stale.sites:
-        for name in site.rebind:
-            if ":" in name:
-                yield from _copies(name, site, stale)
-
-
 def _copies(name: str, site: Site, stale: StaleValues) -> Iterator[Holder]:
+    """Find the copies in a container that a row has declared for its target."""
     place = Target.parse(name)
     module = sys.modules.get(place.module)
     if module is None:

@@ -31,13 +31,11 @@ class Drift:
     """
     What of upstream nobody has reviewed, as it lies here; each row is looked at once.
 
-    A file may be named that says what was reviewed, in place of those that packs bring; and a path
-    where packages are found, in place of `sys.path`.
+    A file may be named that says what was reviewed, in place of those that packs bring.
     """
 
-    def __init__(self, lock: str | None = None, path: list[str] | None = None) -> None:
+    def __init__(self, lock: str | None = None) -> None:
         self._lock = lock
-        self._path = path
         self._known: dict[str, str] = {}
         self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
 
@@ -51,7 +49,7 @@ class Drift:
     def _here(self) -> Here:
         from patchkit.upstream.here import Here  # noqa: PLC0415 - most processes have no lock
 
-        return Here(self._path)
+        return Here()
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
         """Say which targets of these changes are not as they were reviewed; '' where all are."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import LockError
@@ -24,6 +24,7 @@ from patchkit.versions.requirements import release_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from patchkit.versions.requirements import ReleaseVersion
 
@@ -117,19 +118,15 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
 
 def write_lock(file: Path, lock: Lock) -> None:
     """Write a lock, the whole of it or nothing; raise LockError if that is not possible."""
-    import tempfile  # noqa: PLC0415 - processes that only read a lock do without
-
+    draft = file.with_name(f".{file.name}-{os.getpid()}")
     try:
-        handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+        draft.write_text(lock.text(), encoding="utf-8")
+        if file.exists():
+            draft.chmod(file.stat().st_mode & 0o777)
+        draft.replace(file)
     except OSError as error:
-        raise LockError(f"{file}: cannot be written ({error.strerror})") from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(lock.text())
-        Path(draft).chmod(file.stat().st_mode & 0o777 if file.exists() else 0o644)
-        Path(draft).replace(file)
-    except OSError as error:
-        Path(draft).unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise LockError(f"{file}: cannot be written ({error.strerror})") from error
 
 

@@ -125,11 +125,15 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
         raise MiscountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
-        spot = _Spot(text, reading.tokens, match)
-        filling = "pass" * spot.is_whole
+        until, rest = reading.tokens[: match.span.start + 1], reading.tokens[match.span.start :]
+        following = next((token for token in rest if token.start >= match.end), None)
         if new:
-            columns = _columns(new[0], fragment[0], match, spot.margin)
+            line = text[text.rfind("\n", 0, match.start) + 1 :]
+            margin = _margin_of_statement(line, until, following)
+            columns = _columns(new[0], fragment[0], match, margin)
             filling = _fitted(_normal(wanted.new), new, columns)
+        else:
+            filling = "pass" if _is_whole(until, following) else ""
         text = text[: match.start] + filling + text[match.end :]
     after = FunctionText(text)
     if "\n" in wanted.new and after.end != len(text):
@@ -148,30 +152,20 @@ def _tokens(text: str, field: str) -> list[Token]:
         raise TargetError(f"{field}: {error}") from error
 
 
-class _Spot:
-    """One place of the text where something else comes in."""
+def _margin_of_statement(line: str, until: Sequence[Token], following: Token | None) -> str:
+    """Return the indentation of a line; of the statement, where its last bracket is closed here."""
+    if following is not None and following.depth:
+        return _margin(line)
+    margins = (token.margin for token in reversed(until))
+    return next((margin for margin in margins if margin is not None), "")
 
-    def __init__(self, text: str, tokens: list[Token], match: Match) -> None:
-        self._line = text[text.rfind("\n", 0, match.start) + 1 :]
-        self._until = tokens[: match.span.start + 1]
-        rest = tokens[match.span.start :]
-        self._next = next((token for token in rest if token.start >= match.end), None)
 
-    @property
-    def margin(self) -> str:
-        """The indentation of the line; of the statement, where its last bracket is closed here."""
-        if self._next is not None and self._next.depth:
-            return _margin(self._line)
-        margins = (token.margin for token in reversed(self._until))
-        return next((margin for margin in margins if margin is not None), "")
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether whole statements stand here, so that a block may be left empty."""
-        first, previous = self._until[-1], self._until[-2:][0]
-        begins = first.margin is not None or (previous.text == ":" and not previous.depth)
-        ends = self._next is None or self._next.kind == NEWLINE
-        return begins and ends and first.text not in _CLAUSES
+def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
+    """Whether whole statements are taken out, so that a block may be left empty."""
+    first, previous = until[-1], until[-2:][0]
+    begins = first.margin is not None or (previous.text == ":" and not previous.depth)
+    ends = following is None or following.kind == NEWLINE
+    return begins and ends and first.text not in _CLAUSES
 
 
 def _margin(line: str) -> str:
