@@ -28,7 +28,7 @@ def command() -> None:
 
 
 @command.command("install")
-def install_command() -> int:
+def install_command() -> None:
     """
     Write it into this Python's site-packages.
 
@@ -44,19 +44,14 @@ def install_command() -> int:
         say(f"bootstrap is installed and up to date in {folder}")
     if location is not None:
         say(f"patchkit is not installed in this Python: the bootstrap looks for it in {location}")
-    return 0
 
 
 @command.command("remove")
-def remove_command() -> int:
+def remove_command() -> None:
     """Take away what install wrote, and nothing else."""
     folder = bootstrap.site_folder()
-    say(
-        f"bootstrap removed from {folder}"
-        if bootstrap.remove(folder)
-        else f"no bootstrap in {folder}"
-    )
-    return 0
+    told = "bootstrap removed from" if bootstrap.remove(folder) else "no bootstrap in"
+    say(f"{told} {folder}")
 
 
 @command.command("status")

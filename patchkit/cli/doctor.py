@@ -138,7 +138,7 @@ def _origin(name: str, settings: Settings) -> str:
 
 
 def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
-    selected = [row for row in registry if options.reason_to_skip(row, selection) is None]
+    selected = [row for row in registry if options.reason(selection.reason_to_skip, row) is None]
     share = f"{len(selected)} of {count(len(registry), 'patch')}"
     yield HealthLine("patches", "note", "selected", share)
     names = {row.name for row in selected}
@@ -163,7 +163,7 @@ def _applies(selection: Selection, row: Row, change: Change) -> bool:
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
     """Compare the targets of the patches that apply here, but for drift, with what was reviewed."""
     anyway = replace(selection, settings=replace(selection.settings, on_drift="warn"))
-    due = [row for row in rows if options.reason_to_skip(row, anyway) is None]
+    due = [row for row in rows if options.reason(anyway.reason_to_skip, row) is None]
     locks = Locks(selection.settings.lock)
     for pack, group in groupby(sorted(due, key=lambda row: row.pack), lambda row: row.pack):
         try:

@@ -35,7 +35,7 @@ def command(
     rows, selection = options.rows_and_selection(packs, vllm)
     versions = {name: selection.versions.find(name) for name in options.distributions(rows)}
     listed = [
-        (row, options.reason_to_skip(row, selection))
+        (row, options.reason(selection.reason_to_skip, row))
         for row in rows
         if role is None or role in row.roles
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
 
     Command = Callable[..., object]
+    Asked = TypeVar("Asked", Row, str)
 
 _WANTED = (
     click.option(
@@ -175,10 +176,10 @@ def rows_and_selection(packs: Iterable[str], vllm: str | None) -> tuple[Registry
     return rows, selection
 
 
-def reason_to_skip(row: Row, selection: Selection) -> str | None:
-    """Say why a row does not apply here; None where it does."""
+def reason(ask: Callable[[Asked], str | None], about: Asked) -> str | None:
+    """Say why something does not hold here; None where it does. A version may say nothing."""
     try:
-        return selection.reason_to_skip(row)
+        return ask(about)
     except VersionError as error:
         return str(error)
 
@@ -196,7 +197,7 @@ def distributions(rows: Iterable[Row]) -> list[str]:
 
 def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:
     """Name the selected patches that have no process, as variables are set here, and say why."""
-    chosen = [row for row in registry if reason_to_skip(row, selection) is None]
+    chosen = [row for row in registry if reason(selection.reason_to_skip, row) is None]
     for other in registry.processes.switched_on(selection.environ):
         for name in other.leaves_out(chosen):
             yield name, f"has no process with {other.what} set: {other.why}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.errors import UpstreamError, VersionError
+from patchkit.errors import UpstreamError
 from patchkit.report.as_json import show_json
 from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
 from patchkit.review.drift import Look
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from patchkit.rows.selection import Selection
     from patchkit.rows.target import Target
     from patchkit.upstream.facts import Facts
-    from patchkit.versions.installed import Versions
 
 
 @click.command("show")
@@ -56,30 +56,24 @@ def command(
 
 def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     versions, here, lock = selection.versions, Here(), locks.of(row)
+    unmet = partial(options.reason, versions.unmet)
     requirements = [
-        RequirementHere(text, versions.find(parse_requirement(text).name), _unmet(versions, text))
+        RequirementHere(text, versions.find(parse_requirement(text).name), unmet(text))
         for text in row.patch.requires
     ]
     changes = [
         ChangeHere(
             change,
             _own_fields(change),
-            next(filter(None, (_unmet(versions, text) for text in change.requires)), None),
+            next(filter(None, map(unmet, change.requires)), None),
             state_of(change.place, here),
             _review(row, change, lock, here),
         )
         for change in row.patch.changes
     ]
     return RowHere(
-        row, options.reason_to_skip(row, selection), requirements, changes, locks.file(row)
+        row, options.reason(selection.reason_to_skip, row), requirements, changes, locks.file(row)
     )
-
-
-def _unmet(versions: Versions, text: str) -> str | None:
-    try:
-        return versions.unmet(text)
-    except VersionError as error:
-        return str(error)
 
 
 def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:

@@ -149,27 +149,24 @@ class CodeSite:
         return all(getattr(self.function, name) is value for name, value in values.items())
 
     def _set(self, built: _Built) -> None:
-        self._is_busy = True
-        try:
-            self._put_in(built)
-        finally:
-            self._is_busy = False
-
-    def _put_in(self, built: _Built) -> None:
         for name, value in built.values.items():
             self._original.setdefault(name, getattr(self.function, name))
             known = self._known.setdefault(name, [])
             known[:] = held_elsewhere(known)
             if all(former is not value for former in known):
                 known.append(value)
-        self._built = built
-        (self._edited.add if built.edits else self._edited.discard)(self)
-        for name, original in self._original.items():
-            value = built.values.get(name, original)
-            if getattr(self.function, name) is not value:
-                setattr(self.function, name, value)
-        for cache in self._caches.values():
-            cache.cache_clear()
+        self._is_busy = True
+        try:
+            self._built = built
+            (self._edited.add if built.edits else self._edited.discard)(self)
+            for name, original in self._original.items():
+                value = built.values.get(name, original)
+                if getattr(self.function, name) is not value:
+                    setattr(self.function, name, value)
+            for cache in self._caches.values():
+                cache.cache_clear()
+        finally:
+            self._is_busy = False
 
 
 class CodeSites:
