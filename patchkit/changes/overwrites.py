@@ -116,7 +116,10 @@ def stranger_on(route: Route, sites: Sites) -> Overwrite | None:
 def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Overwrite | None:
     now = peek(owner, step)
     if owner is sys.modules:
-        return _judged_module(value, now)
+        if now is MISSING or is_half_imported(now):
+            return None  # its next import applies everything anew
+        by = f"another module under its name ({getattr(now, '__file__', None) or 'made by hand'})"
+        return Overwrite(now, by, wraps=leads_to(now, value))
     # A patch of its own may lie there, or one whose copy it is; then it is looked at there.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is not None:
@@ -126,14 +129,6 @@ def _judged_step(owner: Any, step: Step, value: Any, sites: Sites) -> Overwrite 
                     return None
                 value = site.current if site.layers else value
     return Overwrite(now, described(now), wraps=now is not MISSING and leads_to(now, value))
-
-
-def _judged_module(module: ModuleType, now: Any) -> Overwrite | None:
-    if now is MISSING or is_half_imported(now):
-        return None  # its next import applies everything anew
-    where = getattr(now, "__file__", None) or "made by hand"
-    by = f"another module under its name ({where})"
-    return Overwrite(now, by, wraps=leads_to(now, module))
 
 
 def _stranger_in(function: FunctionType, code: CodeType, sites: Sites) -> Overwrite | None:

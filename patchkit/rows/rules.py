@@ -189,7 +189,11 @@ def _check_change(row: _Refusals, patch: Patch, field: str, change: Change) -> N
         row.unless_same_everywhere(f"{field} default", change.default)
     row.unless_requirements(f"{field} requires", change.requires)
     if not isinstance(change.rebind, bool):
-        _check_rebind(row, f"{field} rebind", change.rebind)
+        field, several = f"{field} rebind", isinstance(change.rebind, _SEVERAL)
+        row.unless(several, field, change.rebind, "True, False or a tuple of texts")
+        for name in change.rebind:
+            if _parsed(name) is None:
+                row.refuse(field, repr(name), "'package' or 'module:container'")
 
 
 def _check_target(row: _Refusals, field: str, change: Change) -> None:
@@ -199,13 +203,6 @@ def _check_target(row: _Refusals, field: str, change: Change) -> None:
         row.refuse(field, repr(text), "'module:qualname'" if change.inside_module else "'module'")
     if target.module == "__main__":
         row.refuse(field, repr(text), "the name of the module that is run, as in 'python -m NAME'")
-
-
-def _check_rebind(row: _Refusals, field: str, rebind: Any) -> None:
-    row.unless(isinstance(rebind, _SEVERAL), field, rebind, "True, False or a tuple of texts")
-    for name in rebind:
-        if _parsed(name) is None:
-            row.refuse(field, repr(name), "'package' or 'module:container'")
 
 
 def _parsed(text: Any) -> Target | None:

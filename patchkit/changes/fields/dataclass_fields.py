@@ -18,7 +18,7 @@ from patchkit.changes.owners import FIELDS, Location
 from patchkit.changes.sites import Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from patchkit.changes.sites import Site, Sites
 
@@ -111,15 +111,11 @@ def _is_same(original: Any, made: Any) -> bool:
 
 def heirs(cls: type, key: str) -> list[type]:
     """Return the subclasses that have a table of their own under this key, bases first."""
-    subclasses = dict.fromkeys(_subclasses(cls))
-    return sorted((heir for heir in subclasses if key in vars(heir)), key=lambda h: len(h.__mro__))
-
-
-def _subclasses(cls: type) -> Iterator[type]:
-    direct: list[type] = type.__subclasses__(cls)
-    for subclass in direct:
-        yield subclass
-        yield from _subclasses(subclass)
+    found = [cls]
+    for each in found:  # which grow with each class
+        direct: list[type] = type.__subclasses__(each)
+        found += [heir for heir in direct if heir not in found]
+    return sorted((heir for heir in found[1:] if key in vars(heir)), key=lambda h: len(h.__mro__))
 
 
 def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
