@@ -43,6 +43,7 @@ class Layer(Record, frozen=False, eq=False):
     base: bool = False  # takes the place of the original (Replace), so it lies below what wraps
     rank: tuple[int, int] = (-1, 0)  # orders layers of the same sort: the row's place, the change's
     patch: str = ""  # '' for patchkit's own
+    value: Any = None  # what it has made, as long as it lies there
 
 
 class Site(Record, frozen=False, eq=False):
@@ -144,6 +145,7 @@ class Site(Record, frozen=False, eq=False):
         value, is_made = self.original, False
         for layer in layers:
             below, value = value, layer.make(value)
+            layer.value = value
             is_made = value is not below and not layer.base
         former = self.layers, self.current, self._is_made
         self._outdate()

@@ -35,10 +35,11 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
 @click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
+@click.option("--unused", is_flag=True, help="List what is applied and was never called.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
 @format_option
 def command(
-    directory: str | None, ray: str | None, name: str | None, watch: bool, form: str
+    directory: str | None, ray: str | None, name: str | None, unused: bool, watch: bool, form: str
 ) -> int:
     """
     Say what is applied in every process, and what was not reached.
@@ -54,25 +55,31 @@ def command(
       patchkit status /tmp/journal
       patchkit status --watch
       patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
+      patchkit status --unused                           what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if watch and form == "json":
         raise click.UsageError("--watch is for a person: found --format json with it")
-    if watch and name is not None:
-        raise click.UsageError("--watch shows all patches: found --patch with it")
+    if watch and (name is not None or unused):
+        raise click.UsageError("--watch shows all patches: found --patch or --unused with it")
+    if unused and (name is not None or form == "json"):
+        raise click.UsageError("--unused is a list for a person: found --patch or --format with it")
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
         picture = _watch(see, bool(ray)) if watch else _draw(see)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
-        from patchkit.report.status import print_status  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report.status import print_status, print_unused  # noqa: PLC0415 - JSON needs no rich
 
         known = sorted({patch for process in picture.processes for patch in process.patches})
         if name is not None and name not in known:
             there = ", ".join(known) or "none"
             raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
-        print_status(picture, name)
+        if unused:
+            print_unused(picture)
+        else:
+            print_status(picture, name)
     return 1 if picture.findings else 0
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.errors import PatchkitError
 from patchkit.imports.finder import home, others
 from patchkit.imports.half_imported import forget_imports
+from patchkit.process.effects import Effects
 from patchkit.process.journal import process_facts
 from patchkit.process.making import layers_of
 from patchkit.process.patch_state import APPLIED, ARMED
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.0
 """Seconds to wait for the end of a look; whoever exits goes on after that."""
+
+_GLANCE = 2.0
+"""Seconds between looks at what was called since; nothing else is looked at as often."""
 
 _PATIENCE_TO_FORK = 60.0
 """The same for whoever forks: a look may be importing torch."""
@@ -51,7 +55,8 @@ class Lookout:
         self._selection = selection
         self._applier = applier
         self._unmet: dict[str, str] | None = None
-        self.verifier = Verifier(self.look, 0, applier.turns.is_waiting)
+        self.effects = Effects(schedule, states.journal)
+        self.verifier = Verifier(self.look, 0, applier.turns.is_waiting, self.effects.look)
 
     def take_charge(self) -> None:
         """See to the process: look again at what is applied, and to the exit code."""
@@ -64,6 +69,7 @@ class Lookout:
         self._states.is_in_charge = False
         atexit.unregister(self.tell_at_end)
         self.verifier.stop()
+        self.effects.close()
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
@@ -72,6 +78,7 @@ class Lookout:
 
     def note_applied(self) -> None:
         """Patches were applied; what that needs to know of versions is known now."""
+        self.effects.observe()
         self.begin()
         if self._unmet is None:
             self.tell_unmet()
@@ -91,6 +98,7 @@ class Lookout:
             pass  # it has been told
         except Exception as error:  # noqa: BLE001 - an attribute of upstream's, read by nobody else
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
+        self.effects.look()
         self._states.journal.verified()
 
     def exit_code(self, code: Any) -> Any:
@@ -149,13 +157,15 @@ class Lookout:
 
     def tell_at_end(self) -> None:
         """
-        Write which patches were never for here: arming has not asked, as that costs a start.
+        Write what was called, and which patches were never for here.
 
-        Now versions cost nothing more, or what a row would change is not installed, or nobody asks.
+        Arming has not asked for which, as that costs a start. Now versions cost nothing more, or
+        what a row would change is not installed, or nobody asks.
         """
         if self._states.journal.directory is None:
             return
         with suppress(Exception):  # the process ends as it would without
+            self.effects.look(is_last=True)
             tops = {name.partition(".")[0] for name in self._schedule.targets}
             is_cheap = {"importlib.metadata", "packaging.requirements"} <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
@@ -166,10 +176,15 @@ class Verifier:
     """A thread, once it is started, that looks every so many seconds; never for 0."""
 
     def __init__(
-        self, look: Callable[[], None], seconds: float, waits_for_me: Callable[[int], bool]
+        self,
+        look: Callable[[], None],
+        seconds: float,
+        waits_for_me: Callable[[int], bool],
+        glance: Callable[[], None] = lambda: None,
     ) -> None:
         self.seconds = seconds
         self._look = look
+        self._glance = glance
         self._waits_for_me = waits_for_me
         self._wanted = False
         self._begin()
@@ -247,8 +262,12 @@ class Verifier:
         return False
 
     def _run(self, end: threading.Event) -> None:
-        while not end.wait(self.seconds):
-            self._look()
+        due = time.monotonic() + self.seconds
+        while not end.wait(min(self.seconds, _GLANCE)):
+            self._glance()
+            if time.monotonic() >= due:
+                self._look()
+                due = time.monotonic() + self.seconds
 
 
 def _await_end(thread: int | None) -> None:

@@ -248,6 +248,7 @@ class Session:
         self._entering.clear()
         self.journal.after_fork()
         self.lookout.tell_inherited()
+        self.lookout.effects.after_fork()
         self._relevance.tell_again()
 
 

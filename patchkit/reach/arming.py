@@ -11,7 +11,7 @@ from patchkit.errors import SettingsError
 from patchkit.process.journal import Journal
 from patchkit.process.roles import initial_roles, is_ray_worker, is_resource_tracker, tests_decide
 from patchkit.process.session import Session
-from patchkit.reach.hooks import watch_children, watch_entries
+from patchkit.reach.hooks import watch_children, watch_compilers, watch_entries
 from patchkit.record import Record, field
 from patchkit.registry import Registry
 from patchkit.review.drift import Drift
@@ -59,6 +59,7 @@ def arm(roles: frozenset[Role] | None = None) -> Session | None:
     if is_first:
         watch_entries(session)
         watch_children(session)
+        watch_compilers(session)
         session.lookout.take_charge()
         here = initial_roles(os.environ, session.processes) if roles is None else roles
         session.arm(here)

@@ -42,6 +42,8 @@ _START, _BOOTSTRAP, _PREPARE = (
         "spawn:get_preparation_data",
     )
 )
+_TRACE = Target.parse("torch._guards:TracingContext.__init__")
+_LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize")
 _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
 
 
@@ -145,6 +147,27 @@ def _watch_ray(session: Session) -> None:
 
     _wrap(session, _LOAD_ACTOR, load)
     _wrap(session, _LOAD_TASK, load_task)
+
+
+# -- compilers ------------------------------------------------------------------------------------
+
+
+def watch_compilers(session: Session) -> None:
+    """Have torch.compile tell which code it inlines, and which artefacts it loads instead."""
+    effects = session.lookout.effects
+
+    def trace(wrapped: Any, context: Any, args: Any, kwargs: Any) -> Any:
+        wrapped(*args, **kwargs)
+        effects.compilers.begins(context)
+
+    def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        artefact = wrapped(*args, **kwargs)
+        effects.compilers.loads(artefact)
+        return artefact
+
+    if session.journal.directory is not None:
+        _wrap(session, _TRACE, trace)
+        _wrap(session, _LOAD, load)
 
 
 # -- children -------------------------------------------------------------------------------------

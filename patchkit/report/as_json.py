@@ -285,12 +285,13 @@ def status_json(picture: Picture) -> str:
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
-    verified, parent = process.verified, process.parent
+    parent = process.parent
     return {
         **_named(process, "host", "pid", "ppid", "roles", "rank"),
         "patches": [_patch(process, patch) for patch in process.patches.values()],
         **_named(process, "digest", "digests"),
-        "verified": None if verified is None else round(max(0, now - verified), 1),
+        "verified": _age(process.verified, now),
+        "observed": _age(process.observed, now),
         "parent": _named(parent, "host", "pid", "started") if parent else None,
         **_named(process, "name", "argv", "started", "alive"),
         "copy": process.is_copy,
@@ -300,12 +301,18 @@ def _process(process: ProcessStatus, now: float) -> Data:
     }
 
 
+def _age(moment: float | None, now: float) -> float | None:
+    return None if moment is None else round(max(0, now - moment), 1)
+
+
 def _patch(process: ProcessStatus, patch: PatchStatus) -> Data:
     status, reason = process.stand(patch)
     return {
         "name": patch.name,
         "status": status,
         "reason": reason or None,
+        "in_effect": patch.in_effect,
+        "targets": patch.calls,
         "time": patch.time or None,
         "roles": list(patch.roles),
         **_named(patch, "rebound", "out_of_reach", "untraced"),

@@ -13,6 +13,7 @@ from rich.text import Text
 from patchkit.report.console import columns, console, folded, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import count, one_line
+from patchkit.status.process_status import CALLED, NEVER_CALLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,6 +41,32 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
         heading = Text(one_line(patch), style="name")
         more = ("", facts) if facts.row_count else ()
         console().print(Group(heading, "", _stands(stands), *more))
+
+
+def print_unused(picture: Picture) -> None:
+    """Print the targets that were never called in a process, with where they were."""
+    heads = folded("target"), folded("never called in"), folded("called in")
+    table = columns(whole("patch"), *heads, header=True)
+    rows = 0
+    for name, stands in _by_patch(picture).items():
+        for target in dict.fromkeys(target for _, patch in stands for target in patch.targets):
+            told = [(process, patch.calls.get(target)) for process, patch in stands]
+            never = [process for process, word in told if word == NEVER_CALLED]
+            if never:
+                rows += 1
+                called = [process for process, word in told if word == CALLED]
+                cells = (_seen_in(never, picture.now), _seen_in(called))
+                table.add_row(Text(one_line(name), style="name"), Text(one_line(target)), *cells)
+    out = console()
+    out.print(table if rows else "each target that can be observed was called")
+
+
+def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> str:
+    texts = []
+    for process in processes:
+        age = "" if now is None else f", seen {max(0, now - (process.observed or now)):.0f} s ago"
+        texts.append(f"{', '.join(process.roles) or 'no role yet'} {process.pid}{age}")
+    return "; ".join(texts)
 
 
 @contextmanager
@@ -135,6 +162,9 @@ def _remarks(stands: Stands) -> Text:
     told = [process.stand(patch) for process, patch in due]
     reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
     parts = [Text(one_line(reason), style="note") for reason in reasons]
+    applied = [patch for _, patch in due if patch.status == "applied"]
+    if applied and all(patch.in_effect == "no" for patch in applied):
+        parts.append(Text("never called, see --unused", style="warn"))
     if any(patch.unreviewed for _, patch in due):
         parts.append(Text("differs from the review, see --patch", style="warn"))
     return Text("; ").join(parts)
@@ -197,7 +227,7 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[Fact]:
     for target in patch.targets:
         order = process.layers.get(target, [])
         layers = f"  {' < '.join(order)}" if len(order) > 1 else ""
-        yield 1, "target", f"{target}{layers}", ""
+        yield 1, "target", f"{target}{layers}  {patch.calls[target]}", ""
     for target, reason in patch.left_out.items():
         yield 1, "target left out", f"{target}: {reason}", "note"
     for words in patch.rebound:

@@ -162,6 +162,8 @@ def _note_fact(process: ProcessStatus, event: str, entry: _Entry) -> None:
             process.unknown = entry.text("target")
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
+        case "in-effect":
+            _note_effects(process, entry)
         case "full":
             process.is_cut = True
 
@@ -175,7 +177,7 @@ def _note_patch(process: ProcessStatus, entry: _Entry) -> None:
     if patch.status == "applied":
         _note_applied(process, patch, entry)
         return
-    patch.modules, patch.strangers = {}, []
+    patch.modules, patch.strangers, patch.effects = {}, [], {}
     for order in process.layers.values():
         order[:] = [other for other in order if other != name]
 
@@ -191,6 +193,13 @@ def _note_applied(process: ProcessStatus, patch: PatchStatus, entry: _Entry) -> 
     if module := entry.text("module"):
         copies = entry.words("rebound"), entry.words("out_of_reach"), entry.texts("untraced")
         patch.modules[module] = ChangedModule(*copies, tuple(layers))
+
+
+def _note_effects(process: ProcessStatus, entry: _Entry) -> None:
+    process.glanced = entry.time or None
+    told = entry.pairs("patches")
+    for name in told.keys() & process.patches.keys():
+        process.patches[name].effects.update(told.texts(name))
 
 
 def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:

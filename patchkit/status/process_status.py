@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
+
+
 class ChangedModule(NamedTuple):
     """What was told of a patch's changes in one module: copies repointed or not, and targets."""
 
@@ -50,6 +53,7 @@ class PatchStatus:
     strangers: list[ForeignValue] = field(default_factory=list)
     unreviewed: str = ""  # what it changes that is not as it was reviewed, in words
     is_finding: bool = False  # that leaves the patch out, or cannot be read
+    effects: dict[str, str] = field(default_factory=dict)  # by target, whether it was called
     left_out: dict[str, str] = field(default_factory=dict)  # by target, why it is not for here
 
     def is_for(self, role: str) -> bool:
@@ -78,6 +82,19 @@ class PatchStatus:
         targets = (target for module in self.modules.values() for target in module.targets)
         return list(dict.fromkeys(targets))
 
+    @property
+    def calls(self) -> dict[str, str]:
+        """Say of each target whether it was called, as far as that was looked at."""
+        return {target: self.effects.get(target, NOT_OBSERVABLE) for target in self.targets}
+
+    @property
+    def in_effect(self) -> str:
+        """Say whether any of its code has run: yes, no, or unknown."""
+        words = set(self.calls.values())
+        if CALLED in words:
+            return "yes"
+        return "no" if words == {NEVER_CALLED} else "unknown"
+
 
 @dataclass(eq=False)
 class ProcessStatus:
@@ -98,6 +115,7 @@ class ProcessStatus:
     digests: dict[str, str] = field(default_factory=dict)  # of its patch sets, by role
     disagreements: dict[str, str] = field(default_factory=dict)  # with its engine, by role
     verified: float | None = None  # when it last looked at what it had applied
+    glanced: float | None = None  # when it last told what was called
     unmet: dict[str, str] = field(default_factory=dict)  # by patch, why its role alone is met
     unknown: str = ""  # what it runs, if it has vLLM loaded and no row knows it
     left_without: dict[str, str] = field(default_factory=dict)  # by patch, why it has no process
@@ -132,6 +150,11 @@ class ProcessStatus:
         if reason := self.unmet.get(patch.name):
             return "skipped", reason
         return "armed", patch.reason or "no import of its target has been seen"
+
+    @property
+    def observed(self) -> float | None:
+        """When it last looked what was called; a look that finds nothing new tells only that."""
+        return max(self.glanced, self.verified or 0) if self.glanced else None
 
     def is_due(self, patch: PatchStatus) -> bool:
         """Whether it is of interest how it stands with a patch: not where another role needs it."""

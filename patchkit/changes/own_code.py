@@ -1,0 +1,93 @@
+"""The code that a patch has put in a place: functions of its pack, and those made around others."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from patchkit.changes.owners import CACHED, MISSING, is_decorated, namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchkit.changes.sites import Site
+
+WRAPPERS = "patchkit.changes.objects.wrap"
+"""Where functions around others are made, each with code of its own."""
+
+_DEEPEST = 20
+"""Decorators that are followed."""
+
+
+def functions_at(site: Site, patch: str, pack: str) -> Iterator[FunctionType]:
+    """Find the functions that the layers of a patch have brought to a site."""
+    for layer in site.layers:
+        if layer.patch == patch:
+            yield from functions_in(layer.value, pack)
+
+
+def classes_at(site: Site, patch: str) -> list[type]:
+    """Find the classes that the layers of a patch have put there."""
+    return [one.value for one in site.layers if one.patch == patch and isinstance(one.value, type)]
+
+
+def is_made_unseen(cls: type, pack: str) -> bool:
+    """Whether an object of a class can be made without running code of the pack."""
+    made_by = {"__init__", "__new__"}
+    return all(made_by.isdisjoint(vars(base)) for base in _of_pack(cls, pack))
+
+
+def is_derived_from(cls: type, pack: str) -> bool:
+    """Whether anybody else has made a subclass."""
+    subclasses: list[type] = type.__subclasses__(cls)
+    return any(not _within(sub.__module__, pack) for sub in subclasses)
+
+
+def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
+    """Find the functions of a pack in what a place holds: methods of a class, what is decorated."""
+    if isinstance(value, type):
+        for base in _of_pack(value, pack):
+            for member in list(vars(base).values()):
+                if not isinstance(member, type):
+                    yield from functions_in(member, pack)
+        return
+    for part in _parts(value):
+        if (function := _own(part, pack)) is not None:
+            yield function
+
+
+def _of_pack(cls: type, pack: str) -> list[type]:
+    return [base for base in cls.__mro__ if _within(base.__module__, pack)]
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, property):
+        return value.fget, value.fset, value.fdel
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
+        return (value.__func__,)
+    if isinstance(value, (functools.cached_property, functools.partial)):
+        return (value.func,)
+    if is_decorated(value):
+        return _parts(value.wrapped)
+    return (value,)
+
+
+def _own(value: Any, pack: str) -> FunctionType | None:
+    """Follow decorators to the function of the pack: what they are made of is shared by others."""
+    for _ in range(_DEEPEST):
+        if isinstance(value, FunctionType):
+            home = value.__globals__.get("__name__")
+            if home == WRAPPERS or _within(home, pack):
+                return value
+        elif type(value) is not CACHED and "_self_wrapper" in dir(type(value)):
+            value = value._self_wrapper  # noqa: SLF001 - wrapt's name for what was written for it
+            continue
+        value = namespace(value).get("__wrapped__", MISSING)
+        if value is MISSING:
+            return None
+    return None
+
+
+def _within(module: object, pack: str) -> bool:
+    return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")

@@ -1,0 +1,157 @@
+"""
+Whether code has run, told by the interpreter: no code is changed, and no later call costs more.
+
+Since Python 3.12 `sys.monitoring` tells of a first call, and is switched off for that code then.
+Before, the interpreter itself counts the first calls of code, to know what is worth optimising.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType
+
+_TOOLS = (4, 3)
+"""Those that Python has no purpose for."""
+
+
+def observer() -> Monitored | Counted:
+    """Make what this Python can observe with."""
+    return Monitored() if hasattr(sys, "monitoring") else Counted()
+
+
+class Monitored:
+    """Has `sys.monitoring` tell; where others have all tools, nothing can be observed."""
+
+    def __init__(self) -> None:
+        self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        self._tool: int | None = None
+        self._watched: dict[int, CodeType] = {}  # by identity: equal code is another's
+        self._run: list[CodeType] = []
+
+    def watch(self, code: CodeType) -> None:
+        """Begin to observe code."""
+        if self._tool is None:
+            self._tool = self._free_tool()
+        if self._tool is not None:
+            self._watched[id(code)] = code
+            self._set(code, self._monitoring.events.PY_START)
+
+    def has_run(self, code: CodeType) -> bool | None:
+        """Whether it has run since; None where that cannot be observed."""
+        if id(code) not in self._watched:
+            return None
+        return any(code is one for one in self._run)
+
+    def leave(self, codes: Iterable[CodeType]) -> None:
+        """Observe code no more."""
+        for code in codes:
+            if self._watched.pop(id(code), None) is not None:
+                self._set(code, 0)
+        self._run[:] = [code for code in self._run if id(code) in self._watched]
+
+    def close(self) -> None:
+        """Observe nothing more, and give the tool back."""
+        self.leave([*self._watched.values()])
+        if self._tool is not None:
+            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
+            self._monitoring.free_tool_id(self._tool)
+            self._tool = None
+
+    def _set(self, code: CodeType, events: int) -> None:
+        if self._tool is not None:
+            self._monitoring.set_local_events(self._tool, code, events)
+
+    def _free_tool(self) -> int | None:
+        monitoring = self._monitoring
+        for tool in _TOOLS:
+            if monitoring.get_tool(tool) is None:
+                monitoring.use_tool_id(tool, "patchkit")
+                monitoring.register_callback(tool, monitoring.events.PY_START, self._started)
+                return tool
+        return None
+
+    def _started(self, code: CodeType, _: int) -> object:
+        self._run.append(code)
+        return self._monitoring.DISABLE
+
+
+class Counted:
+    """Reads the count that the interpreter keeps, which ends where code counts as hot."""
+
+    def __init__(self) -> None:
+        self._counter: tuple[Any, int, int] | None = None  # its type, its place, its end
+        self._watched: dict[int, tuple[CodeType, int]] = {}
+        self._has_looked = False
+
+    def watch(self, code: CodeType) -> None:
+        """Begin to observe code."""
+        if not self._has_looked:
+            self._has_looked, self._counter = True, _counter()
+        if (count := self._count(code)) is not None:
+            self._watched[id(code)] = code, count
+
+    def has_run(self, code: CodeType) -> bool | None:
+        """Whether it has run since; None where that cannot be observed, as it was hot before."""
+        if id(code) not in self._watched or self._counter is None:
+            return None
+        _, first = self._watched[id(code)]
+        if self._count(code) != first:
+            return True
+        return None if first == self._counter[2] else False
+
+    def leave(self, codes: Iterable[CodeType]) -> None:
+        """Observe code no more."""
+        for code in codes:
+            self._watched.pop(id(code), None)
+
+    def close(self) -> None:
+        """Observe nothing more."""
+        self._watched.clear()
+
+    def _count(self, code: CodeType) -> int | None:
+        if self._counter is None:
+            return None
+        kind, place, _ = self._counter
+        return int(kind.from_address(id(code) + place).value)
+
+
+def _counter() -> tuple[Any, int, int] | None:
+    """Find the one number in a code object that grows by one with each of its first calls."""
+    try:
+        import ctypes  # noqa: PLC0415 - only where patches apply, and vLLM imports it
+    except ImportError:
+        return None
+    if sys.implementation.name != "cpython":
+        return None
+
+    def probe() -> None:
+        pass
+
+    probe.__code__ = code = probe.__code__.replace()
+    number, states = ctypes.c_int16, []
+    places = range(0, type(code).__basicsize__, ctypes.sizeof(number))
+    for _ in range(4):
+        states.append([number.from_address(id(code) + place).value for place in places])
+        probe()
+    grown = [
+        place
+        for place, values in zip(places, zip(*states, strict=True), strict=True)
+        if all(later - earlier == 1 for earlier, later in pairwise(values))
+    ]
+    if len(grown) != 1:
+        return None
+    for _ in range(_HOT):
+        probe()
+    end = number.from_address(id(code) + grown[0]).value
+    probe()
+    is_over = number.from_address(id(code) + grown[0]).value == end
+    return (number, grown[0], end) if is_over else None
+
+
+_HOT = 2000
+"""More calls than any interpreter counts: 8 in Python 3.11, 1,024 in 3.10."""
