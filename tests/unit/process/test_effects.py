@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from packages import row
 
 from patchkit import Role
 from patchkit.process.effects import CALLED, NEVER_CALLED, NOT_OBSERVABLE, Compilers
+from process.lookouts import AWAIT
 
 if TYPE_CHECKING:
     from packages import World
@@ -104,10 +106,8 @@ def test_a_call_is_seen(applied: Any, change: str) -> None:
     """Never called before the first call, called after it, and for good."""
     world = applied(change)
     assert list(world.words().values()) == [NEVER_CALLED]
-    try:
+    with contextlib.suppress(StopIteration):
         CALLS[change](world.mod)
-    except StopIteration:
-        pass
     assert list(world.words().values()) == [CALLED]
     assert list(world.words(is_last=True).values()) == [CALLED]
 
@@ -192,7 +192,7 @@ def test_without_a_journal_nothing_is_observed(world: World) -> None:
     assert "in-effect" not in [one["event"] for one in session.journal.entries]
 
 
-# -- forks and exits --------------------------------------------------------------------------------
+# -- forks and exits -------------------------------------------------------------------------------
 
 FORKED = """
 import json, os, patchkit.auto
@@ -226,7 +226,7 @@ def test_a_live_process_tells_soon(world: World) -> None:
     world.module("up.mod", UP)
     change = "Wrap('up.mod:function', by='by')"
     world.pack(row("p", "patch_a", change, roles="set(Role)"), patch_a=BODY)
-    world.module("awaiting", packages_await())
+    world.module("awaiting", AWAIT)
     code = """
     import patchkit.auto, awaiting
     from up.mod import function
@@ -238,13 +238,7 @@ def test_a_live_process_tells_soon(world: World) -> None:
     assert world.answer(code, PATCHKIT_VERIFY="0.01") is True
 
 
-def packages_await() -> str:
-    from process.lookouts import AWAIT
-
-    return AWAIT
-
-
-# -- torch.compile ----------------------------------------------------------------------------------
+# -- torch.compile ---------------------------------------------------------------------------------
 
 
 class _Context:

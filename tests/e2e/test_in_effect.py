@@ -1,0 +1,95 @@
+"""
+Every applied row of the thirty-six says whether it was called, in a real vLLM 0.32.0.
+
+The oracle is what the rows leave when they act: lines, written by another way than the journal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from test_rows import ACTS, SHOWN, run
+
+from patchkit.status import read_directory
+from patchkit.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from test_rows import Run
+
+# Rows whose code has no function of its own, or that act before anything is called.
+UNSEEN = {
+    "constant": "vllm.v1.engine:FINISH_REASON_STRINGS",
+    "model-entry": "vllm.model_executor.models.registry:ModelRegistry.models['LlamaForCausalLM']",
+    "output-field": "vllm.v1.outputs:ModelRunnerOutput",
+}
+V1_RUNNER = {"runner-method", "inherited-method"}
+V1 = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
+V2 = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
+
+Words = dict[str, dict[int, dict[str, str]]]
+
+
+def words_of(one: Run) -> Words:
+    """By row and process, what each target says."""
+    found: Words = {}
+    for process in read_directory(one.journal):
+        for patch in process.patches.values():
+            is_mine = patch.name in ACTS.keys() | SHOWN
+            if is_mine and patch.status == "applied" and not patch.inherited:
+                found.setdefault(patch.name, {})[process.pid] = patch.calls
+    return found
+
+
+@pytest.fixture(scope="module")
+def first(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The runner V1, and a model that is compiled."""
+    return run("separate", python, model, tmp_path_factory.mktemp("v1"), **V1)
+
+
+@pytest.fixture(scope="module")
+def second(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The runner V2."""
+    return run("separate", python, model, tmp_path_factory.mktemp("v2"), **V2)
+
+
+def check(one: Run) -> Words:
+    """Compare what the journals say with the lines that the rows have left."""
+    found = words_of(one)
+    assert found.keys() == ACTS.keys() | SHOWN
+    acted = {(line.name, line.pid) for line in one.lines}
+    wrong: list[Any] = []
+    for name, by_process in found.items():
+        for pid, targets in by_process.items():
+            wrong += [
+                (name, pid, targets)
+                for target, word in targets.items()
+                if UNSEEN.get(name) == target and word != NOT_OBSERVABLE
+            ]
+            said = {word for target, word in targets.items() if UNSEEN.get(name) != target}
+            has_acted = (name, pid) in acted
+            if name not in SHOWN | UNSEEN.keys() and (CALLED in said) is not has_acted:
+                wrong.append((name, pid, has_acted, targets))
+            if name not in UNSEEN and NOT_OBSERVABLE in said:
+                wrong.append((name, pid, "is observable", targets))
+    assert not wrong
+    return found
+
+
+def test_each_row_says_what_is_so(first: Run) -> None:
+    """Called where it left a line, never called where it did not; compiled code too."""
+    found = check(first)
+    assert [*found["compiled-forward"].values()] == [
+        {"vllm.model_executor.models.llama:LlamaMLP.forward": CALLED}
+    ]
+    assert CALLED in [word for words in found["runner-method"].values() for word in words.values()]
+    assert CALLED in [word for words in found["one-argument"].values() for word in words.values()]
+
+
+def test_rows_of_the_other_runner(second: Run) -> None:
+    """They are applied, and never called: their module is imported, and the runner is another."""
+    found = check(second)
+    for name in V1_RUNNER & found.keys():
+        assert {word for words in found[name].values() for word in words.values()} == {NEVER_CALLED}
