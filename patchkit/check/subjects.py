@@ -128,11 +128,14 @@ class Subject:
 
     def has(self, target: Target) -> bool:
         """Whether a target is there; False where the release cannot be read."""
-        return self._state(target) == "present"
+        return self.state(target) == "present"
 
-    def lacks(self, target: Target) -> bool:
-        """Whether a target is not there; False where that cannot be told."""
-        return self._state(target) == "absent"
+    def state(self, target: Target) -> str:
+        """Say whether a target is there: as its facts do, or that the release is unreadable."""
+        try:
+            return self.facts(target).state
+        except UpstreamError:
+            return "unreadable"
 
     def moves(self, lost: Sequence[tuple[Target, Subject | None]]) -> list[Whereabouts]:
         """Find where targets went, each with a release that has it, None where none is known."""
@@ -156,12 +159,6 @@ class Subject:
     def _own_resolver(self) -> Resolver:
         parsed = self.kept.parsed if self.kept else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
-
-    def _state(self, target: Target) -> str:
-        try:
-            return self.facts(target).state
-        except UpstreamError:
-            return "unreadable"
 
     def _conclude(self, targets: Iterable[Target], kept: Kept) -> None:
         with kept.ahead:

@@ -96,7 +96,7 @@ class Trails:
     def _is_open(self, target: Target, at: int) -> bool:
         if not 0 <= at < len(self._subjects) or (target, at) in self._told:
             return False
-        return self._subjects[at].lacks(target)
+        return self._subjects[at].state(target) == "absent"
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
         jobs: dict[Subject, list[_Edge]] = {}
@@ -177,7 +177,7 @@ def places_of(coverage: Coverage, subject: Subject) -> Iterator[Target]:
 
 def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[Target]]) -> Trails:
     """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
-    missed = {one for subject in subjects for one in wanted(subject) if subject.lacks(one)}
+    missed = {one for each in subjects for one in wanted(each) if each.state(one) == "absent"}
     learn_all(subjects, lambda _: missed)
     trails = Trails(subjects, sorted(missed, key=str), ways=(1,), by_name=True)
     trails.follow()

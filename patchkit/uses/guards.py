@@ -57,11 +57,7 @@ class Guards:
         """Whether what comes behind a statement runs only if a test says so."""
         if not isinstance(node, ast.If) or not self.tests(node.test):
             return False
-        return any(_ends(body) for body in (node.body, node.orelse))
-
-
-def _ends(body: Sequence[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], _ENDS)
+        return any(isinstance(body[-1], _ENDS) for body in (node.body, node.orelse) if body)
 
 
 def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:

@@ -170,11 +170,7 @@ class Files:
         kind, path = question
         if kind == "file":
             return str(self._source.mark(path) or _THERE) if self._source.has(path) else ""
-        if kind == "folder":
-            return _THERE if path in self._folders else ""
-        if kind == "compiled":
-            return _THERE if path in self._compiled else ""
-        return _THERE if path in self._tops or f"{path}.py" in self._tops else ""
+        return _THERE if path in self._listed[kind] else ""
 
     def parsed(self, path: str) -> Parsed | None:
         """Read and parse a file; None where there is none."""
@@ -204,22 +200,17 @@ class Files:
         return (path for path in self._source.paths() if path.endswith(".py"))
 
     @cached_property
-    def _tops(self) -> frozenset[str]:
-        return frozenset(path.split("/", 1)[0] for path in (*self._source.paths(), *self._compiled))
-
-    @cached_property
-    def _compiled(self) -> frozenset[str]:
-        return frozenset(filter(None, map(compiled, self._source.paths())))
-
-    @cached_property
-    def _folders(self) -> set[str]:
+    def _listed(self) -> dict[str, set[str]]:
+        paths = self._source.paths()
+        extensions = set(filter(None, map(compiled, paths)))
+        tops = {path.partition("/")[0].removesuffix(".py") for path in (*paths, *extensions)}
         folders: set[str] = set()
-        for path in (*self.python(), *self._compiled):
+        for path in (*self.python(), *extensions):
             folder = path.rpartition("/")[0]
             while folder and folder not in folders:
                 folders.add(folder)
                 folder = folder.rpartition("/")[0]
-        return folders
+        return {"compiled": extensions, "folder": folders, "top": tops}
 
 
 def parse(text: bytes) -> tuple[ast.Module, str]:

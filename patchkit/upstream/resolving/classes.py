@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases
-from patchkit.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
@@ -181,7 +180,7 @@ def _made(lookup: Lookup, value: Value) -> Made:
         effect = decorators.effect_of(lookup, decorator, value.above)
         text = f"the decorator @{ast.unparse(decorator)}"
         touched = {**work.touched, **dict.fromkeys(effect.touched, text)}
-        is_unknown = effect.what == UNKNOWN
+        is_unknown = effect.what == decorators.UNKNOWN
         work = Made(
             effect.dataclass or work.flavour,
             effect.options or work.options,

@@ -133,18 +133,14 @@ def _own(lookup: Lookup, entry: Value) -> list[Field] | None:
             is_keyword = True
         elif not fields.is_class_var(node):
             field = fields.read(lookup, entry, node, work.flavour)
-            if not _is_told(lookup, entry, field):
+            if node.value is not None and field.attribute is None:
+                return None
+            bases = (one for one in mro(lookup, entry)[1:] if one.classes and node.value is None)
+            if any(lookup.member(one, field.name)[0].state != "absent" for one in bases):
                 return None
             by_name = is_keyword if field.keyword is None else field.keyword
             found.append(field._replace(keyword=by_name))
     return found
-
-
-def _is_told(lookup: Lookup, entry: Value, field: Field) -> bool:
-    if field.node.value is not None:
-        return field.attribute is not None
-    bases = (one for one in mro(lookup, entry)[1:] if one.classes)
-    return all(lookup.member(base, field.name)[0].state == "absent" for base in bases)
 
 
 def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:

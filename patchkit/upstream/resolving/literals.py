@@ -58,7 +58,13 @@ class Literals:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            items = [item for element in node.elts for item in self._items(element)]
+            items: list[Any] = []
+            for element in node.elts:
+                if isinstance(element, ast.Starred):
+                    spread = self.part(element.value)
+                    items += spread if isinstance(spread, (list, tuple, dict)) else [_OPEN]
+                else:
+                    items.append(self.value(element))
             return tuple(items) if isinstance(node, ast.Tuple) else items
         if isinstance(node, ast.Dict):
             return self._dict(node)
@@ -101,12 +107,6 @@ class Literals:
             return self.value(node) if node else [_OPEN]
         except NotLiteralError:
             return [_OPEN]
-
-    def _items(self, node: ast.expr) -> Any:
-        if not isinstance(node, ast.Starred):
-            return [self.value(node)]
-        spread = self.part(node.value)
-        return spread if isinstance(spread, (list, tuple, dict)) else [_OPEN]
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         table: dict[Any, Any] = {}
