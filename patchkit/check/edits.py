@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from textwrap import dedent
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from patchkit.changes.source.rewriting import (
     FunctionText,
@@ -50,30 +51,36 @@ def _is_sure(row: Row, edit: Edit) -> bool:
 def _faults(
     change: Edit, facts: Facts, text: str, before: Sequence[tuple[Row, Edit]]
 ) -> Iterator[Fault]:
-    assert facts.lines is not None
     for _, edit in before:
-        text = look(edit, text, facts.lines[0]).after or text
-    found = look(change, text, facts.lines[0])
+        with suppress(TargetError):
+            text = edited(edit, text)
     others = dict.fromkeys(row.name for row, _ in before)
     place = f"{facts.path}, as {' and '.join(others)} leaves it" if others else facts.path
-    if found.after == text:
-        message = f"found new the same as old, expected other code, {where(facts)}"
-        yield Fault(codes.EDIT_CHANGES_NOTHING, message, "write into new what should stand there")
-    elif found.after:
-        return
-    elif found.fault:
-        yield undecidable(found.fault)
-    elif found.times == 0 and found.has_new:
+    try:
+        if edited(change, text) == text:
+            message = f"found new the same as old, expected other code, {where(facts)}"
+            fix = "write into new what should stand there"
+            yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
+    except MiscountError as error:
+        assert facts.lines is not None
+        yield _miscounted(change, text, facts.lines[0], error.starts, place)
+    except TargetError as error:
+        yield undecidable(str(error))
+
+
+def _miscounted(change: Edit, text: str, first: int, starts: Sequence[int], place: str) -> Fault:
+    if not starts and _has(change.new, text):
         message = f"old is gone and new is there, in {place}; the Edit fails here"
-        yield Fault(codes.MERGED_UPSTREAM, message, RETIRE)
-    elif found.times < change.count:
-        near = f"; nearest to it:\n{found.nearest}" if found.nearest else ""
-        message = f"{_occurs(found.times, change)} in {place}{near}"
-        yield Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
-    else:
-        lines = ", ".join(map(str, found.lines))
-        message = f"{_occurs(found.times, change)} in {place}, lines {lines}"
-        yield Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
+        return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
+    message = f"{_occurs(len(starts), change)} in {place}"
+    if len(starts) < change.count:
+        near = "" if starts else nearest(text, change.old, first)
+        message += f"; nearest to it:\n{near}" if near else ""
+        return Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
+    lines = ", ".join(str(first + text.count("\n", 0, start)) for start in starts)
+    return Fault(
+        codes.ANCHOR_AMBIGUOUS, f"{message}, lines {lines}", "make old longer, or set count"
+    )
 
 
 def _occurs(count: int, change: Edit) -> str:
@@ -84,29 +91,9 @@ def _occurs(count: int, change: Edit) -> str:
     return f"{first!r} found {found}, expected {expected}"
 
 
-class Sighting(NamedTuple):
-    """What became of an edit's text."""
-
-    times: int  # how often `old` occurs
-    lines: tuple[int, ...] = ()  # where, in the file
-    nearest: str = ""  # the lines that are most like it, with their numbers
-    has_new: bool = False
-    fault: str = ""  # why it could not be looked for
-    after: str = ""  # the function with the edit, '' where it cannot be made
-
-
-def look(change: Edit, text: str, first: int) -> Sighting:
-    """Look for an edit's text in that of a function, decorators included, from its first line."""
-    function = FunctionText(text)
-    try:
-        after = rewrite(function, TextEdit(change.old, change.new, change.count))
-    except MiscountError as error:
-        lines = tuple(first + text.count("\n", 0, start) for start in error.starts)
-        near = "" if error.starts else nearest(text, change.old, first)
-        return Sighting(len(lines), lines, near, has_new=_has(change.new, text))
-    except TargetError as error:
-        return Sighting(0, fault=str(error))
-    return Sighting(change.count, after=after.text)
+def edited(change: Edit, text: str) -> str:
+    """Make an Edit in the text of a function, decorators included; TargetError where that fails."""
+    return rewrite(FunctionText(text), TextEdit(change.old, change.new, change.count)).text
 
 
 def _has(new: str, text: str) -> bool:

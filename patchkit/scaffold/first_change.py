@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import keyword
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchkit.check.edits import look
+from patchkit.check.edits import edited
 from patchkit.check.trails import Trails, meant
-from patchkit.errors import ScaffoldError
+from patchkit.errors import ScaffoldError, TargetError
 from patchkit.rows.declaration import (
     Add,
     AddField,
@@ -149,8 +150,9 @@ def _edit(upstream: UpstreamTarget) -> Change:
         change = Edit(str(upstream.target), old=line, new=line)
         is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         is_plain = statement.lineno == statement.end_lineno and not is_docstring
-        if is_plain and look(change, upstream.text, lines[0]).times == 1:
-            return change
+        with suppress(TargetError):
+            if is_plain and edited(change, upstream.text):
+                return change
     expected = "a function in which a line of its own occurs once; write the Edit by hand"
     raise upstream.misfit(expected)
 
