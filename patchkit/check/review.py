@@ -94,8 +94,7 @@ def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:
         for target in dict.fromkeys(one.place for one in coverage.due(row, subject)):
             before = last.get((subject.project, target))
             last[subject.project, target] = subject
-            names = _changed(target, before, subject) if before else []
-            if before and names:
+            if before and (names := _changed(target, before, subject)):
                 message = f"{', '.join(names)}, from which it derives, differs from {before.name}"
                 fix = f"patchkit history {names[0]} --releases '{subject.project}'"
                 where = (row.name, str(target), subject.name, *place)

@@ -28,19 +28,14 @@ class RowUses:
         self._packs = packs
         self._uses: dict[str, list[Use]] = {}
 
-    def of(self, row: Row) -> list[Use]:
-        """List what the body of a row uses, directly or by its helpers."""
-        if row.patch.body is None:
-            return []
-        if row.body not in self._uses:
-            found = _closure(self._packs[row.pack], row.body, self._coverage.packages)
-            self._uses[row.body] = list(found)
-        return self._uses[row.body]
-
     def inside(self, row: Row, subject: Subject) -> list[Use]:
-        """List those that are of a release."""
+        """List what the body of a row uses of a release, directly or by its helpers."""
+        if row.body not in self._uses:
+            pack, has_body = self._packs[row.pack], row.patch.body is not None
+            found = _closure(pack, row.body, self._coverage.packages) if has_body else ()
+            self._uses[row.body] = list(found)
         here = self._coverage.covered(subject)
-        return [one for one in self.of(row) if _top(one.target) in here]
+        return [one for one in self._uses[row.body] if _top(one.target) in here]
 
     def targets(self, subject: Subject) -> Iterator[Target]:
         """List what rows use of a release that they are looked into."""

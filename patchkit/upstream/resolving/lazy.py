@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving.bindings import UNBOUND, Condition
@@ -18,11 +19,12 @@ from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, st
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Lookup, Values
 
+_Tested = tuple[bool, bool] | None
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
 _READERS = frozenset(
     {
@@ -42,7 +44,7 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         return ()
     if placed := _placed(lookup, tree, nodes[0], name):
         return placed
-    gives = _Getattr(lookup, tree, name).gives(nodes[0]) if len(nodes) == 1 else None
+    gives = _gives(Literals(lookup, tree), nodes[0], name) if len(nodes) == 1 else None
     if gives is None:
         return (undecidable(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
     if not gives:
@@ -74,53 +76,47 @@ def open_namespace(tree: ModuleTree) -> str:
 # --- lazy names
 
 
-class _Getattr:
-    """Follows a `__getattr__` for one name."""
-
-    def __init__(self, lookup: Lookup, tree: ModuleTree, name: str) -> None:
-        self._literals = Literals(lookup, tree)
-        self._name = name
-        self._parameter = ""
-
-    def gives(self, node: ast.stmt) -> bool | None:
-        """Whether it gives the name; None where that cannot be told."""
-        if not isinstance(node, ast.FunctionDef) or not node.args.args:
-            return None
-        self._parameter = node.args.args[0].arg
-        return self._follow(node.body, is_known=False)
-
-    def _follow(self, body: Sequence[ast.stmt], *, is_known: bool) -> bool | None:
-        for statement in filter(_ends, body):
-            if isinstance(statement, ast.Return):
-                return is_known or None
-            if isinstance(statement, ast.Raise):
-                error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-                return False if dotted(error) == "AttributeError" else None
-            tested = self._test(statement.test) if isinstance(statement, ast.If) else None
-            if tested is None or not isinstance(statement, ast.If):
-                return None
-            is_taken, is_listed = tested
-            is_known = is_known or is_listed
-            taken = statement.body if is_taken else statement.orelse
-            if any(map(_ends, taken)):
-                return self._follow(taken, is_known=is_known)
+def _gives(literals: Literals, node: ast.stmt, name: str) -> bool | None:
+    """Whether a `__getattr__` gives a name; None where that cannot be told."""
+    if not isinstance(node, ast.FunctionDef) or not node.args.args:
         return None
+    test = partial(_test, literals, node.args.args[0].arg, name)
+    return _follow(node.body, test, is_known=False)
 
-    def _test(self, node: ast.expr) -> tuple[bool, bool] | None:
-        """Whether a condition holds, and whether the name is one that it lists."""
-        if not isinstance(node, ast.Compare) or dotted(node.left) != self._parameter:
+
+def _follow(
+    body: Sequence[ast.stmt], test: Callable[..., _Tested], *, is_known: bool
+) -> bool | None:
+    for statement in filter(_ends, body):
+        if isinstance(statement, ast.Return):
+            return is_known or None
+        if isinstance(statement, ast.Raise):
+            error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+            return False if dotted(error) == "AttributeError" else None
+        if not isinstance(statement, ast.If) or not (tested := test(statement.test)):
             return None
-        operator, other = node.ops[0], node.comparators[0]
-        is_in = isinstance(operator, (ast.In, ast.NotIn))
-        if isinstance(other, ast.Call) and dotted(other.func) == "globals":
-            return isinstance(operator, ast.NotIn), False
-        spelled = self._literals.part(other)
-        if not is_in:
-            spelled = [spelled] if isinstance(spelled, str) else None
-        is_listed = holds(spelled, self._name)
-        if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
-            return None
-        return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
+        is_taken, is_listed = tested
+        is_known = is_known or is_listed
+        taken = statement.body if is_taken else statement.orelse
+        if any(map(_ends, taken)):
+            return _follow(taken, test, is_known=is_known)
+    return None
+
+
+def _test(literals: Literals, parameter: str, name: str, node: ast.expr) -> _Tested:
+    """Whether a condition holds, and whether the name is one that it lists."""
+    if not isinstance(node, ast.Compare) or dotted(node.left) != parameter:
+        return None
+    operator, other = node.ops[0], node.comparators[0]
+    if isinstance(other, ast.Call) and dotted(other.func) == "globals":
+        return isinstance(operator, ast.NotIn), False
+    spelled = literals.part(other)
+    if not isinstance(operator, (ast.In, ast.NotIn)):
+        spelled = [spelled] if isinstance(spelled, str) else None
+    is_listed = holds(spelled, name)
+    if is_listed is None or not isinstance(operator, (ast.In, ast.NotIn, ast.Eq, ast.NotEq)):
+        return None
+    return is_listed is isinstance(operator, (ast.In, ast.Eq)), is_listed
 
 
 def _ends(statement: ast.stmt) -> bool:
