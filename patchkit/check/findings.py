@@ -129,6 +129,12 @@ class Report:
         return sum(map(bool, self.grid.values()))
 
     @property
+    def out_of_range(self) -> list[str]:
+        """Name the patches that are for none of the releases."""
+        out = {State.OUT_OF_RANGE}
+        return [name for name, row in self.grid.items() if row and out.issuperset(row.values())]
+
+    @property
     def read(self) -> int:
         """How many releases were looked at."""
         return len(self.releases) - len(self.unreadable)

@@ -150,7 +150,8 @@ def _covering(
     able.sort(key=lambda lane: release_order(lane.releases[project]))
     inside = [lane for lane in able if _holds([bound], lane)]
     outside = [lane for lane in able if lane not in inside]
-    if exact := [lane.name for lane in inside if lane.releases[project] == edge]:
+    at = edge and release_order(edge)
+    if exact := [one.name for one in inside if release_order(one.releases[project]) == at]:
         return "exact", exact[:1], ""
     if inside and outside:
         upper = "<" in bound

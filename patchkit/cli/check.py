@@ -72,6 +72,21 @@ def command(
     return 0 if report.is_fine else 1
 
 
+def _expect_work(report: Report, packages: Collection[str], *, inverse: bool) -> None:
+    """Raise UpstreamError where releases would pass for checked, and no patch is for any."""
+    if not report.patches:  # releases of something else, such as `vllm-ascend` for `vllm`
+        found = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in report.releases))
+        expected = f"expected releases of {', '.join(packages)}"
+        raise UpstreamError(f"none of the selected patches targets {found}, {expected}")
+    if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
+        first, last = report.releases[0], report.releases[-1]
+        found = first if first == last else f"{first} to {last}"
+        raise UpstreamError(
+            f"found nothing to check: {found} is out of the range of each selected patch; "
+            "expected a release in one: 'patchkit list --all' shows the ranges"
+        )
+
+
 def _checked(
     names: Collection[str],
     packs: Collection[str],
@@ -104,11 +119,8 @@ def _checked(
         check = Check(rows, subjects, reviewed, known, commands, inverse=inverse)
         report = check.run(told)
         is_unread = any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
-        if rows and report.releases and not is_unread and not any(report.grid.values()):
-            # Releases of something else (`vllm-ascend` for `vllm`) would pass for checked.
-            found = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in report.releases))
-            expected = f"expected releases of {', '.join(packages)}"
-            raise UpstreamError(f"none of the selected patches targets {found}, {expected}")
+        if rows and report.releases and not is_unread:
+            _expect_work(report, packages, inverse=inverse)
         diffs = differences(rows, subjects, reviewed) if with_diffs else ()
     report = replace(report, findings=[*faults, *report.findings])
     return report.accepting(project.ignore, project.accept), diffs

@@ -74,7 +74,11 @@ def command(
 
         print_diff_lines(diff, console())
     for file, some in files.items():
-        written = "would change" if dry else "written; review its diff before you commit it"
+        written = (
+            "would change; run 'patchkit lock', and review its diff"
+            if dry
+            else "written; review its diff before you commit it"
+        )
         said = written if file in changed else "nothing new"
         say(f"{shown(file)}: {said}{'' if dry else _unread(file, some)}")
     return 1 if faults or (dry and changed) else 0

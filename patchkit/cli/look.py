@@ -85,7 +85,9 @@ def open_packages(
         names = ", ".join(missing) or "no package"
         verb = "are" if len(missing) > 1 else "is"
         way = (
-            "leave out --here" if wanted.here else "name others with --releases, --path or --wheel"
+            "leave out --here"
+            if wanted.here
+            else "name others: `releases` of [tool.patchkit], --releases, --path or --wheel"
         )
         raise UpstreamError(
             f"found no release to look at: {names} {verb} not installed, expected one at least; "

@@ -12,6 +12,7 @@ import click
 from patchkit.check.findings import told_causes
 from patchkit.cli import options
 from patchkit.cli.output import progress, say
+from patchkit.errors import SettingsError, UpstreamError
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
 
@@ -79,6 +80,8 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
         subjects[at].version: [case for case, places in found.items() if at in places]
         for at in few(found)
     }
+    if not chosen and not faults:
+        raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":
         parts = [{"release": at, "cases": exercised} for at, exercised in chosen.items()]
         click.echo(to_json({"project": project, "releases": parts, "unreadable": [*faults]}))
@@ -101,6 +104,10 @@ def _tell_boundaries(rows: Sequence[Row], file: Path, form: str, *, offline: boo
         released = cache(lambda name: [one.version for one in find_releases(name, library)])
         found = boundaries(rows, lanes, released)
     uncovered = [one for one in found if one.covered == "no"]
+    ends = {name for one in found for name in (one.requirement, f"{one.patch} {one.requirement}")}
+    if dead := [key for key in lanes.reasons if key not in ends]:
+        expected = f"expected an end of a range here, such as {min(ends, default='vllm<0.34')!r}"
+        raise SettingsError(f"{file}, boundaries: found {dead[0]!r}, {expected}")
     if form == "json":
         parts = [dict(vars(one)) for one in found]
         click.echo(to_json({"lanes": able, "boundaries": parts, "uncovered": len(uncovered)}))

@@ -76,7 +76,9 @@ def _with_packs_of_this_project(
 ) -> tuple[str, ...]:
     project = Project.read()
     packs = named or project.packs
-    sys.path += project.folders_of([*packs, *Settings.read().packs])
+    several = [*packs, *Settings.read().packs]
+    sys.path += project.folders_of(several)
+    sys.path[:0] = project.folders_hidden(several)
     return packs
 
 

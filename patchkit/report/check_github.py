@@ -96,10 +96,12 @@ def as_markdown(report: Report) -> str:
 def _table(grid: StateTable) -> Iterator[str]:
     yield f"**{_text(str(grid))}**\n"
     shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
-    fine = sum(any(row) for row in grid.rows.values()) - len(shown)
-    if fine:
-        words = "holds" if fine == 1 else "hold"
-        yield f"{count(fine, 'patch')} {words} in each of these releases that is in range.\n"
+    fine = [row for name, row in grid.rows.items() if any(row) and name not in shown]
+    if holding := sum("ok" in row for row in fine):
+        words = "holds" if holding == 1 else "hold"
+        yield f"{count(holding, 'patch')} {words} in each of these releases that it is for.\n"
+    if out := len(fine) - holding:
+        yield f"{count(out, 'patch')} {'is' if out == 1 else 'are'} for none of these releases.\n"
     if not shown:
         return
     yield f"| {' | '.join(['patch', *(_text(str(run)) for run in grid.runs)])} |"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Finding, Report, State
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
+_NAMED = 3
 
 WORDS = {
     "ok": "matches the review, or no problem found",
@@ -154,6 +155,9 @@ def looked_at(report: Report) -> str:
     if report.summary:
         return report.summary
     parts = [count(report.patches, "patch"), count(report.read, "release")]
+    if out := report.out_of_range:
+        more = f" and {len(out) - _NAMED} more" if len(out) > _NAMED else ""
+        parts.append(f"out of range of all: {', '.join(out[:_NAMED])}{more}")
     if report.unreadable:
         parts.append(f"{len(report.unreadable)} more cannot be read")
     if report.accepted:

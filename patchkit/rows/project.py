@@ -13,7 +13,7 @@ from patchkit.errors import RequirementError, SettingsError, near
 from patchkit.versions.requirements import check_requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _FILE = "pyproject.toml"
 _LISTS = {
@@ -47,8 +47,25 @@ class Project:
     def folders_of(self, packs: Iterable[str]) -> list[str]:
         """List the folders of this project with packs that Python does not find by itself."""
         missing = [top for top in {name.partition(".")[0] for name in packs} if not _is_found(top)]
+        return self._with(missing)
+
+    def folders_hidden(self, packs: Iterable[str]) -> list[str]:
+        """List the folders with packs of which Python finds another copy, an installed one."""
+        tops = {name.partition(".")[0] for name in packs}
+        return self._with([top for top in tops if _is_found(top) and not self._is_here(top)])
+
+    def _with(self, tops: Collection[str]) -> list[str]:
         places = dict.fromkeys((_here(), *self.folders))
-        return [str(place) for place in places if any((place / top).is_dir() for top in missing)]
+        return [str(place) for place in places if any((place / top).is_dir() for top in tops)]
+
+    def _is_here(self, top: str) -> bool:
+        try:
+            spec = find_spec(top)
+        except (ValueError, ImportError):
+            return True  # as for `_is_found`
+        places = spec.submodule_search_locations if spec else None
+        found = {Path(place).resolve().parent for place in places or ()}
+        return not found.isdisjoint(place.resolve() for place in (_here(), *self.folders))
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -96,7 +96,7 @@ class Connections:
 
     def _begun(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         if self._offline:
-            raise UnreachableError("patchkit is offline")
+            raise UnreachableError("patchkit is offline, and has not read it before")
         if reason := self._down.get(host_of(url)):
             raise UnreachableError(reason)
         host = host_of(url)

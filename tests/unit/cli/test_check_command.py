@@ -176,6 +176,27 @@ def test_releases_of_something_else_are_refused(
     )
 
 
+def test_releases_out_of_every_range_are_refused(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was checked, so nothing can be said to hold; one patch out of range is named."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'", "after": "('p',)"}
+    later = row("later", "patch_a", wrap, requires="('up>=2,<4',)", **texts)
+    world.pack(later, name="new", patch_a=BODY)
+    words = ["check", "--patches", "new", "--releases", "up==1.0"]
+    assert main([*words, "later"]) == 2
+    assert "found nothing to check: up 1.0 is out of the range of each" in capsys.readouterr().err
+    assert main([*words, "later", "--inverse"]) == 1
+    capsys.readouterr()
+    assert main([*words, "later", "p"]) == 0
+    assert "2 patches, 1 release, out of range of all: later" in capsys.readouterr().out
+    assert main([*words, "later", "p", "--format", "markdown"]) == 0
+    told = capsys.readouterr().out
+    assert "1 patch holds in each of these releases that it is for." in told
+    assert "1 patch is for none of these releases." in told
+
+
 def test_drift_in_a_tree_names_the_tree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,3 +213,29 @@ def test_run_and_commands_find_a_pack_that_is_not_installed(place: str, tmp_path
     say = "import mine, os; print('found', os.environ['PATCHKIT_LOCK'])"
     done = patchkit(pack / "deep", "run", "--", sys.executable, "-c", say)
     assert done.stdout == f"found {tmp_path / 'kept.lock'}\n"
+
+
+@pytest.mark.parametrize("place", [".", "src"])
+def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
+    place: str, tmp_path: Path
+) -> None:
+    """What is checked is what its author edits, not what was installed of it some time ago."""
+    for folder, name in ((tmp_path / "site", "of-yore"), (tmp_path / "work" / place, "of-mine")):
+        (folder / "mine").mkdir(parents=True)
+        text = pack_source(row_source(name=f"'{name}'", body="'patch_thing'"))
+        (folder / "mine" / "__init__.py").write_text(text)
+        (folder / "mine" / "patch_thing.py").touch()
+    (tmp_path / "work" / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['mine']\n")
+    script = "import sys; from patchkit.cli import main; sys.exit(main(['list', '--all']))"
+    path = os.pathsep.join([str(tmp_path / "site"), str(REPOSITORY)])
+    told = subprocess.run(
+        [sys.executable, "-P" if sys.version_info >= (3, 11) else "-B", "-c", script],
+        cwd=tmp_path / "work",
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "of-mine" in told.stdout
+    assert "of-yore" not in told.stdout

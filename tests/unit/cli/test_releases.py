@@ -107,6 +107,18 @@ def test_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"up": ["1.0", "2.0", "3.0"]}
 
 
+@pytest.mark.parametrize("form", ["table", "json", "github"])
+def test_a_matrix_of_nothing_is_refused(
+    form: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job would find an empty matrix, and run nothing."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("later", "patch_a", wrap, requires="('up>=3.5',)"), name="new", patch_a=BODY)
+    words = ["matrix", "--patches", "new", "--releases", "up", "later", "--format", form]
+    assert main(words) == 2
+    assert "none of the patches is for any release of 'up'" in capsys.readouterr().err
+
+
 def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each end of a range with what covers it; 1 while one has neither a lane nor a reason."""
     file = tmp_path / "lanes.toml"
@@ -127,6 +139,9 @@ def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.write_text(file.read_text() + "[boundaries]\n'up<4' = 'no time'\n")
     assert main(["matrix", "--lanes", str(file), "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"include": [{"lane": "a", "up": "1.0"}]}
+    file.write_text(file.read_text() + "'upp<4' = 'no time'\n")
+    assert main(["matrix", "--lanes", str(file)]) == 2
+    assert "boundaries: found 'upp<4', expected an end of a range here" in capsys.readouterr().err
     assert main(["matrix", "--lanes", "nowhere.toml"]) == 2
     assert "nowhere.toml: found no file of lanes" in capsys.readouterr().err
     assert main(["matrix", "--lanes", str(file), "--releases", "up"]) == 2
