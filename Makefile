@@ -12,6 +12,8 @@ AROUND = tools examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
+# A caller's own modules decide nothing here.
+unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-integration faults mutants quality check e2e e2e-all matrix \

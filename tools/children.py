@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_SET_CHILD_SUBREAPER = 36  # of Linux's prctl
+_SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1  # of Linux's prctl
 _PATIENCE = 30
 """Seconds that a command has to clean up."""
 _LOOK = 0.5
@@ -46,6 +46,7 @@ def run(
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for this process, which passes it on
+            preexec_fn=_ending_with_its_parent(),  # noqa: PLW1509 - there is one thread
         )
     before = signal.signal(signal.SIGCHLD, lambda *_: _bury(process.pid))
     try:
@@ -54,6 +55,20 @@ def run(
         signal.signal(signal.SIGCHLD, before)
         _ask_to_end(process)
         end_all()
+
+
+def _ending_with_its_parent() -> Callable[[], None]:
+    """Return what a child does first: ask to be told to end, should this process be killed."""
+    libc = ctypes.CDLL(None)  # here, as a child that was just forked should not load anything
+    return lambda: libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def mute() -> None:
+    """Drop what this process says from now on: a pipe that it wrote to is closed."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def _bury(own: int) -> None:

@@ -9,95 +9,66 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lanes import CHECKS, REPOSITORY, Plan, all_rows, digests, read_plans
+from lanes import CHECKS, REPOSITORY, Plan, all_rows, read_plans
+from verdicts import green, missing, stale
 
+from patchkit.errors import PatchkitError, SettingsError
 from patchkit.versions.requirements import release_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from patchkit.rows.declaration import Row
-
-    Result = Mapping[str, Any]
-    Results = Mapping[str, Result]
+    from verdicts import Result, Results
 
 DOCS = REPOSITORY / "docs"
 NAME = "compatibility"
 COLUMNS = CHECKS["engine"]
-EITHER = ("ray-v1", "ray-v2")
-"""vLLM's executors for Ray: a release has one of them at least."""
 MARKS = {"passed": "✓", "failed": "✗"}
+HYBRID = "-hybrid"
+"""Ends the name of a lane of what nobody has released."""
 NOTHING = "–"  # noqa: RUF001 - the sign for nothing
 LOOKS = {"passed": "ok", "failed": "broken", "not run": "out-of-range"}
 """Classes of the style sheet of `patchkit check --format html`."""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """Why a lane is red."""
-
-    lane: str
-    check: str
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.lane}: {self.check}: {self.words}"
-
-
-def faults(plan: Plan, result: Result) -> list[Fault]:
-    """List what makes a lane red: a check that failed, or was to run and did not."""
-    told = {one["check"]: one for one in result["results"]}
-    found = [_fault(plan, one) for one in told.values() if one["result"] == "failed"]
-    if any(fault.check not in plan.checks for fault in found):
-        return found  # the environment, or what was to run the checks
-    for check in plan.checks:
-        if check not in told:
-            found.append(Fault(plan.name, check, f"no result, with {plan.words}"))
-        elif told[check]["result"] == "not run" and not _is_excused(check, told):
-            found.append(_fault(plan, told[check]))
-    return found
-
-
-def _is_excused(check: str, told: Mapping[str, Result]) -> bool:
-    return check in EITHER and any(told.get(one, {}).get("result") == "passed" for one in EITHER)
-
-
-def _fault(plan: Plan, one: Result) -> Fault:
-    return Fault(plan.name, one["check"], f"{one['result']} with {plan.words}: {one['detail']}")
-
-
-def stale(plans: Sequence[Plan], results: Results, rows: Sequence[Row]) -> dict[str, str]:
-    """Name the lanes whose results are for other rows or for another lane, each with the reason."""
-    found = {}
-    for plan in plans:
-        if plan.reason or plan.name not in results:
-            continue
-        now, then = digests(plan, rows), results[plan.name]["digests"]
-        other = [what for what in ("rows", "lane") if now[what] != then[what]]
-        if other:
-            found[plan.name] = f"other {' and '.join(other)}"
-    return found
-
-
 def read(docs: Path = DOCS) -> dict[str, Result]:
-    """Read the results that are kept."""
+    """
+    Read the results that are kept.
+
+    Raises:
+        SettingsError: the file holds none.
+
+    """
     file = docs / f"{NAME}.json"
-    return dict(json.loads(file.read_text("utf-8"))["lanes"]) if file.exists() else {}
+    if not file.exists():
+        return {}
+    try:
+        return dict(json.loads(file.read_text("utf-8"))["lanes"])
+    except (ValueError, KeyError, TypeError) as error:
+        expected = 'expected {"lanes": …} as `make matrix` writes it'
+        raise SettingsError(f"{file}: found no results ({error!r}), {expected}") from error
 
 
 def write(plans: Sequence[Plan], results: Results, docs: Path = DOCS) -> None:
-    """Keep results, in the order of the lanes, and write the pages."""
+    """Keep results, in the order of the lanes, and write the pages; the results come last."""
     kept = {plan.name: results[plan.name] for plan in plans if plan.name in results}
     text = json.dumps({"lanes": kept}, indent=1, ensure_ascii=False) + "\n"
-    (docs / f"{NAME}.json").write_text(text, "utf-8")
-    for ending, page in pages(plans, kept).items():
-        (docs / f"{NAME}.{ending}").write_text(page, "utf-8")
+    written = {**pages(plans, kept), "json": text}
+    files = {docs / f"{NAME}.{ending}": page for ending, page in written.items()}
+    for file, page in files.items():
+        _beside(file).write_text(page, "utf-8")
+    for file in files:
+        _beside(file).replace(file)
+
+
+def _beside(file: Path) -> Path:
+    """Return where a file is written whole before it takes the place of the old one."""
+    return file.with_name(f".{file.name}.new")
 
 
 def pages(plans: Sequence[Plan], results: Results) -> dict[str, str]:
@@ -146,9 +117,10 @@ def _simulated(plans: Sequence[Plan], results: Results) -> dict[tuple[str, str],
 
 
 def _summary(plans: Sequence[Plan], results: Results) -> str:
-    """Say which releases of vLLM ran: `0.7.3 to 0.32.0`."""
-    ran = _ran(plans, results, "engine")
-    passed = [plan.releases["vllm"] for plan, result in ran if not faults(plan, result)]
+    """Say which releases of vLLM ran: `0.7.3 to 0.32.0`; a hybrid is none."""
+    ran = [plan for plan, _ in _ran(plans, results, "engine") if not plan.name.endswith(HYBRID)]
+    names = green(ran, results)
+    passed = [plan.releases["vllm"] for plan in ran if plan.name in names]
     if not passed:
         return "nothing yet"
     ordered = sorted(passed, key=release_order)
@@ -306,17 +278,17 @@ _BADGE = """\
 """
 _LETTER = 7
 _LEFT = 42
-_COLOURS = {True: "#1f6f3f", False: "#a32020"}
+_GREEN, _GREY, _RED = "#1f6f3f", "#5c6370", "#a32020"
 
 
 def _badge(plans: Sequence[Plan], results: Results) -> str:
-    summary = _summary(plans, results)
-    ran = [one for one in plans if one.name in results]
-    is_green = bool(ran) and not any(faults(plan, results[plan.name]) for plan in ran)
+    left = missing(plans, results)
+    is_red = bool(left & results.keys())
+    summary = _summary(plans, results) + (", partly run" if left and not is_red else "")
     return _BADGE.format(
         width=_LEFT + _LETTER * len(summary) + 14,
         text=f"vLLM {summary}",
-        colour=_COLOURS[is_green],
+        colour=_RED if is_red else _GREY if left else _GREEN,
         left=_LEFT - 3,
         start=_LEFT + 7,
         summary=summary,
@@ -325,8 +297,11 @@ def _badge(plans: Sequence[Plan], results: Results) -> str:
 
 def main() -> int:
     """Write the pages anew; name lanes whose results are out of date."""
-    plans = read_plans()
-    results = read()
+    try:
+        plans, results = read_plans(), read()
+    except PatchkitError as error:
+        print(f"compatibility: {error}", file=sys.stderr)
+        return 2
     write(plans, results)
     for name, words in stale(plans, results, all_rows()).items():
         print(f"compatibility: {name} is to be run again: {words}", file=sys.stderr)

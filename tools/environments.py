@@ -58,6 +58,8 @@ def ensure(name: str) -> Path:
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
     ENVIRONMENTS.mkdir(exist_ok=True)
+    for gone in ENVIRONMENTS.glob("*.gone"):  # of a removal that was interrupted
+        shutil.rmtree(gone, ignore_errors=True)
     with locked(ENVIRONMENTS / name):
         build(name, RECIPES[name])
     return python_of(ENVIRONMENTS / name)
@@ -159,7 +161,7 @@ def pyenv_python(version: str) -> str | None:
 
 def create(place: Path, recipe: Recipe) -> None:
     """An empty virtual environment, in place of whatever is there."""
-    shutil.rmtree(place, ignore_errors=True)
+    discard(place)
     request = python_request(recipe)
     step(f"{place.name}: Python {request}", uv("venv", "--python", request, str(place)))
 
@@ -206,8 +208,17 @@ def remove(name: str) -> None:
     """Delete an environment, and what a build that was stopped left of it."""
     place = ENVIRONMENTS / name
     with locked(place):
-        for folder in (place, cache_of(place)):
-            shutil.rmtree(folder, ignore_errors=True)
+        discard(place)
+        shutil.rmtree(cache_of(place), ignore_errors=True)
+
+
+def discard(place: Path) -> None:
+    """Delete a folder, which is gone under its name at once: no stamp vouches for half of it."""
+    gone = place.with_name(f"{place.name}.gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    if place.exists():
+        place.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def override_lines(torch: str, layer: Layer) -> list[str]:

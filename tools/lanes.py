@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
+import inspect
 import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recipes import RECIPES
+from recipes import RECIPES, Recipe
 
 from patchkit.check.coverage import allows
 from patchkit.check.lanes import read_lanes, typed
@@ -29,6 +31,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 FILE = REPOSITORY / "lanes.toml"
 CODE = ("conformance", "simnpu")
 """Examples whose code decides what a lane's result says."""
+ROOMS_BESIDE = ("check", "cli", "report", "review", "scaffold", "testing", "upstream", "uses")
+"""What no process of an engine runs."""
+ROOMS_OF_ROWS = ("data_llm", "platform", "worker")
+"""Of these, `rows_digest` has what a lane runs."""
 
 CHECKS = {
     "engine": ("check", "apply", "engine", "flagship", "ray-v1", "ray-v2", "status", "outsider"),
@@ -237,11 +243,52 @@ def lane_digest(plan: Plan) -> str:
 
 def code_digest(plan: Plan) -> str:
     """Hash the recipe of a lane's environment, and the code that it runs."""
-    recipe = re.sub(r" at 0x\w+", "", repr(RECIPES.get(plan.environment)))
-    recipe = recipe.replace(str(REPOSITORY), "")
-    folders = [REPOSITORY / "examples" / name for name in CODE] if plan.runs != "unit" else []
-    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
-    return _hash([recipe, *(of_nodes([ast.parse(file.read_text("utf-8"))]) for file in files)])
+    recipe = RECIPES.get(plan.environment, Recipe(()))
+    words = re.sub(r" at 0x\w+", "", repr(recipe)).replace(str(REPOSITORY), "")
+    code = _unit_files() if plan.runs == "unit" else _engine_files()
+    return _hash([words, *map(_meaning, [*_recipe_files(recipe), *code])])
+
+
+def _recipe_files(recipe: Recipe) -> Iterator[Path]:
+    for layer in recipe.layers:
+        yield from layer.watched
+        if layer.build is not None:
+            yield from _files(Path(inspect.getfile(layer.build)).parent, "*.py")
+
+
+def _engine_files() -> Iterator[Path]:
+    """Yield what runs in the processes of an engine; rows count by themselves."""
+    package = REPOSITORY / "patchkit"
+    for file in _files(package, "*.py"):
+        if file.relative_to(package).parts[0] not in {*ROOMS_BESIDE, *ROOMS_OF_ROWS}:
+            yield file
+    for name in CODE:
+        yield from _files(REPOSITORY / "examples" / name, "*.py")
+
+
+def _unit_files() -> Iterator[Path]:
+    yield REPOSITORY / "pyproject.toml"
+    for folder in ("patchkit", "tests/unit"):
+        yield from _files(REPOSITORY / folder, "*")
+
+
+def _files(folder: Path, pattern: str) -> Iterator[Path]:
+    for file in sorted(folder.rglob(pattern)):
+        if file.is_file() and "__pycache__" not in file.parts:
+            yield file
+
+
+def _meaning(file: Path) -> str:
+    content = file.read_bytes() if file.exists() else b""
+    return _meaning_of(file.name, content)
+
+
+@functools.cache
+def _meaning_of(name: str, content: bytes) -> str:
+    """Hash a file: Python by what it says, all else byte for byte."""
+    if name.endswith(".py"):
+        return f"{name} {of_nodes([ast.parse(content)])}"
+    return f"{name} {hashlib.sha256(content).hexdigest()}"
 
 
 def digests(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:

@@ -11,13 +11,14 @@ again until its rows, its definition or the code that it runs change.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
-import re
 import signal
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -26,6 +27,8 @@ import children
 import compatibility
 import environments
 import lanes
+import outcomes
+import verdicts
 from rich.console import Console
 from rich.table import Table
 
@@ -33,14 +36,12 @@ from patchkit.errors import PatchkitError
 from patchkit.versions.requirements import FoundVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lanes import Plan
 
     from patchkit.rows.declaration import Row
 
-_RESULT = ("check", "result", "seconds", "detail")
-_OWN_TESTS = "test_compatibility.py"
 _PACKAGES = """
 import importlib.metadata as metadata, json, platform
 found = {"python": platform.python_version()}
@@ -65,6 +66,7 @@ class Workshop:
     Args:
         rows: that results depend on.
         results: folder of the results and logs.
+        marks: folder with a file for each environment that is to be deleted; beside it, the lock.
         docs: folder of the pages.
         ensure: makes an environment and returns its Python.
         remove: deletes one.
@@ -78,6 +80,7 @@ class Workshop:
 
     rows: Sequence[Row]
     results: Path = lanes.REPOSITORY / ".matrix"
+    marks: Path = lanes.REPOSITORY / ".matrix" / "made"
     docs: Path = compatibility.DOCS
     ensure: Callable[[str], Path] = environments.ensure
     remove: Callable[[str], None] = environments.remove
@@ -98,14 +101,21 @@ def say(text: str) -> None:
     print(f"matrix: {text}", file=sys.stderr, flush=True)
 
 
-def run_all(shop: Workshop, plans: Sequence[Plan]) -> dict[str, dict[str, Any]]:
-    """Run lanes, one after another; a lane that fails stops no other."""
+class MatrixError(PatchkitError):
+    """Lanes cannot be run now."""
+
+
+def run_all(
+    shop: Workshop, plans: Sequence[Plan], keep: Callable[[Mapping[str, Any]], None]
+) -> dict[str, dict[str, Any]]:
+    """Run lanes, one after another; a lane that fails stops no other, and each one is kept."""
     shop.results.mkdir(parents=True, exist_ok=True)
-    found = {}
+    found = dict[str, dict[str, Any]]()
     for at, plan in enumerate(plans):
         say(f"{plan.name} ({at + 1} of {len(plans)}): {plan.words}, {plan.runs}")
         found[plan.name] = _kept(shop, plan) or _run(shop, plan)
-        for fault in compatibility.faults(plan, found[plan.name]):
+        keep(found)
+        for fault in verdicts.faults(plan, found[plan.name]):
             say(f"{fault}".partition("\n")[0])
         later = {one.environment for one in plans[at + 1 :]}
         _clean(shop, shop.made - later)
@@ -115,11 +125,11 @@ def run_all(shop: Workshop, plans: Sequence[Plan]) -> dict[str, dict[str, Any]]:
 def _kept(shop: Workshop, plan: Plan) -> dict[str, Any] | None:
     """Return the result of an earlier run, if it holds still and is green."""
     try:
-        result: dict[str, Any] = json.loads(shop.file(plan, "json").read_text("utf-8"))
-    except (OSError, ValueError):
+        result = dict[str, Any](json.loads(shop.file(plan, "json").read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
         return None
     is_same = result.get("digests") == lanes.digests(plan, shop.rows)
-    if shop.fresh or not is_same or compatibility.faults(plan, result):
+    if shop.fresh or not is_same or verdicts.is_edited(result) or verdicts.faults(plan, result):
         return None
     say(f"{plan.name}: nothing has changed since it passed on {result['date']}")
     return result
@@ -140,22 +150,37 @@ def _run(shop: Workshop, plan: Plan) -> dict[str, Any]:
     try:
         python = _made(shop, plan, result)
         began = time.monotonic()
-        result |= _results(shop, plan, python)
-    except environments.EnvironmentsError as error:
-        result["results"] = [_failed("environment", str(error))]
+        result |= outcomes.results(plan, _asked(shop, plan, python))
+    except BrokenPipeError:
+        raise  # nobody listens any more: it says nothing of the lane
+    except (environments.EnvironmentsError, OSError, ValueError) as error:
+        result["results"] = [outcomes.failed("environment", str(error))]
     result["seconds"] = round(time.monotonic() - began, 1)
-    known = before.get("selected", [])
-    if lost := _lost(shop, plan, known, result["selected"]):
-        result["results"].append(_failed("rows", lost))
-        result["selected"] = list(dict.fromkeys([*known, *result["selected"]]))
+    _compare_rows(shop, plan, before.get("selected", []), result)
+    result = verdicts.sealed(result)
     shop.file(plan, "json").write_text(json.dumps(result, indent=1), "utf-8")
-    outcome = "red" if compatibility.faults(plan, result) else "green"
+    outcome = "red" if verdicts.faults(plan, result) else "green"
     say(f"{plan.name}: {outcome}, {result['seconds']:.0f} s")
     return result
 
 
-def _failed(check: str, detail: str) -> dict[str, Any]:
-    return {"check": check, "result": "failed", "seconds": 0, "detail": detail}
+def _asked(shop: Workshop, plan: Plan, python: Path) -> outcomes.Asked:
+    told, log = shop.file(plan, "told.json"), shop.file(plan, "log")
+    variables = shop.variables(plan.environment)
+    return outcomes.Asked(python, variables, told, log, shop.limit, lambda line: say(f"  {line}"))
+
+
+def _compare_rows(
+    shop: Workshop, plan: Plan, before: Sequence[str], result: dict[str, Any]
+) -> None:
+    """Add a fault for rows that the lane has lost, or that were not those that were applied."""
+    lost = [name for name in before if name not in result["selected"]]
+    why = {name: lanes.why_outside(plan, name, shop.rows) for name in lost}
+    words = [outcomes.lost_rows(why), outcomes.other_rows(result)]
+    if any(words):
+        result["results"].append(outcomes.failed("rows", "; ".join(filter(None, words))))
+    if lost:
+        result["selected"] = list(dict.fromkeys([*before, *result["selected"]]))
 
 
 # -- the environment -------------------------------------------------------------------------------
@@ -167,12 +192,13 @@ def _made(shop: Workshop, plan: Plan, result: dict[str, Any]) -> Path:
     is_new = not place.exists()
     if is_new:
         shop.made.add(plan.environment)
+        (shop.marks / plan.environment).touch()
     python = shop.ensure(plan.environment)
     if is_new:
         result["install_seconds"] = round(time.monotonic() - began, 1)
     result["megabytes"] = _megabytes(place)
-    told = environments.step(f"{plan.name}: its packages", [str(python), "-c", _PACKAGES])
-    result["environment"] = json.loads(told.splitlines()[-1])
+    told = environments.step(f"{plan.name}: its packages", [str(python), "-I", "-c", _PACKAGES])
+    result["environment"] = json.loads(told.strip().rpartition("\n")[2])
     _check_releases(plan, result["environment"])
     return python
 
@@ -193,71 +219,16 @@ def _megabytes(place: Path) -> int:
     return sum(file.lstat().st_size for file in files) // 1_000_000
 
 
-def _clean(shop: Workshop, names: set[str]) -> None:
-    for name in names if not shop.keep else ():
-        say(f"deleting the environment {name}")
-        shop.remove(name)
+def _clean(shop: Workshop, names: Iterable[str]) -> None:
+    """Delete environments, and tell of it last: nobody may listen any more."""
+    wanted = sorted(names)
+    for name in wanted:
+        if not shop.keep:
+            shop.remove(name)
+        (shop.marks / name).unlink(missing_ok=True)
         shop.made.discard(name)
-
-
-# -- the checks ------------------------------------------------------------------------------------
-
-
-def _results(shop: Workshop, plan: Plan, python: Path) -> dict[str, Any]:
-    """Run the checks of a lane; return what they found."""
-    told = shop.file(plan, "told.json")
-    told.unlink(missing_ok=True)
-    command = _unit(python) if plan.runs == "unit" else _conformance(plan, python, told)
-    log = shop.file(plan, "log")
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environ |= shop.variables(plan.environment)
-    status = children.run(command, environ, log, shop.limit, lambda line: say(f"  {line}"))
-    if plan.runs == "unit":
-        return {"results": [_of_pytest(status, log.read_text("utf-8", "replace"))]}
-    return _of_conformance(shop, status, told)
-
-
-def _conformance(plan: Plan, python: Path, told: Path) -> list[str]:
-    command = [str(python), "-m", "patchkit_conformance", "--simulated", "--json", str(told)]
-    return [*command, "--checks", ",".join(plan.checks)]
-
-
-def _unit(python: Path) -> list[str]:
-    tests = lanes.REPOSITORY / "tests" / "unit"
-    # Those that hold the table to its results, which are not there yet.
-    options = ["-q", "-n", "2", "--dist", "worksteal", "--ignore", f"{tests / _OWN_TESTS}"]
-    return [str(python), "-m", "pytest", str(tests), *options]
-
-
-def _of_pytest(status: int | None, log: str) -> dict[str, Any]:
-    summaries = re.findall(r"^(?:=+ )?(\d+ .*) in [\d.]+s", log, re.MULTILINE)
-    detail = summaries[-1] if summaries else "no summary"
-    if status != 0:
-        failed = re.findall(r"^(?:FAILED|ERROR) .*", log, re.MULTILINE)
-        return _failed("unit", "; ".join([f"exit {status}, {detail}", *failed[:3]]))
-    return {"check": "unit", "result": "passed", "seconds": 0, "detail": detail}
-
-
-def _of_conformance(shop: Workshop, status: int | None, told: Path) -> dict[str, Any]:
-    ended = f"its {shop.limit:.0f} s were over" if status is None else f"exit {status}"
-    try:
-        found = json.loads(told.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {"results": [_failed("conformance", f"no report, {ended}: see its log")]}
-    kept = {key: found[key] for key in ("simulated", "simulation")}
-    kept["results"] = [{name: one[name] for name in _RESULT} for one in found["results"]]
-    if status != 0 and not any(one["result"] == "failed" for one in kept["results"]):
-        kept["results"].append(_failed("conformance", ended))
-    return kept
-
-
-def _lost(shop: Workshop, plan: Plan, before: Sequence[str], now: Sequence[str]) -> str:
-    """Say which rows the lane was in the range of in its last kept result, and no longer is."""
-    lost = [name for name in before if name not in now]
-    why = {name: lanes.why_outside(plan, name, shop.rows) for name in lost}
-    told = "; ".join(f"row {name} is out: {words or 'it is gone'}" for name, words in why.items())
-    meant = "if that is meant, take it from `selected` in docs/compatibility.json"
-    return f"{told}; {meant}" if told else ""
+    if wanted and not shop.keep:
+        say(f"deleted the environments {', '.join(wanted)}")
 
 
 # -- the summary -----------------------------------------------------------------------------------
@@ -272,7 +243,7 @@ def tell(plans: Sequence[Plan], found: Mapping[str, Mapping[str, Any]]) -> int:
     faults = []
     for plan in plans:
         result = found[plan.name]
-        red = compatibility.faults(plan, result)
+        red = verdicts.faults(plan, result)
         faults += red
         rest = [f"{one['check']}: {one['result']}" for one in result["results"]]
         others = ", ".join(one for one in rest if not one.endswith(": passed"))
@@ -296,41 +267,67 @@ def main(
     arguments = parser.parse_args(argv)
     shop = shop or Workshop(lanes.all_rows())
     shop.keep, shop.fresh = arguments.keep, arguments.fresh
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     children.adopt()
     try:
-        plans = lanes.read_plans(file)
-        chosen = lanes.choose(plans, lanes.names_in(arguments.lanes), file)
-        if arguments.checks:
-            return run_part(shop, chosen, lanes.names_in(arguments.checks))
-        return run(shop, plans, chosen)
-    except PatchkitError as error:
+        with _alone(shop):
+            return _answer(shop, arguments, file)
+    except (BrokenPipeError, KeyboardInterrupt):
+        with contextlib.suppress(OSError):
+            say(f"interrupted; lanes that have ended are kept in {shop.results.name}/")
+        return 130
+    except (PatchkitError, OSError) as error:
         say(str(error))
         return 2
-    except KeyboardInterrupt:
-        say(f"interrupted; lanes that have ended are kept in {shop.results.name}/")
-        return 130
-    finally:
-        children.end_all()
-        _clean(shop, set(shop.made))
 
 
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+@contextlib.contextmanager
+def _alone(shop: Workshop) -> Iterator[None]:
+    """Hold the lock; leave no process, and no environment that was made, of an earlier run too."""
+    shop.marks.mkdir(parents=True, exist_ok=True)
+    with shop.marks.with_name("lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MatrixError("another make matrix runs") from None
+        shop.made |= {place.name for place in shop.marks.iterdir()}
+        try:
+            yield
+        except BrokenPipeError:
+            children.mute()
+            raise
+        finally:
+            children.end_all()
+            _clean(shop, shop.made)
+
+
+def _answer(shop: Workshop, arguments: argparse.Namespace, file: Path) -> int:
+    plans = lanes.read_plans(file)
+    chosen = lanes.choose(plans, lanes.names_in(arguments.lanes), file)
+    if arguments.checks:
+        return run_part(shop, chosen, lanes.names_in(arguments.checks))
+    return run(shop, plans, chosen)
+
+
 def run(shop: Workshop, plans: Sequence[Plan], chosen: Sequence[Plan]) -> int:
-    """Run lanes, keep what they said, and print it; 1 if one is red."""
-    found = run_all(shop, chosen)
-    compatibility.write(plans, {**compatibility.read(shop.docs), **found}, shop.docs)
+    """Run lanes, keep what each said, and print it; 1 if one is red."""
+    before = compatibility.read(shop.docs)
+    found = run_all(
+        shop, chosen, lambda now: compatibility.write(plans, {**before, **now}, shop.docs)
+    )
     return 1 if tell(chosen, found) else 0
 
 
 def run_part(shop: Workshop, chosen: Sequence[Plan], checks: Sequence[str]) -> int:
-    """Run some checks of lanes, and print what they said; 1 if one is red."""
+    """Run some checks of lanes, now and not from a result, and print it; 1 if one is red."""
     part = [lanes.only(plan, checks) for plan in chosen]
-    shop.results /= "part"
-    return 1 if tell(part, run_all(shop, part)) else 0
+    beside = replace(shop, results=shop.results / "part", fresh=True)
+    return 1 if tell(part, run_all(beside, part, lambda _: None)) else 0
 
 
 if __name__ == "__main__":

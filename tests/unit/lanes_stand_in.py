@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCRIPT = """#!/bin/sh
-if [ "$1" = -c ]; then echo '{packages}'; exit; fi
+if [ "$2" = -c ]; then echo '{packages}'; exit; fi
 echo {name} >> {folder}/ran
 exec {python} {file} answer {folder} {name} "$@"
 """
@@ -32,6 +32,7 @@ def drive(folder: Path, *arguments: str) -> int:
     """Run the driver."""
     sys.path[:0] = [str(REPOSITORY / "tools"), str(folder)]
     import environments
+    import lanes
     import matrix
 
     from patchkit.registry import read_pack
@@ -39,13 +40,17 @@ def drive(folder: Path, *arguments: str) -> int:
     def ensure(name: str) -> Path:
         if name == "unmade":
             raise environments.EnvironmentsError("no such wheel")
+        if name == "full":
+            raise OSError("no space left")
         return _environment(folder, name)
 
     recipe = environments.Recipe(())
-    environments.RECIPES.update(dict.fromkeys(("a", "b", "c", "unmade"), recipe))
+    environments.RECIPES.update(dict.fromkeys(("a", "b", "c", "unmade", "full"), recipe))
+    lanes.REPOSITORY = folder
     shop = matrix.Workshop(
         read_pack("pack"),
         results=folder / "results",
+        marks=folder / "results" / "made",
         docs=folder,
         ensure=ensure,
         remove=lambda name: shutil.rmtree(folder / "environments" / name, ignore_errors=True),
@@ -74,6 +79,7 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     print("check", end="", flush=True)
     print(f"ing {name}", flush=True)
     if name in story.get("hang", ()):
+        (folder / "hanging").write_text(str(os.getpid()))
         _begin_daemon(folder)
         sys.stdin.close()
         subprocess.run(["sleep", "1000"], check=False)
@@ -90,7 +96,9 @@ def answer(folder: Path, name: str, *arguments: str) -> int:
     for check in checks:
         outcome = "failed" if check in failed else "not run" if check in not_run else "passed"
         detail = {**failed, **not_run}.get(check, "")
-        results.append({"check": check, "result": outcome, "seconds": 1, "detail": detail})
+        rows = story.get("rows", {}).get(name, []) if check == "apply" else []
+        one = {"check": check, "result": outcome, "seconds": 1, "detail": detail, "rows": rows}
+        results.append(one)
     simulation = [{"row": "sim-ray", "why": "no NPU"}]
     report = {"simulated": True, "simulation": simulation, "results": results}
     told.write_text(json.dumps(report))

@@ -171,6 +171,33 @@ def test_the_hybrid_keeps_shared_objects_and_no_python(tmp_path: Path) -> None:
     assert (tmp_path / "cached.py").read_text() == "vllm"
 
 
+@pytest.mark.parametrize("moment", ["before the exchange", "in it", "after it"])
+def test_an_interrupted_exchange_loses_no_operators(moment: str, tmp_path: Path) -> None:
+    """The next one finds them wherever the last one was stopped."""
+    source, package = tmp_path / "source", tmp_path / "vllm"
+    for file in (source / "core.py", package / "_C.so", tmp_path / "vllm.new" / "half.py"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("")
+    if moment == "in it":
+        package.rename(tmp_path / "vllm.old")
+    elif moment == "after it":
+        (tmp_path / "vllm.old").mkdir()
+    vllm_0_33_0.replace_python(package, source)
+    assert {file.name for file in package.iterdir()} == {"core.py", "_C.so"}
+    assert {place.name for place in tmp_path.iterdir()} == {"source", "vllm"}
+
+
+def test_a_hybrid_without_operators_is_an_error(tmp_path: Path) -> None:
+    """The package stays as it was."""
+    source, package = tmp_path / "source", tmp_path / "vllm"
+    for file in (source / "core.py", package / "old.py", package / "spinloop.so"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("")
+    with pytest.raises(BuildError, match=r"vllm: found no _C\*\.so, expected native operators"):
+        vllm_0_33_0.replace_python(package, source)
+    assert (package / "old.py").exists()
+
+
 def test_a_compiler_that_is_missing_is_named() -> None:
     """And what to do about it."""
     with pytest.raises(

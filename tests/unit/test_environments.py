@@ -116,6 +116,36 @@ def test_preloaded_libraries_are_a_variable_of_the_environment(
     assert Path(stub).read_bytes() == b"library"
 
 
+def test_no_stamp_vouches_for_half_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A removal that is interrupted leaves nothing under the name, and its rest goes later."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setitem(recipes.RECIPES, "one", recipes.Recipe(()))
+    (tmp_path / "one" / "bin").mkdir(parents=True)
+    (tmp_path / "one" / "bin" / "python").touch()
+    environments.write_stamp(tmp_path / "one", ["digest"])
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(environments.shutil, "rmtree", lambda *_, **__: None)
+        environments.remove("one")
+    assert environments.read_stamp(tmp_path / "one") == []
+    assert (tmp_path / "one.gone" / "stamp.json").exists()
+    environments.ensure("one")
+    assert not (tmp_path / "one.gone").exists()
+
+
+def test_an_environment_is_removed_with_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And with what an earlier removal has left; once more is no error."""
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    for name in ("one", "one.cache", "one.gone", "other"):
+        (tmp_path / name).mkdir()
+    for _ in range(2):
+        environments.remove("one")
+    assert {place.name for place in tmp_path.iterdir() if place.is_dir()} == {"other"}
+
+
 def test_a_python_of_pyenv_is_found_past_its_shims(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from packages import REPOSITORY, row, world
+from lane_shop import LANE, RELEASES, daemon_of, kept, matrix, ran, requires, shop, world
+from packages import REPOSITORY, row
 
 sys.path.insert(0, str(REPOSITORY / "tools"))
-import compatibility
 import lanes
 
 from patchkit.errors import SettingsError
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from packages import World
 
-__all__ = ["world"]
+__all__ = ["shop", "world"]
 
-STAND_IN = Path(__file__).with_name("lanes_stand_in.py")
-RELEASES = {"a": "0.31.0", "b": "0.32.0", "c": "0.33.0"}
-WRAP = "Wrap('up.mod:f', by='w')"
-LANE = """
-[lanes."{release}"]
-releases = {{ vllm = "{release}", ray = "2.60.0" }}
-python = "3.11"
-environment = "{environment}"
-runs = "engine"
-"""
 MALFORMED = {
     "runs = 'all'": "lanes.a.runs: found 'all', expected one of engine, import, unit",
     "runs = 1": "lanes.a.runs: found 1, expected one of engine, import, unit",
@@ -48,43 +31,6 @@ MALFORMED = {
     "without = { x = 'y' }": "lanes.a.without: found 'x', expected one of unit",
     "reason = 'no build'": "lanes.a.proof: found nothing, expected what shows that it cannot run",
 }
-
-
-def requires(bounds: str, world: World) -> None:
-    """One row, for some releases of vLLM."""
-    texts = {"why": "'w'", "upstream": "'u'", "sunset": "'s'"}
-    written = row("p", "patch_a", WRAP, requires=f"('vllm{bounds}',)", **texts)
-    world.pack(written, patch_a="def w(): ...")
-
-
-@pytest.fixture
-def shop(world: World) -> World:
-    """Three lanes, and a row for all of them."""
-    requires(">=0.20,<0.34", world)
-    texts = [LANE.format(release=RELEASES[name], environment=name) for name in RELEASES]
-    (world.folder / "lanes.toml").write_text("".join(texts))
-    return world
-
-
-def matrix(
-    shop: World, *arguments: str, story: Mapping[str, Any] | None = None, limit: int = 60
-) -> subprocess.CompletedProcess[str]:
-    (shop.folder / "story.json").write_text(json.dumps(story or {}))
-    command = [sys.executable, str(STAND_IN), str(shop.folder), *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "LIMIT": str(limit)}
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-
-
-def ran(shop: World) -> list[str]:
-    """The environments in which checks were run since the last time."""
-    file = shop.folder / "ran"
-    names = file.read_text().split() if file.exists() else []
-    file.unlink(missing_ok=True)
-    return names
-
-
-def kept(shop: World) -> dict[str, Any]:
-    return dict(json.loads((shop.folder / "compatibility.json").read_text())["lanes"])
 
 
 def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
@@ -127,6 +73,10 @@ def test_some_checks_leave_no_result(shop: World) -> None:
     story = {"failed": {"a": {"engine": "other tokens"}}}
     done = matrix(shop, "--lanes", "0.31.0", "--checks", "engine", "--fresh", story=story)
     assert (done.returncode, "failed" in str(kept(shop))) == (1, False)
+    part = ("--lanes", "0.31.0", "--checks", "engine")
+    ran(shop)
+    assert [matrix(shop, *part).returncode for _ in range(2)] == [0, 0]
+    assert ran(shop) == ["a", "a"], "and no result is taken for one"
     done = matrix(shop, "--checks", "unit")
     expected = "--checks: found 'unit' of 0.31.0, expected some of check, apply, engine"
     assert (done.returncode, expected in done.stderr) == (2, True)
@@ -163,11 +113,13 @@ def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
 
 
 def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
-    """But of the two executors for Ray one is enough, and a lane may leave one out by a reason."""
-    one = {"not run": {"a": {"ray-v2": "no V2 yet"}}}
+    """But an executor for Ray that the release never had; a lane may leave one out by a reason."""
+    absent = {"ray-v1": "this vLLM has no executor V1 for Ray"}
+    one = {"not run": {"c": absent}}
     assert matrix(shop, story=one).returncode == 0
-    assert "- 0.31.0, `ray-v2`: no V2 yet" in (shop.folder / "compatibility.md").read_text()
-    story = {"not run": {"a": {"ray-v2": "-", "ray-v1": "-"}, "b": {"engine": "no model"}}}
+    page = (shop.folder / "compatibility.md").read_text()
+    assert "- 0.33.0, `ray-v1`: this vLLM has no executor V1 for Ray" in page
+    story = {"not run": {"a": absent, "b": {"engine": "no model"}}}
     done = matrix(shop, "--fresh", story=story)
     assert done.returncode == 1
     assert "0.32.0: engine: not run with vllm 0.32.0, ray 2.60.0: no model" in done.stdout
@@ -176,6 +128,63 @@ def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
     file.write_text(file.read_text() + "without = { engine = 'elsewhere' }\n")
     assert matrix(shop, "--lanes", "0.33.0").returncode == 0
     assert "- 0.33.0, `engine`: elsewhere" in (shop.folder / "compatibility.md").read_text()
+
+
+def test_rows_that_are_applied_are_those_of_the_range(shop: World) -> None:
+    """Neither more nor fewer; a lane that has not said which is not judged by it."""
+    done = matrix(shop, story={"rows": {"a": ["p"], "b": ["p", "q"], "c": ["q"]}})
+    assert done.returncode == 1
+    assert "0.31.0: rows" not in done.stdout
+    said = "rows: failed with vllm 0.32.0, ray 2.60.0: row q was applied, out of its range\n"
+    assert f"0.32.0: {said}" in done.stdout
+    assert "row p was not applied; row q was applied" in done.stdout
+    assert kept(shop)["0.31.0"]["results"][1]["rows"] == ["p"]
+
+
+def test_code_that_lanes_run_makes_them_run_again(shop: World) -> None:
+    """Patchkit's own and the examples', but no comment, and nothing that only people call."""
+    files = ("patchkit/process/a.py", "patchkit/cli/a.py", "examples/simnpu/a.py")
+    for name in files:
+        (shop.folder / name).parent.mkdir(parents=True)
+        (shop.folder / name).write_text("ONE = 1\n")
+    matrix(shop)
+    ran(shop)
+    for name, text, expected in (
+        (files[0], "ONE = 1  # one\n", []),
+        (files[1], "ONE = 2\n", []),
+        (files[0], "ONE = 2\n", ["a"]),
+        (files[2], "ONE = 2\n", ["a"]),
+    ):
+        (shop.folder / name).write_text(text)
+        matrix(shop, "--lanes", "0.31.0")
+        assert ran(shop) == expected, (name, text)
+
+
+def test_tests_that_lanes_run_make_them_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lane of unit tests depends on all of patchkit, the tests and the project's file."""
+    monkeypatch.setattr(lanes, "REPOSITORY", tmp_path)
+    plan = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
+    found = {lanes.code_digest(plan)}
+    for name in ("patchkit/cli/a.py", "tests/unit/data/a.txt", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a = 1")
+        found.add(lanes.code_digest(plan))
+    assert len(found) == 4
+
+
+def test_builds_of_an_environment_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And files that its recipe watches."""
+    digests = set()
+    for text in (b"1", b"2"):
+        monkeypatch.setattr(lanes, "_recipe_files", lambda _: [Path("a.txt")])
+        monkeypatch.setattr(lanes, "_meaning", lambda file, text=text: f"{file}{text}")
+        digests.add(lanes.code_digest(lanes.Plan("1", {}, "3.11", "vllm-0.9.2", "engine")))
+    assert len(digests) == 2
+    monkeypatch.undo()
+    names = {file.name for file in lanes._recipe_files(lanes.RECIPES["vllm-0.9.2"])}
+    assert {"vllm_0_9_2.py", "elf.py", "pyproject.toml"} <= names
 
 
 def test_an_environment_with_another_release_is_refused(shop: World) -> None:
@@ -192,37 +201,13 @@ def test_a_lane_that_hangs_is_ended(shop: World) -> None:
     assert (done.returncode, ran(shop)) == (1, ["a", "b"])
     assert "0.31.0: conformance: failed" in done.stdout
     assert "no report, its 5 s were over" in done.stdout
-    assert not Path(f"/proc/{_daemon(shop)}").exists()
+    assert not Path(f"/proc/{daemon_of(shop)}").exists()
 
 
 def test_an_orphan_that_has_ended_is_gone(shop: World) -> None:
     """Tests that run in a lane see no zombie of what they started."""
     done = matrix(shop, "--lanes", "0.31.0", story={"orphan": ["a"]}, limit=20)
     assert done.returncode == 0, done.stdout
-
-
-def test_ctrl_c_leaves_nothing_running(shop: World) -> None:
-    """Not even a daemon in a session of its own; the environment goes too."""
-    (shop.folder / "story.json").write_text('{"hang": ["a"]}')
-    command = [sys.executable, str(STAND_IN), str(shop.folder)]
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "LIMIT": "60"}
-    with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as driver:
-        assert driver.stderr
-        for line in driver.stderr:
-            if "checking a" in line:
-                break
-        pid = _daemon(shop)
-        driver.send_signal(signal.SIGINT)
-        rest = driver.stderr.read()
-    assert driver.returncode == 130, rest
-    assert not Path(f"/proc/{pid}").exists()
-    assert list((shop.folder / "environments").iterdir()) == []
-
-
-def _daemon(shop: World) -> int:
-    while True:  # until pytest's own time is over
-        with contextlib.suppress(OSError, ValueError):
-            return int((shop.folder / "daemon").read_text())
 
 
 @pytest.mark.parametrize(("text", "expected"), MALFORMED.items())
@@ -305,12 +290,3 @@ def test_a_row_for_other_releases_makes_no_lane_stale(shop: World) -> None:
     assert lanes.why_outside(plan, "p", read_pack("pack")) == (
         "vllm 0.19.0 is outside vllm>=0.20,<0.34"
     )
-
-
-def test_a_stale_lane_is_named(shop: World) -> None:
-    """With what is other than when it was run."""
-    rows = read_pack("pack")
-    plan = lanes.Plan("0.32.0", {"vllm": "0.32.0"}, "3.11", "unit", "engine")
-    results = {"0.32.0": {"digests": lanes.digests(plan, rows)}}
-    assert compatibility.stale([plan], results, rows) == {}
-    assert compatibility.stale([plan], results, []) == {"0.32.0": "other rows"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from builds import distribution, packages_of
+from builds import BuildError, distribution, packages_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +29,27 @@ def build(place: Path) -> None:
 
 
 def replace_python(package: Path, source: Path) -> None:
-    """Put a package's files in place of another's; keep the latter's shared objects."""
-    new = package.with_name(f"{package.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
+    """
+    Put a package's files in place of another's; keep the latter's shared objects.
+
+    They are always in one whole package: an interruption loses none.
+
+    Raises:
+        BuildError: there are no native operators to keep.
+
+    """
+    new, old = (package.with_name(f"{package.name}.{word}") for word in ("new", "old"))
+    if old.exists() and not package.exists():
+        old.rename(package)
+    for folder in (new, old):
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, new)
     for library in package.rglob("*.so"):
         place = new / library.relative_to(package)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(library, place)
-    shutil.rmtree(package)
+    if not any(new.glob("_C*.so")):
+        raise BuildError(f"{package}: found no _C*.so, expected native operators")
+    package.rename(old)
     new.rename(package)
+    shutil.rmtree(old)
