@@ -141,7 +141,7 @@ def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
         given = inspect.signature(call).bind_partial(*args, **kwargs).arguments
         if "all_kwargs" in given:
             given = given["all_kwargs"][instance.rpc_rank]
-        rank = given.get("rank")
+        rank = given.get("rank", given.get("global_rank"))  # the latter of a weight-cache daemon
     except (TypeError, ValueError, LookupError, AttributeError):
         return None  # another release's signature: the call itself will say what is wrong
     return rank if isinstance(rank, int) else None

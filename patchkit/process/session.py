@@ -31,6 +31,7 @@ from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.process.roles import run_beside_its_name
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
+from patchkit.registry import OWN_PACKS
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role
 from patchkit.rows.target import Item
 
@@ -222,9 +223,10 @@ class Session:
         return [one.row for one in self.states.values() if one.is_open and not unmet(one.row)]
 
     def digest(self, role: Role) -> str:
-        """Hash the patches that are for a role here."""
-        patches = patch_set.patch_set(self.states.values(), self._relevance, role)
-        return patch_set.digest(patches)
+        """Hash the patches of other packs that are for a role here; '' where there is none."""
+        others = [one for one in self.states.values() if one.row.pack not in OWN_PACKS]
+        found = patch_set.patch_set(others, self._relevance, role)
+        return patch_set.digest(found) if found else ""
 
     def agree(self, role: Role, config: Any) -> None:
         """Refuse to go on with other patches for a role than those that the main process has."""

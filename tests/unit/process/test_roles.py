@@ -154,6 +154,14 @@ def test_a_rank_among_arguments(args: Any, kwargs: Any, rank: int | None) -> Non
     assert rank_given(worker.begin, worker, args, kwargs) == rank
 
 
+def test_the_rank_of_a_weight_cache_daemon() -> None:
+    """It is given as the rank among all."""
+
+    def begin(vllm_config: Any, global_rank: int, local_rank: int) -> None: ...
+
+    assert rank_given(begin, None, ("config", 3, 1), {}) == 3
+
+
 def test_the_rank_of_init_worker() -> None:
     """Every worker is given what all get, and picks its own."""
     every = [{"rank": 4}, {"rank": 7}]
