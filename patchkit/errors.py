@@ -81,6 +81,10 @@ class TargetError(PatchkitError):
     """A target does not exist, or is not of the kind that the change needs."""
 
 
+class VerifyError(PatchkitError):
+    """A patch was applied, and its body's `verify` says that it does not do what it is for."""
+
+
 class OverwrittenError(PatchkitError):
     """Other code has overwritten what a patch changed."""
 

@@ -37,7 +37,12 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
     if row.patch.body is None:
         return
     changes = row.patch.changes
-    names = [*(one.body_name for one in changes), row.patch.when, *(one.when for one in changes)]
+    names = [
+        *(one.body_name for one in changes),
+        row.patch.when,
+        row.patch.verify,
+        *(one.when for one in changes),
+    ]
     for name in dict.fromkeys(filter(None, names)):
         found = pack.facts(row, name)
         if found.state == "absent":

@@ -36,10 +36,17 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.option("--ray", metavar="ADDRESS", help="Ask every node of this Ray cluster.")
 @click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
 @click.option("--unused", is_flag=True, help="List what is applied and was never called.")
+@click.option("--verify", "verified", is_flag=True, help="Say what each patch's verify answered.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
 @format_option
 def command(
-    directory: str | None, ray: str | None, name: str | None, unused: bool, watch: bool, form: str
+    directory: str | None,
+    ray: str | None,
+    name: str | None,
+    unused: bool,
+    verified: bool,
+    watch: bool,
+    form: str,
 ) -> int:
     """
     Say what is applied in every process, and what was not reached.
@@ -61,25 +68,30 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if watch and form == "json":
         raise click.UsageError("--watch is for a person: found --format json with it")
-    if watch and (name is not None or unused):
-        raise click.UsageError("--watch shows all patches: found --patch or --unused with it")
-    if unused and (name is not None or form == "json"):
-        raise click.UsageError("--unused is a list for a person: found --patch or --format with it")
+    lists = [option for option, given in (("--unused", unused), ("--verify", verified)) if given]
+    if watch and (name is not None or lists):
+        given = " and ".join(lists) or "--patch"
+        raise click.UsageError(f"--watch shows all patches: found {given} with it")
+    if lists and (len(lists) > 1 or name is not None or form == "json"):
+        given = " and ".join(lists)
+        raise click.UsageError(f"{given}: expected one list, without --patch and --format json")
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
         picture = _watch(see, bool(ray)) if watch else _draw(see)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
-        from patchkit.report.status import print_status, print_unused  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report import status as page  # noqa: PLC0415 - JSON needs no rich
 
         known = sorted({patch for process in picture.processes for patch in process.patches})
         if name is not None and name not in known:
             there = ", ".join(known) or "none"
             raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
         if unused:
-            print_unused(picture)
+            page.print_unused(picture)
+        elif verified:
+            page.print_verified(picture)
         else:
-            print_status(picture, name)
+            page.print_status(picture, name)
     return 1 if picture.findings else 0
 
 

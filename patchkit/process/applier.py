@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from patchkit.changes.sites import Sites
 from patchkit.copies import everywhere
 from patchkit.errors import ApplyError
-from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted
+from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
 from patchkit.process.patch_state import APPLIED, SKIPPED
 from patchkit.process.transaction import unwind
 from patchkit.process.waiting import PATIENCE, Turns
@@ -209,6 +209,7 @@ class Applier:
         self.sites.after_fork()
         me = threading.get_ident()
         for state in self._schedule.patches.values():
+            state.verified = False  # a child is asked itself
             state.thread = me if state.thread == me else None
         for group in self._schedule.groups():
             if group.thread not in {None, me}:
@@ -224,6 +225,30 @@ class Applier:
             for state in reversed(list(self._schedule.patches.values())):
                 if state.status == APPLIED:
                     stack.callback(self._inspect, state)
+
+    def verify(self) -> None:
+        """Ask once what is applied as a whole, for an entered role, whether it does what it is for."""
+        with contextlib.ExitStack() as stack:  # as above
+            for state in reversed(list(self._schedule.patches.values())):
+                if state.row.patch.verify and not state.verified and self._is_whole(state):
+                    stack.callback(self._verify, state)
+
+    def _is_whole(self, state: PatchState) -> bool:
+        is_mine = state.status == APPLIED and not state.row.roles.isdisjoint(self._states.roles)
+        left = [group for group in state.groups if not self._executions.is_settled(group)]
+        return is_mine and not any(self._relevance.changes_here(group) for group in left)
+
+    def _verify(self, state: PatchState) -> None:
+        state.verified = True  # first, as the answer may take a while, or enter a role
+        try:
+            refuse_unverified(state.row.patch, sys.modules[state.body])
+        except Exception as error:  # noqa: BLE001 - whatever it raises is the patch's failure
+            self._states.journal.write("verify", name=state.name, answer=str(error))
+            self._unwind(state)
+            self._copies.restore()
+            self._states.fail(state, error)
+        else:
+            self._states.journal.write("verify", name=state.name, answer=True)
 
     def _inspect(self, state: PatchState) -> None:
         is_settled = self._executions.is_settled

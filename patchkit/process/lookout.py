@@ -88,6 +88,7 @@ class Lookout:
         self._applier.inspect()
         if self._applier.apply_missed():
             self.begin()
+        self._applier.verify()
         self.tell_unmet()
 
     def look(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit import copies
 from patchkit.changes.overwrites import stranger_at, stranger_on, strangers_on_copies
 from patchkit.copies.scope import Keepers, Outcome
-from patchkit.errors import ApplyError, OverwrittenError, TargetError
+from patchkit.errors import ApplyError, OverwrittenError, TargetError, VerifyError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED
 from patchkit.process.transaction import Transaction
@@ -138,6 +138,20 @@ def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
         f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
         "reason to skip"
     )
+
+
+def refuse_unverified(patch: Patch, body: ModuleType) -> None:
+    """Ask a `verify`; VerifyError where it does not answer True."""
+    name = str(patch.verify)
+    ask = getattr(body, name, None)
+    if not callable(ask):
+        raise VerifyError(f"verify: body {body.__name__} has no function {name!r}")
+    answer = ask()
+    if answer is not True:
+        is_reason = isinstance(answer, str) and answer
+        expected = "" if is_reason else ", expected True or what is wrong"
+        said = answer if is_reason else f"returned {answer!r}"
+        raise VerifyError(f"verify: {name}() of {body.__name__}: {said}{expected}")
 
 
 # -- copies ---------------------------------------------------------------------------------------

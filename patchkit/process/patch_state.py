@@ -63,6 +63,7 @@ class PatchState(Record, frozen=False, eq=False):
     reason: str = ""  # of skipped and failed, in words; of armed, where it was more than that
     error: BaseException | None = None  # of failed
     settled: bool = False  # whether it has been asked if the patch is for here
+    verified: bool = False  # whether its `verify` was asked in this process
     holders: int = 0  # blocks that ask for it, whatever the roles of this process
     former: tuple[str, str, BaseException | None] = (ARMED, "", None)  # before the first of them
     thread: int | None = None  # the thread that makes it held, or lets it go

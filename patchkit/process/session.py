@@ -188,6 +188,7 @@ class Session:
             groups = self._schedule.groups()
             self._apply_late([group for group in groups if role in group.patch.row.roles])
             self._states.stop_if_failed(list(self.states.values()), (role,))
+            self._applier.verify()
         finally:
             self._entering.discard(visit)
         if any(name.partition(".")[0] in sys.modules for name in self._schedule.targets):

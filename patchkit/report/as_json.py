@@ -68,6 +68,7 @@ def show_json(found: RowHere) -> str:
             "conflicts": list(patch.conflicts),
             "env": patch.env,
             "when": patch.when,
+            "verify": patch.verify,
             "data": list(patch.data),
             "lock": str(found.lock) if found.lock else None,
         }
@@ -288,7 +289,7 @@ def _process(process: ProcessStatus, now: float) -> Data:
     parent = process.parent
     return {
         **_named(process, "host", "pid", "ppid", "roles", "rank"),
-        "patches": [_patch(process, patch) for patch in process.patches.values()],
+        "patches": [_patch(process, patch, now) for patch in process.patches.values()],
         **_named(process, "digest", "digests"),
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
@@ -305,7 +306,12 @@ def _age(moment: float | None, now: float) -> float | None:
     return None if moment is None else round(max(0, now - moment), 1)
 
 
-def _patch(process: ProcessStatus, patch: PatchStatus) -> Data:
+def _answer(patch: PatchStatus, now: float) -> Data | None:
+    age = _age(patch.answered, now)
+    return None if age is None else {"ok": not patch.answer, "reason": patch.answer, "age": age}
+
+
+def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
     status, reason = process.stand(patch)
     return {
         "name": patch.name,
@@ -313,6 +319,7 @@ def _patch(process: ProcessStatus, patch: PatchStatus) -> Data:
         "reason": reason or None,
         "in_effect": patch.in_effect,
         "targets": patch.calls,
+        "verify": _answer(patch, now),
         "time": patch.time or None,
         "roles": list(patch.roles),
         **_named(patch, "rebound", "out_of_reach", "untraced"),

@@ -120,6 +120,7 @@ def _fields(found: RowHere) -> Table:
         "conflicts": ", ".join(row.patch.conflicts),
         "env": row.patch.env,
         "when": row.patch.when,
+        "verify": row.patch.verify,
         "data": ", ".join(row.patch.data),
         "failure": "stops the process" if row.patch.required else "is a warning",
         "lock": shown(found.lock) if found.lock else "no lock file covers this patch",

@@ -61,6 +61,20 @@ def print_unused(picture: Picture) -> None:
     out.print(table if rows else "each target that can be observed was called")
 
 
+def print_verified(picture: Picture) -> None:
+    """Print what the patches' own `verify` answered, process by process."""
+    table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"), header=True)
+    for name, stands in _by_patch(picture).items():
+        for process, patch in stands:
+            if patch.answered is not None:
+                age = f"{max(0, picture.now - patch.answered):.0f} s ago"
+                answer = Text(one_line(patch.answer or "ok"), style="bad" if patch.answer else "ok")
+                where = _seen_in([process])
+                table.add_row(Text(one_line(name), style="name"), where, age, answer)
+    out = console()
+    out.print(table if table.row_count else "no process has asked a patch's verify")
+
+
 def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> str:
     texts = []
     for process in processes:

@@ -201,6 +201,8 @@ class Patch(Record, kw_only=True):
         conflicts: names of patches that must not be selected beside it.
         env: `NAME` or `NAME=value` that must be set.
         when: name of a body function that returns True, or the reason to skip.
+        verify: name of a body function that returns True, or what is wrong; asked once the patch is
+            applied and a role of it is entered. What is wrong is the patch's failure.
         data: files that decide what the patch does, relative to the pack's folder.
 
     """
@@ -218,6 +220,7 @@ class Patch(Record, kw_only=True):
     conflicts: Collection[str] = ()
     env: str | None = None
     when: str | None = None
+    verify: str | None = None
     data: Collection[str] = ()
 
 

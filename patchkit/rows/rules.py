@@ -146,6 +146,8 @@ def check_patch(pack: str, patch: Patch) -> None:
         row.unless_text(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
     if patch.when is not None:
         row.unless_in_body(patch, "when", patch.when)
+    if patch.verify is not None:
+        row.unless_in_body(patch, "verify", patch.verify)
 
 
 def _check_roles(row: _Refusals, roles: Any) -> None:

@@ -139,7 +139,7 @@ def _note(process: ProcessStatus, entry: _Entry) -> None:
             if (pid := entry.whole("child")) is not None:
                 told = ChildStart(pid, entry.text("name"), entry.text("role") or None, entry.time)
                 process.children.append(told)
-        case "left-out" | "wrapped" | "overwritten" | "unreviewed" as event:
+        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" as event:
             if (patch := process.patches.get(entry.text("name"))) is not None:
                 _note_of_patch(patch, event, entry)
         case event:
@@ -205,6 +205,8 @@ def _note_effects(process: ProcessStatus, entry: _Entry) -> None:
 def _note_of_patch(patch: PatchStatus, event: str, entry: _Entry) -> None:
     target = entry.text("target")
     match event:
+        case "verify":
+            patch.answer, patch.answered = entry.text("answer"), entry.time
         case "left-out":
             patch.left_out[target] = entry.text("reason")
         case "wrapped" | "overwritten":

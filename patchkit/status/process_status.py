@@ -54,6 +54,8 @@ class PatchStatus:
     unreviewed: str = ""  # what it changes that is not as it was reviewed, in words
     is_finding: bool = False  # that leaves the patch out, or cannot be read
     effects: dict[str, str] = field(default_factory=dict)  # by target, whether it was called
+    answered: float | None = None  # when its `verify` was asked
+    answer: str = ""  # what that said was wrong
     left_out: dict[str, str] = field(default_factory=dict)  # by target, why it is not for here
 
     def is_for(self, role: str) -> bool:
