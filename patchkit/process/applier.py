@@ -227,7 +227,7 @@ class Applier:
                     stack.callback(self._inspect, state)
 
     def verify(self) -> None:
-        """Ask once what is applied as a whole, for an entered role, whether it does what it is for."""
+        """Ask once what is applied as a whole, for an entered role, whether it works."""
         with contextlib.ExitStack() as stack:  # as above
             for state in reversed(list(self._schedule.patches.values())):
                 if state.row.patch.verify and not state.verified and self._is_whole(state):

@@ -25,9 +25,6 @@ UNSEEN = {
     "model-entry": "vllm.model_executor.models.registry:ModelRegistry.models['LlamaForCausalLM']",
     "output-field": "vllm.v1.outputs:ModelRunnerOutput",
 }
-V1_RUNNER = {"runner-method", "inherited-method"}
-V1 = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
-V2 = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
 
 Words = dict[str, dict[int, dict[str, str]]]
 
@@ -45,14 +42,8 @@ def words_of(one: Run) -> Words:
 
 @pytest.fixture(scope="module")
 def first(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The runner V1, and a model that is compiled."""
-    return run("separate", python, model, tmp_path_factory.mktemp("v1"), **V1)
-
-
-@pytest.fixture(scope="module")
-def second(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The runner V2."""
-    return run("separate", python, model, tmp_path_factory.mktemp("v2"), **V2)
+    """Processes of their own, and a model that is compiled."""
+    return run("separate", python, model, tmp_path_factory.mktemp("v1"))
 
 
 def check(one: Run) -> Words:
@@ -88,8 +79,9 @@ def test_each_row_says_what_is_so(first: Run) -> None:
     assert CALLED in [word for words in found["one-argument"].values() for word in words.values()]
 
 
-def test_rows_of_the_other_runner(second: Run) -> None:
-    """They are applied, and never called: their module is imported, and the runner is another."""
-    found = check(second)
-    for name in V1_RUNNER & found.keys():
-        assert {word for words in found[name].values() for word in words.values()} == {NEVER_CALLED}
+def test_what_was_never_called(first: Run) -> None:
+    """The process in which vLLM looks at a model has main's rows, and calls none of them."""
+    found = words_of(first)
+    (helper,) = found["validator-edited"].keys() - {first.said["process"]}
+    for name in ("validator-edited", "validator-wrapped"):
+        assert [*found[name][helper].values()] == [NEVER_CALLED]

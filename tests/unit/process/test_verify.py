@@ -101,6 +101,7 @@ def test_a_verify_needs_a_body(world: World) -> None:
     """There is no function to ask without one."""
     world.module("up.mod", "def function(): return 'old'\n")
     edit = "Edit('up.mod:function', old='old', new='new')"
+    world.module("pack.other", "")
     world.pack(row("p", None, edit, roles="{Role.MAIN}", verify="'works'"))
     with pytest.raises(DeclarationError, match="body"):
         world.session()
