@@ -62,7 +62,7 @@ def command(
       patchkit status /tmp/journal
       patchkit status --watch
       patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
-      patchkit status --unused                           what is applied and was never called
+      patchkit status --unused   what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
