@@ -97,12 +97,13 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """A machine whose index has two releases of `up` as well."""
+    """A machine whose index has two releases of `up` as well, and a broken one of `down`."""
     home = tmp_path_factory.mktemp("machine")
     one = Machine.make(home)
     write_wheels(
         home / "dist", {"1.0": {"mod": "def f(): 0\ndef h(): 0\n"}, "2.0": {"mod": "def g(): 0\n"}}
     )
+    (home / "dist" / "down-1.0-py3-none-any.whl").write_text("no wheel")
     one.called("pip", "install", "--quiet", "vllm-patchkit", cwd=home)
     one.environ["PIP_NO_INDEX"] = "1"  # nothing else is needed from here on
     return one
@@ -152,6 +153,21 @@ def test_no_answer(repository: Repository, source: str) -> None:
     assert done.failed == "check"
     assert "::error title=patchkit::no answer" in done.log
     assert (done.summary, repository.uploads, done.outputs) == ("", {}, {})
+
+
+def test_a_release_that_cannot_be_read(repository: Repository) -> None:
+    """It is no answer, whatever else was found."""
+    done = repository.run(releases="up<2\ndown", fail_on_findings=False)
+    assert done.failed == "check", done.log
+    assert "::error title=patchkit::no answer: releases that cannot be read: 1" in done.log
+
+
+def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
+    """A line of `pack` may name it; what the action wrote itself is gone afterwards."""
+    repository.files["dev.txt"] = "vllm-patchkit\n"
+    done = repository.run("packs", pack="-r dev.txt", releases="up<2")
+    assert done.failed == "", done.log
+    assert not list(repository.home.rglob(".requirements-*"))
 
 
 def test_packs_and_releases_that_are_named(repository: Repository) -> None:
