@@ -33,7 +33,8 @@ class Bare(RayWorkerProc):  # type: ignore[misc, unused-ignore]
 
 def main() -> None:
     """One actor before and after its death, and one that comes late."""
-    ray.init(log_to_driver=False)
+    path = {"PYTHONPATH": os.environ["PYTHONPATH"]}
+    ray.init(log_to_driver=False, runtime_env={"env_vars": path})
     # Under the name of vLLM's class, as vLLM itself has it.
     actor_class: Any = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=0)(Bare)
     actor = actor_class.remote()
