@@ -199,6 +199,8 @@ def rows_digest(plan: Plan, rows: Sequence[Row]) -> str:
 
 def _texts(plan: Plan, row: Row) -> Iterator[str]:
     left_out = {*_PROSE, "changes", "requires"}
+    if vars(row.patch).get("verify") is None:
+        left_out.add("verify")  # newer than some results
     yield canonical({key: one for key, one in vars(row.patch).items() if key not in left_out})
     yield from map(_change, (c for c in row.patch.changes if _unmet(plan, c.requires) is None))
     if row.patch.body is not None:

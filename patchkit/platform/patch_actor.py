@@ -12,7 +12,7 @@ from typing import Any
 
 from ray.runtime_env import RuntimeEnv
 
-from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE, this_process
+from patchkit.process.roles import PARENT_VARIABLE, ROLE_VARIABLE, role_of_actor, this_process
 from patchkit.reach.arming import current
 from patchkit.reach.carrier import ActorCarrier
 from patchkit.settings import VARIABLES
@@ -21,10 +21,9 @@ from patchkit.settings import VARIABLES
 def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     """Send patchkit, its settings and the role with vLLM's actors; leave every other one alone."""
     cls = instance.__ray_metadata__.modified_class
-    row = session.processes.of_actor(cls) if (session := current()) else None
-    if row is None or row.role is None:
+    role = role_of_actor(cls)
+    if role is None:
         return wrapped(*args, **kwargs)
-    role = row.role
     ActorCarrier(role).put_before(cls)
     given = kwargs.get("runtime_env") or {}
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}

@@ -6,18 +6,18 @@ How processes are known is in `patchkit.rows.processes`.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import SettingsError
+from patchkit.registry import installed_processes
 from patchkit.rows.declaration import Role
-from patchkit.rows.processes import LIBRARIES
+from patchkit.rows.processes import LIBRARIES, ProcessTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
-
-    from patchkit.rows.processes import ProcessTable
 
 
 _HELPERS = ("vllm.model_executor.models.registry",)
@@ -56,6 +56,17 @@ def _is_told_by_parent() -> bool:
     texts = [word for word in sys.orig_argv if " import spawn_main" in word]
     known = any(f"from {library}.spawn import" in text for library in LIBRARIES for text in texts)
     return is_spawned_child() and (known or not texts)
+
+
+def role_of_actor(cls: type) -> Role | None:
+    """Tell the role of a Ray actor by its class; None for one that is known for none."""
+    row = _known_processes().of_actor(cls)
+    return row.role if row else None
+
+
+@functools.cache
+def _known_processes() -> ProcessTable:
+    return ProcessTable(installed_processes())
 
 
 def running_here() -> list[Any]:
