@@ -50,7 +50,7 @@ class Boundary(Record):
     change: int | None  # from 1 on; None where the bound is the patch's own
     requirement: str
     edge: str | None
-    covered: str  # exact, both sides, reason, no
+    covered: str  # exact, imported only, both sides, reason, no
     lanes: Sequence[str]
     reason: str
 
@@ -151,13 +151,18 @@ def _covering(
     inside = [lane for lane in able if _holds([bound], lane)]
     outside = [lane for lane in able if lane not in inside]
     at = edge and release_order(edge)
-    if exact := [one.name for one in inside if release_order(one.releases[project]) == at]:
-        return "exact", exact[:1], ""
+    if exact := [one for one in inside if release_order(one.releases[project]) == at]:
+        lane = min(exact, key=_only_imports)
+        return "imported only" if _only_imports(lane) else "exact", [lane.name], ""
     if inside and outside:
         upper = "<" in bound
         return "both sides", (inside[-upper].name, outside[upper - 1].name), ""
     reason = lanes.reasons.get(f"{patch} {bound}") or lanes.reasons.get(bound, "")
     return "reason" if reason else "no", (), reason
+
+
+def _only_imports(lane: Lane) -> bool:
+    return lane.table.get("runs") == "import"
 
 
 def _holds(bounds: Sequence[str], lane: Lane) -> bool:

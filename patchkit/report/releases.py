@@ -58,8 +58,9 @@ def print_boundaries(found: Iterable[Boundary]) -> None:
     """Print both ends of each range, and what covers them."""
     table = columns(*map(whole, ("patch", "bound", "release", "covered by")), header=True)
     for one in found:
-        style = {"reason": "warn", "no": "bad"}.get(one.covered, "ok")
+        style = {"reason": "warn", "imported only": "warn", "no": "bad"}.get(one.covered, "ok")
         said = one.reason or " and ".join(one.lanes) or "nothing"
+        said += ", imported only" if one.covered == "imported only" else ""
         name = one.patch if one.change is None else f"{one.patch}, change {one.change}"
         edge = one.edge or "none"
         table.add_row(Text(name, "name"), one.requirement, edge, Text(said, style))

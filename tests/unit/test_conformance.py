@@ -5,14 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from packages import REPOSITORY
+from packages import REPOSITORY, row, world
 
 sys.path.insert(0, str(REPOSITORY / "examples" / "conformance"))
 from patchkit_conformance import __main__ as tool
-from patchkit_conformance import checks, engines, machine, markdown, release, results
+from patchkit_conformance import (
+    applying,
+    checks,
+    command,
+    engines,
+    machine,
+    markdown,
+    release,
+    results,
+)
 from patchkit_lab import scenario
+
+if TYPE_CHECKING:
+    from packages import World
+
+__all__ = ["world"]
 
 HERE = machine.Machine(
     simulated=False,
@@ -210,6 +225,108 @@ def test_without_patchkit_the_simulation_keeps_its_rows() -> None:
     here = machine.Machine(True, "npu", 2, {}, {"A": "1"}, {}, simulation=rows)
     assert here.bare == {"A": "1", "PATCHKIT_ONLY": "simnpu-x,simnpu-y"}
     assert HERE.bare == {"PATCHKIT": "0"}
+
+
+# -- rows that are listed, checked and applied -----------------------------------------------------
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `patchkit list` and `patchkit check` say."""
+    row = {"name": "p", "pack": "patchkit.platform", "selected": True}
+    listed = {"patches": [row], "versions": {"vllm": {"version": "0.32.0"}}}
+    said = {"list": listed, "check": {"releases": ["vllm 0.32.0"], "findings": []}}
+    monkeypatch.setattr(command, "answer", lambda _, *words: (0, said[words[0]]))
+    return said
+
+
+def test_rows_that_are_for_here_are_named(answers: dict[str, Any]) -> None:
+    """With how many there are."""
+    assert checks.check(Told(Path("/nowhere"))) == "1 rows, 1 for here: p"
+
+
+def test_no_row_for_here_is_a_failure(answers: dict[str, Any]) -> None:
+    """A run of nothing shows nothing."""
+    answers["list"]["patches"][0]["selected"] = False
+    found = tool.outcome("check", checks.check, Told(Path("/nowhere")))
+    assert (found.result, found.detail) == ("failed", "patchkit selects none of its 1 rows here")
+
+
+def test_an_answer_about_other_releases_is_a_failure(answers: dict[str, Any]) -> None:
+    """What is installed has to be among those that were read."""
+    answers["check"]["releases"] = ["vllm 0.31.0"]
+    found = tool.outcome("check", checks.check, Told(Path("/nowhere")))
+    expected = "patchkit check read vllm 0.31.0; expected the installed vllm 0.32.0"
+    assert (found.result, found.detail) == ("failed", expected)
+
+
+SAID: dict[str, Any] = {"applied": ["p", "q"], "targets": 3, "not_shown": [], "wrong": []}
+
+
+def test_what_was_applied_is_named() -> None:
+    """The rows go into the report; what cannot be seen is not counted, and is said."""
+    found = tool.outcome("apply", lambda _: checks.applied(SAID), Told(Path("/nowhere")))
+    assert (found.detail, found.rows) == (
+        "2 rows, 3 targets: applied, undone, as before",
+        ("p", "q"),
+    )
+    unseen = checks.applied({**SAID, "not_shown": ["torch of p"]})
+    assert unseen.detail.endswith("as before; not shown here: torch of p")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"applied": []}, "patchkit selects no row to apply here"),
+        ({"wrong": ["p: it stayed", "q: too"]}, "p: it stayed"),
+    ],
+)
+def test_what_was_not_applied_is_a_failure(more: dict[str, Any], reason: str) -> None:
+    """Nothing at all is as bad as something wrong."""
+    found = tool.outcome("apply", lambda _: checks.applied({**SAID, **more}), Told(Path("/no")))
+    assert (found.result, found.detail) == ("failed", reason)
+
+
+def test_applying_tells_what_shows(world: World) -> None:
+    """What happens after an import that was long ago shows nowhere."""
+    world.module("up.mod", "def f(): return 1")
+    world.pack(
+        row("p", "patch_a", "Wrap('up.mod:f', by='w')"),
+        row("q", "patch_a", "AfterImport('up.mod', call='note')"),
+        patch_a="def w(wrapped, instance, args, kwargs): ...\ndef note(module): ...\n",
+    )
+    done = world.run(str(applying.__file__), "pack", PATCHKIT_PATCHES="pack")
+    assert done.stdout, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said == {"applied": ["p", "q"], "targets": 1, "not_shown": ["up.mod of q"], "wrong": []}
+
+
+# -- whose answers they are ------------------------------------------------------------------------
+
+
+def test_the_callers_folder_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its settings nor a folder called patchkit."""
+    (tmp_path / "patchkit").mkdir()
+    (tmp_path / "patchkit" / "__main__.py").write_text("print('{}')")
+    (tmp_path / "pyproject.toml").write_text("[tool.patchkit]\npacks = ['no_such_pack']\n")
+    monkeypatch.chdir(tmp_path)
+    code, said = command.answer({}, "list")
+    assert (code, "patches" in said) == (0, True)
+
+
+def test_another_patchkit_than_the_installed_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2: what it finds would not be about what is installed."""
+    monkeypatch.setattr(command, "other_patchkit", lambda here: "/installed/patchkit")
+    assert tool.main(["--checks", "check"]) == 2
+    assert "expected the installed one (/installed/patchkit)" in capsys.readouterr().err
+    monkeypatch.undo()
+    there = command.other_patchkit("/elsewhere/patchkit/__init__.py")
+    assert command.other_patchkit(there) == ""
+    assert there.endswith("patchkit/__init__.py")
 
 
 # -- the report -----------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import patchkit
 from patchkit.errors import PatchkitError
-from patchkit_conformance import machine, markdown
+from patchkit_conformance import command, machine, markdown
 from patchkit_conformance.checks import CHECKS
 from patchkit_conformance.engines import Engines
 from patchkit_conformance.results import (
@@ -22,6 +23,7 @@ from patchkit_conformance.results import (
     ConformanceError,
     Failed,
     NotRun,
+    Passed,
     Report,
     Result,
 )
@@ -76,18 +78,21 @@ def setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def outcome(name: str, check: Callable[[Engines], str], on: Engines) -> Result:
+def outcome(name: str, check: Callable[[Engines], str | Passed], on: Engines) -> Result:
     """Run one check."""
     say(f"{name}: {check.__doc__}")
     began = time.monotonic()
     log = ""
+    rows: tuple[str, ...] = ()
     try:
-        result, detail = PASSED, check(on)
+        said = check(on)
+        result, detail = PASSED, said if isinstance(said, str) else said.detail
+        rows = () if isinstance(said, str) else said.rows
     except NotRun as reason:
         result, detail = NOT_RUN, str(reason)
     except Failed as failure:
         result, detail, log = FAILED, str(failure), failure.log
-    done = Result(name, result, round(time.monotonic() - began, 1), detail, log)
+    done = Result(name, result, round(time.monotonic() - began, 1), detail, log, rows)
     say(f"{name}: {done.result} after {done.seconds:.0f} s: {done.detail}")
     return done
 
@@ -116,9 +121,13 @@ def run(options: argparse.Namespace, directory: Path) -> Report:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the checks and report; 0 when none failed, 1 when one did, 2 when none could run."""
     options = arguments(words)
+    if found := command.other_patchkit(str(patchkit.__file__)):
+        say(f"found patchkit at {patchkit.__file__}, expected the installed one ({found})")
+        return WRONG_USE
     try:
         with tempfile.TemporaryDirectory(prefix="conformance-") as made:
-            directory = options.keep or Path(made)
+            # Whole, as commands are run in other folders.
+            directory = (options.keep or Path(made)).resolve()
             directory.mkdir(parents=True, exist_ok=True)
             report = run(options, directory)
     except (ConformanceError, Failed, PatchkitError) as error:

@@ -67,22 +67,24 @@ def targets(changes: Iterable[Change]) -> dict[Target, bool]:
     return found
 
 
-def wrong(row: Row, places: dict[Target, bool]) -> Iterator[str]:
-    """Apply a row and undo it; say what is not as it should be."""
+def wrong(row: Row, places: dict[Target, bool], unseen: list[Target]) -> Iterator[str]:
+    """Apply a row and undo it; say what is not as it should be, and collect what shows nothing."""
     before = {target: state(target) for target in places}
     with applied(row.name):
         during = {target: state(target) for target in places}
     for target, shows in places.items():
-        if shows and same(before[target], during[target]):
-            yield f"{row.name}: {target} is not changed where it is applied"
+        if same(before[target], during[target]):
+            unseen.append(target)
+            if shows:
+                yield f"{row.name}: {target} is not changed where it is applied"
         if not same(before[target], state(target)):
             yield f"{row.name}: {target} is another object after undo: {state(target)[0]!r}"
 
 
-def tried(row: Row, places: dict[Target, bool]) -> list[str]:
+def tried(row: Row, places: dict[Target, bool], unseen: list[Target]) -> list[str]:
     """As `wrong`, and what could not be done at all."""
     try:
-        return list(wrong(row, places))
+        return list(wrong(row, places, unseen))
     except Exception as error:  # noqa: BLE001 - upstream's modules may raise anything
         traceback.print_exc()
         return [f"{row.name}: {type(error).__name__}: {error}"]
@@ -93,16 +95,19 @@ def main(packs: list[str]) -> None:
     settings = Settings.read()
     selection = Selection(settings, Versions.of(settings))
     rows = [row for row in Registry.collect(settings) if row.pack in packs]
-    done = {}
-    for row in rows:
-        if selection.reason_to_skip(row) is None:
-            left = [change for change in row.patch.changes if selection.applies(change, row)]
-            places = targets(left)
-            done[row.name] = (len(places), tried(row, places))
+    faults, seen, not_shown = list[str](), 0, list[str]()
+    chosen = [row for row in rows if selection.reason_to_skip(row) is None]
+    for row in chosen:
+        left = [change for change in row.patch.changes if selection.applies(change, row)]
+        places, unseen = targets(left), list[Target]()
+        faults += tried(row, places, unseen)
+        seen += len(places) - len(unseen)
+        not_shown += [f"{target} of {row.name}" for target in unseen]
     said = {
-        "applied": len(done),
-        "targets": sum(count for count, _ in done.values()),
-        "wrong": [text for _, texts in done.values() for text in texts],
+        "applied": [row.name for row in chosen],
+        "targets": seen,
+        "not_shown": not_shown,
+        "wrong": faults,
     }
     print(json.dumps(said), flush=True)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit_lab import processes, scenario
 
 from patchkit_conformance import command, release
-from patchkit_conformance.results import Failed, NotRun
+from patchkit_conformance.results import Failed, NotRun, Passed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,14 +25,21 @@ PACKS = ("patchkit.platform", "patchkit.worker")
 def check(on: Engines) -> str:
     """Patchkit's rows are listed, and hold against what is installed."""
     env = {**on.machine.settings, **on.machine.armed}
-    listed = own_rows(env)
+    _, told = command.answer(env, "list")
+    listed = [one for one in told["patches"] if one["pack"] in PACKS]
     if not listed:
         raise Failed(f"patchkit list names no row of {' or '.join(PACKS)}")
-    _, checked = command.answer(env, "check")
+    _, checked = command.answer(env, "check", "--here")
+    version = told["versions"]["vllm"]["version"]
+    if f"vllm {version}" not in checked["releases"]:
+        found = ", ".join(checked["releases"]) or "none"
+        raise Failed(f"patchkit check read {found}; expected the installed vllm {version}")
     errors = [one for one in checked["findings"] if one["severity"] == "error"]
     if errors:
         raise Failed(finding(errors[0], len(errors)), json.dumps(errors, indent=1))
     here = [one["name"] for one in listed if one["selected"]]
+    if not here:
+        raise Failed(f"patchkit selects none of its {len(listed)} rows here")
     return f"{len(listed)} rows, {len(here)} for here: {', '.join(here)}"
 
 
@@ -43,24 +50,28 @@ def finding(error: Mapping[str, Any], count: int) -> str:
     return f"{error['code']} {where}: {error['message']}{more}"
 
 
-def own_rows(env: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows that patchkit ships."""
-    _, listed = command.answer(env, "list")
-    return [one for one in listed["patches"] if one["pack"] in PACKS]
-
-
-def apply(on: Engines) -> str:
+def apply(on: Engines) -> Passed:
     """Every target of every selected row is imported, applied and undone."""
     env = processes.environment(on.machine.applying)
     log = on.directory / "apply.log"
     argv = [str(on.python), str(APPLYING), *PACKS]
-    outcome = processes.run(argv, env, 400, log)
+    with command.nowhere() as folder:
+        outcome = processes.run(argv, env, 400, log, folder=folder)
     said = outcome.said("applied")
     if said is None:
         raise Failed(f"exit code {outcome.status} in the process that applies", outcome.tail())
+    return applied(said)
+
+
+def applied(said: Mapping[str, Any]) -> Passed:
+    """What the process that applies has found."""
     if said["wrong"]:
         raise Failed(said["wrong"][0], "\n".join(said["wrong"]))
-    return f"{said['applied']} rows, {said['targets']} targets: applied, undone, as before"
+    if not said["applied"]:
+        raise Failed("patchkit selects no row to apply here")
+    counts = f"{len(said['applied'])} rows, {said['targets']} targets"
+    unseen = f"; not shown here: {', '.join(said['not_shown'])}" if said["not_shown"] else ""
+    return Passed(f"{counts}: applied, undone, as before{unseen}", tuple(said["applied"]))
 
 
 def engine(on: Engines) -> str:
@@ -155,7 +166,7 @@ def outsider(on: Engines) -> str:
     return f"{said}; main, engine-core and worker each ran the patch of their role"
 
 
-CHECKS: Mapping[str, Callable[[Engines], str]] = {
+CHECKS: Mapping[str, Callable[[Engines], str | Passed]] = {
     "check": check,
     "apply": apply,
     "engine": engine,

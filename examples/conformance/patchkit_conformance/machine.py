@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from dataclasses import dataclass, field
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,12 +142,5 @@ def versions(env: Mapping[str, str]) -> dict[str, str | None]:
     found = {name: one["version"] for name, one in listed["versions"].items()}
     if found.get("vllm") is None:
         raise ConformanceError(f"found no vLLM in {sys.prefix}, expected one to run")
-    more = {name: _version(name) for name in ("torch", "transformers", "vllm-patchkit")}
+    more = {name: command.installed(name) for name in ("torch", "transformers", "vllm-patchkit")}
     return {**found, **more, "python": platform.python_version()}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -37,6 +37,21 @@ class Failed(Exception):  # noqa: N818 - an outcome of a check
 
 
 @dataclass(frozen=True)
+class Passed:
+    """
+    What a check that passed has to say beside its detail.
+
+    Args:
+        detail: one line.
+        rows: names of the rows that it applied.
+
+    """
+
+    detail: str
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Result:
     """
     The outcome of one check.
@@ -47,6 +62,7 @@ class Result:
         seconds: how long it took.
         detail: one line: what was seen, or the reason.
         log: the end of what the failing process wrote.
+        rows: names of the rows that it applied.
 
     """
 
@@ -55,6 +71,7 @@ class Result:
     seconds: float
     detail: str
     log: str = ""
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

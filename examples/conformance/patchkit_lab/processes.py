@@ -71,6 +71,7 @@ def run(
     log: Path,
     *,
     leave: bool = False,
+    folder: Path | None = None,
 ) -> Outcome:
     """Run a command with its output in a file; its process group does not outlive it, or may."""
     began = time.monotonic()
@@ -78,6 +79,7 @@ def run(
         process = subprocess.Popen(
             command,
             env=dict(env),
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -144,6 +144,16 @@ def test_a_malformed_file_is_one_error(text: str, expected: str, tmp_path: Path)
     assert expected in str(caught.value)
 
 
+def test_a_lane_that_only_imports_says_so(world: World) -> None:
+    """One at the same end that runs more comes first, wherever it is written."""
+    only = lanes_of("6.0") + "runs = 'import'\n"
+    (found,) = covered(world, only, "up<9")
+    assert (found.covered, [*found.lanes]) == ("imported only", ["6.0"])
+    more = "[lanes.more]\nreleases = { up = '6.0' }\nruns = 'engine'\n"
+    (found,) = covered(world, only + more, "up<9")
+    assert (found.covered, [*found.lanes]) == ("exact", ["more"])
+
+
 def used_keys(found: Sequence[Boundary], reasons: Mapping[str, str]) -> set[str]:
     """The keys of `[boundaries]` that excuse something: a patch's own comes before that of all."""
     excused = [one for one in found if one.covered == "reason"]
