@@ -63,14 +63,6 @@ def _ending_with_its_parent() -> Callable[[], None]:
     return lambda: libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
-def mute() -> None:
-    """Drop what this process says from now on: a pipe that it wrote to is closed."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
-    os.close(nowhere)
-
-
 def _bury(own: int) -> None:
     """Wait for adopted processes that have ended, so that whoever looks sees them gone."""
     for pid in set(_children()[os.getpid()]) - {own}:

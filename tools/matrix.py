@@ -298,9 +298,6 @@ def _alone(shop: Workshop) -> Iterator[None]:
         shop.made |= {place.name for place in shop.marks.iterdir()}
         try:
             yield
-        except BrokenPipeError:
-            children.mute()
-            raise
         finally:
             children.end_all()
             _clean(shop, shop.made)
