@@ -123,18 +123,20 @@ class Counted:
 def _counter() -> tuple[Any, int, int] | None:
     """Find the one number in a code object that grows by one with each of its first calls."""
     try:
-        import ctypes  # noqa: PLC0415 - only where patches apply, and vLLM imports it
+        # Not `ctypes`: an import hook of somebody's that rewrites modules may not get through it.
+        from _ctypes import _SimpleCData, sizeof  # noqa: PLC0415 - only where patches apply
     except ImportError:
         return None
     if sys.implementation.name != "cpython":
         return None
+    number: Any = type("c_int16", (_SimpleCData,), {"_type_": "h"})
 
     def probe() -> None:
         pass
 
     probe.__code__ = code = probe.__code__.replace()
-    number, states = ctypes.c_int16, []
-    places = range(0, type(code).__basicsize__, ctypes.sizeof(number))
+    states = []
+    places = range(0, type(code).__basicsize__, sizeof(number))
     for _ in range(4):
         states.append([number.from_address(id(code) + place).value for place in places])
         probe()

@@ -12,7 +12,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import SettingsError
-from patchkit.registry import installed_processes
 from patchkit.rows.declaration import Role
 from patchkit.rows.processes import LIBRARIES, ProcessTable
 
@@ -66,6 +65,8 @@ def role_of_actor(cls: type) -> Role | None:
 
 @functools.cache
 def _known_processes() -> ProcessTable:
+    from patchkit.registry import installed_processes  # noqa: PLC0415 - most processes make none
+
     return ProcessTable(installed_processes())
 
 

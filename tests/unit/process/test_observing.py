@@ -110,7 +110,7 @@ def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None
 @counts
 def test_a_python_without_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some builds lack it."""
-    monkeypatch.setitem(sys.modules, "ctypes", None)
+    monkeypatch.setitem(sys.modules, "_ctypes", None)
     one, (_, code) = Counted(), new()
     one.watch(code)
     assert one.has_run(code) is None
