@@ -207,7 +207,7 @@ def measures(package: Sequence[Module]) -> list[Measure]:
     flat = [module for module in package if module.path.parent == PACKAGE]
     own = {module.name: imports_of(module, names) - {PACKAGE.name} for module in package}
     return [
-        Measure("lines in `patchkit/`, without the packs", sum(sizes), 29_000),
+        Measure("lines in `patchkit/`, without the packs", sum(sizes), 32_000),
         Measure("modules that lie flat", len(flat), 10),
         Measure("files over 400 lines", sum(size > 400 for size in sizes), 0),
         Measure("files over 300 lines", sum(size > 300 for size in sizes), 5),

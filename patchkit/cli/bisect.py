@@ -76,9 +76,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = _selected(packs)
     order = _suspects(rows, names)
-    facts: dict[str, Any] = {"command": list(words), "timeout": timeout, "suspects": order}
-    facts["patches"] = {row.name: fingerprint(row) for row in rows}
-    facts["packs"] = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
@@ -92,6 +90,11 @@ def command(
 
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
+
+
+def _identity(rows: Sequence[Row]) -> dict[str, Any]:
+    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
 
 
 def _minimal(search: Search, trials: _Trials, order: Sequence[str]) -> frozenset[str]:

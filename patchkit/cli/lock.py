@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
 
+_TO_WRITE = "would change; run 'patchkit lock', and review its diff"
+_WRITTEN = "written; review its diff before you commit it"
+
 
 @click.command("lock")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
@@ -74,12 +77,7 @@ def command(
 
         print_diff_lines(diff, console())
     for file, some in files.items():
-        written = (
-            "would change; run 'patchkit lock', and review its diff"
-            if dry
-            else "written; review its diff before you commit it"
-        )
-        said = written if file in changed else "nothing new"
+        said = (_TO_WRITE if dry else _WRITTEN) if file in changed else "nothing new"
         say(f"{shown(file)}: {said}{'' if dry else _unread(file, some)}")
     return 1 if faults or (dry and changed) else 0
 

@@ -66,33 +66,40 @@ def command(
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if watch and form == "json":
-        raise click.UsageError("--watch is for a person: found --format json with it")
     lists = [option for option, given in (("--unused", unused), ("--verify", verified)) if given]
-    if watch and (name is not None or lists):
-        given = " and ".join(lists) or "--patch"
-        raise click.UsageError(f"--watch shows all patches: found {given} with it")
-    if lists and (len(lists) > 1 or name is not None or form == "json"):
-        given = " and ".join(lists)
-        raise click.UsageError(f"{given}: expected one list, without --patch and --format json")
+    _check_words(lists, name, form, watch=watch)
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
         picture = _watch(see, bool(ray)) if watch else _draw(see)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
-        from patchkit.report import status as page  # noqa: PLC0415 - JSON needs no rich
-
-        known = sorted({patch for process in picture.processes for patch in process.patches})
-        if name is not None and name not in known:
-            there = ", ".join(known) or "none"
-            raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
-        if unused:
-            page.print_unused(picture)
-        elif verified:
-            page.print_verified(picture)
-        else:
-            page.print_status(picture, name)
+        _print(picture, name, lists)
     return 1 if picture.findings else 0
+
+
+def _check_words(lists: Sequence[str], name: str | None, form: str, *, watch: bool) -> None:
+    given = " and ".join(lists)
+    if watch and form == "json":
+        raise click.UsageError("--watch is for a person: found --format json with it")
+    if watch and (name is not None or lists):
+        raise click.UsageError(f"--watch shows all patches: found {given or '--patch'} with it")
+    if lists and (len(lists) > 1 or name is not None or form == "json"):
+        raise click.UsageError(f"{given}: expected one list, without --patch and --format json")
+
+
+def _print(picture: Picture, name: str | None, lists: Sequence[str]) -> None:
+    from patchkit.report import status as page  # noqa: PLC0415 - JSON needs no rich
+
+    known = sorted({patch for process in picture.processes for patch in process.patches})
+    if name is not None and name not in known:
+        there = ", ".join(known) or "none"
+        raise click.UsageError(f"--patch: found {name!r}, expected a patch's name: {there}")
+    if "--unused" in lists:
+        page.print_unused(picture)
+    elif "--verify" in lists:
+        page.print_verified(picture)
+    else:
+        page.print_status(picture, name)
 
 
 @contextmanager

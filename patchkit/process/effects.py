@@ -31,7 +31,7 @@ _EDITED = "an edited file"
 """Home of edited code, which artefacts do not name."""
 
 
-class Evidence(Record, frozen=False, eq=False):
+class Observation(Record, frozen=False, eq=False):
     """What can be seen of one target of a patch."""
 
     codes: list[CodeType] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Effects:
         traced, shared = self.compilers.traced(), _shared(found)
         return {key: self._word(key, one, traced, shared) for key, one in found.items()}
 
-    def _evidence(self) -> dict[Key, Evidence]:
+    def _evidence(self) -> dict[Key, Observation]:
         groups = [group for group in self._schedule.groups() if group.patch.status == APPLIED]
         return {
             (group.patch.name, target): _evidence(group, target)
@@ -145,7 +145,7 @@ class Effects:
                 self._observer.watch(code)
         self._codes = codes
 
-    def _word(self, key: Key, one: Evidence, traced: set[int], shared: set[int]) -> str:
+    def _word(self, key: Key, one: Observation, traced: set[int], shared: set[int]) -> str:
         pack = self._schedule.patches[key[0]].row.pack
         ran = {id(code): self._observer.has_run(code) for code in one.codes}
         ran |= dict.fromkeys(ran.keys() & traced, True)
@@ -160,10 +160,10 @@ class Effects:
         return NEVER_CALLED if is_known and not unseen else NOT_OBSERVABLE
 
 
-def _evidence(group: GroupState, target: str) -> Evidence:
+def _evidence(group: GroupState, target: str) -> Observation:
     patch, pack, made = group.patch.name, group.patch.row.pack, group.made
     # What runs beside an import, or serves one, was called with it.
-    one = Evidence(homes={group.plan.module, group.patch.body}, is_called=":" not in target)
+    one = Observation(homes={group.plan.module, group.patch.body}, is_called=":" not in target)
     for site in [site for told, site in tuple(made.sites) if told == target]:
         functions = list(functions_at(site, patch, pack))
         one.codes += [function.__code__ for function in functions]
@@ -176,7 +176,7 @@ def _evidence(group: GroupState, target: str) -> Evidence:
     return one
 
 
-def _shared(found: dict[Key, Evidence]) -> set[int]:
+def _shared(found: dict[Key, Observation]) -> set[int]:
     """Identify the code that serves several targets: nobody knows for which it was called."""
     holders: dict[int, set[str]] = {}
     for (_, target), one in found.items():
