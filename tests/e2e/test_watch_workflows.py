@@ -69,7 +69,10 @@ def test_broken(repository: Repository, upstream: Path, newest: str, job: str) -
     issues = repository.issues
     assert "PK101" in issues["body"]
     ref = "main" if job == "main" else f"v{newest}"
-    assert issues["body"].startswith(f"vLLM {ref}, checked as if it were 0.33.0.\n")
+    first, _, clone, again, *_ = issues["body"].splitlines()
+    assert first == f"vLLM {ref}, checked as if it were 0.33.0. To see it elsewhere:"
+    assert clone.startswith(f"git clone --depth 1 --branch {ref} https://")
+    assert again == "VLLM_VERSION=0.33.0 patchkit check --path vllm"
     assert issues["body"].endswith(done.summary)
 
 
