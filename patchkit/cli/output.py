@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -46,7 +46,7 @@ class Output(io.FileIO):
 
 @contextlib.contextmanager
 def own_streams() -> Iterator[Output | None]:
-    """Put our own below stdout for the time of a command, where the system has one for it."""
+    """Put our own below stdout and stderr for the time of a command; tell of that of stdout."""
     former = sys.stdout, sys.stderr
     codecs.register_error(_HANDLER, _plainly)
     # Held here as long as their descriptors are in use; there are none after `patchkit list >&-`.
@@ -56,29 +56,32 @@ def own_streams() -> Iterator[Output | None]:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_HANDLER)
     try:
-        yield _put_below_stdout()
+        (sys.stdout, out), (sys.stderr, _) = map(_over, below)
+        yield out
     finally:
         sys.stdout.flush()
+        sys.stderr.flush()
         sys.stdout, sys.stderr = former
 
 
-def _put_below_stdout() -> Output | None:
-    stream = sys.stdout
+def _over(stream: TextIO) -> tuple[TextIO, Output | None]:
+    """Put our own below a stream of the system's; what it held back would fail at exit."""
     if not isinstance(stream, io.TextIOWrapper):
-        return None
+        return stream, None
     try:
         number = stream.fileno()
+        stream.flush()
     except (OSError, ValueError):  # a test's
-        return None
-    stream.flush()
+        return stream, None
     out = Output(number, "wb", closefd=False)
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(out),
+    raw: io.RawIOBase = out
+    above = io.TextIOWrapper(
+        io.BufferedWriter(raw),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering,
     )
-    return out
+    return above, out
 
 
 def _nowhere() -> io.TextIOWrapper:

@@ -79,7 +79,7 @@ def test_nobody_listens_any_more(shop: World) -> None:
     with driving(shop, '{"hang": ["b"]}', "checking a") as driver:
         assert driver.stderr
         driver.stderr.close()
-    assert driver.returncode == 130
+    assert driver.returncode in (120, 130)  # 120: Python could not flush it either
     assert environments(shop) == []
 
 
