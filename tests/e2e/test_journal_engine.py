@@ -21,8 +21,8 @@ ARGUMENTS = ("--executor", "mp", "--patchkit")
 UNSHARE = ("unshare", "--mount", *(("--map-root-user",) if os.geteuid() else ()))
 # A small process has kept its journal on the disk before the engine starts.
 BEGIN = 'mount -t tmpfs -o size=64k none "$1" && "$3" -c "import patchkit.auto" &&'
-# One page is left, which the beginning of the main process's journal takes.
-FULL = '{ head -c 65536 /dev/zero > "$1/fill"; truncate -s 57344 "$1/fill"; }'
+# Two pages are left: the main process's journal takes them until after it has told of its child.
+FULL = '{ head -c 65536 /dev/zero > "$1/fill"; truncate -s 53248 "$1/fill"; }'
 READ_ONLY = 'mount -o remount,ro "$1"'
 # The disk is to be seen from in here only.
 END = """|| exit 99
@@ -87,7 +87,7 @@ def test_on_a_full_disk_the_engine_generates(
     assert run.report.tokens == baseline
     (worker,) = run.report.workers
     mute = {int(line.partition("[")[2].partition("]")[0]) for line in run.warned}
-    assert len(run.warned) == len(mute) == 3
+    assert len(run.warned) == len(mute) in (2, 3), run.warned  # the main process may just fit
     assert all(line.endswith("No space left on device") for line in run.warned)
     (core,) = mute - {worker.pid, run.report.main}
     assert run.report.main in run.roles
