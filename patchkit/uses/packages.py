@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,10 +54,10 @@ def modules_of(source: ReleaseSource, words: Collection[str]) -> Iterator[Module
     """Parse the modules of a package that have one of some words, one after another."""
     paths = sorted(path for path in source.paths() if path.endswith(".py"))
     source.prefetch(paths)
-    several = [word.encode() for word in words]
+    several = re.compile(rf"\b({'|'.join(words)})\b".encode())
     for path in paths:
         text = source.read(path) or b""
-        if any(word in text for word in several):  # to parse a file takes its time
+        if several.search(text):  # to parse a file takes its time
             tree, fault = parse(text)
             is_package = path.endswith("__init__.py")
             yield ModuleTree(module_name(path), path, is_package, tree, text, fault)

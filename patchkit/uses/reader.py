@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Target
+from patchkit.upstream.resolving.module_tree import BLOCKS, lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
 from patchkit.uses.guards import Guards, catches, suppresses
 from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 _ASKS = {"hasattr": 2, "getattr": 3}
 """Functions that ask for an attribute, and with how many arguments they reckon with its absence."""
 _IMPORTS = {"import_module": False, "find_spec": True}
+_TELLING = ("import", "super", "modules")
+"""Words beside imported names without which a line says nothing of what is used."""
 _PLAIN = frozenset({"override", "abstractmethod"})
 
 
@@ -75,7 +80,9 @@ def _around(target: Target) -> Iterator[str]:
 class _Reader:
     def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
         self._tree, self._roots = tree, roots
-        nodes = list(ast.walk(tree.tree))
+        nodes: list[ast.AST] = [tree.tree]
+        for node in nodes:  # it grows by all statements
+            nodes += (inner for block in BLOCKS for inner in getattr(node, block, ()))
         several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
         shared = {name for one in several for name in one.names}
         self._guards = Guards(nodes, roots)
@@ -88,14 +95,27 @@ class _Reader:
         self._texts = {dotted(one.targets[0]): _text(one.value) for one in assigned}
         futures = (one for one in nodes if isinstance(one, ast.ImportFrom))
         self._is_lazy = any(one.module == "__future__" for one in futures)
+        self._told = self._counted(nodes)
         self.found: list[Use] = []
         self.given: set[str] = set()
 
     def read(self) -> None:
         self._block(self._tree.tree.body)
 
+    def _counted(self, nodes: Iterable[ast.AST]) -> list[int]:
+        """Count lines that may name what is used: before each line, and in all."""
+        imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
+        several = (each for one in imports for each in imported(one, self._tree))
+        ours = (name for name, place, _ in several if self._is_ours(place))
+        words = re.compile(rf"\b({'|'.join({*_TELLING, *self._roots, *map(re.escape, ours)})})\b")
+        lines = re.split("\r\n|\r|\n", self._tree.source.decode(errors="replace"))
+        return [0, *accumulate(words.search(line) is not None for line in lines)]
+
+    def _is_ours(self, target: Target) -> bool:
+        return target.module.partition(".")[0] in self._roots
+
     def _use(self, node: ast.AST, target: Target, how: str, **more: Call | Signature) -> None:
-        if target.module.partition(".")[0] in self._roots:
+        if self._is_ours(target):
             place = (self._tree.path, getattr(node, "lineno", 0))
             state = (self._guarded, not self._in_function)
             self.found.append(Use(target, how, *place, *state, **more))  # type: ignore[arg-type]
@@ -105,7 +125,9 @@ class _Reader:
     def _block(self, body: Sequence[ast.stmt]) -> None:
         with self._as():
             for statement in body:
-                self._visit(statement)
+                first, last = lines_of([statement]) or (1, 0)
+                if self._told[last] > self._told[first - 1]:
+                    self._visit(statement)
                 self._guarded |= self._guards.leaves(statement)
 
     @contextlib.contextmanager
@@ -281,7 +303,7 @@ class _Reader:
                 one == inner or one.startswith(f"{inner}.") for one in self._modules
             )
             place = Target(inner) if is_module else _member(place, name)
-        return place if place and place.module.partition(".")[0] in self._roots else None
+        return place if place and self._is_ours(place) else None
 
 
 def _member(place: Target, name: str) -> Target:

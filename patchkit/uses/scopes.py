@@ -17,6 +17,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _INNER = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 _LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
+_LOAD = ast.Load()
 _Bound = tuple[str, Target | None]
 
 
@@ -74,6 +75,7 @@ def _parts(node: ast.AST) -> Iterable[ast.AST]:
 
 def _bound(nodes: Iterable[ast.AST], tree: ModuleTree) -> Iterator[_Bound]:
     waiting = list(nodes)
+    is_deep = has_walrus(tree)
     while waiting:
         node = waiting.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -84,7 +86,12 @@ def _bound(nodes: Iterable[ast.AST], tree: ModuleTree) -> Iterator[_Bound]:
             yield node.arg, None
         elif isinstance(name := getattr(node, "name", getattr(node, "rest", None)), str):
             yield name, None  # a definition, a handler, a pattern
-        if isinstance(node, COMPREHENSIONS) and has_walrus(tree):
+        if isinstance(node, COMPREHENSIONS) and is_deep:
             waiting += (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
         elif not isinstance(node, (*_LEAVES, *_INNER)):
-            waiting += ast.iter_child_nodes(node)
+            parts = ast.iter_child_nodes(node)
+            waiting += (one for one in parts if is_deep or not _is_read(one))
+
+
+def _is_read(node: ast.AST) -> bool:
+    return isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", _LOAD), ast.Load)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import Files
 
 T = TypeVar("T")
-BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """Where statements hold others."""
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
