@@ -10,18 +10,17 @@ from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.learning import learn_all
 from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
-from patchkit.uses.packages import modules_of
-from patchkit.uses.reader import uses_of
+from patchkit.uses.packages import content_hash, modules_of
+from patchkit.uses.reader import Use, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from patchkit.check.subjects import Subject
+    from patchkit.check.subjects import Kept, Subject
     from patchkit.check.using import Misfit
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.parallel import Progress
-    from patchkit.uses.reader import Use
 
 
 class Unfit(NamedTuple):
@@ -56,12 +55,13 @@ def fit(
     source: ReleaseSource,
     roots: Sequence[str],  # the import packages that it is asked about
     subjects: Sequence[Subject],
+    kept: Kept,
     progress: Progress | None = None,
 ) -> Fit:
     """Read what a package uses, and look it up in releases, the oldest first."""
     for one in subjects:
         one.brief = True
-    uses = uses_of(modules_of(source, roots), roots)
+    uses = _uses(source, roots, kept)
     targets = sorted({one.target for one in uses}, key=str)
     faults = learn_all(subjects, lambda _: targets, progress)
     read = [one for one in subjects if one.name not in faults]
@@ -87,6 +87,15 @@ def fit(
     more = {"unreadable": faults.keys(), "command": "fit", "summary": summary}
     report = Report(names, findings, {package: states}, **more)  # type: ignore[arg-type]
     return Fit(package, source.version, uses, unfit, report)
+
+
+def _uses(source: ReleaseSource, roots: Sequence[str], kept: Kept) -> list[Use]:
+    key = f"{roots} {content_hash(source)}"
+    known = kept.get("uses", key)
+    if known is None:
+        known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]
+        kept.put("uses", key, known)
+    return [Use.of_data(one) for one in known]
 
 
 def _told(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.check.using import misfits
@@ -76,7 +75,8 @@ def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[U
         for use in uses_of([tree], {*packages, own}) if tree else ():
             state = (guarded or use.guarded, at_import and use.at_import)
             if _top(use.target) != own:
-                yield replace(use, guarded=state[0], at_import=state[1], path=pack.file(use.path))
+                file = pack.file(use.path)
+                yield use._replace(guarded=state[0], at_import=state[1], path=file)
             elif use.how == "import":  # it may run each of these modules
                 parts = str(use.target).replace(":", ".").split(".")
                 waiting += ((*state, ".".join(parts[: end + 1])) for end in range(len(parts)))

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchkit import upstream
+from patchkit import upstream, uses
 from patchkit.errors import UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts, facts_of
@@ -160,7 +160,8 @@ class Subject:
         parsed = self.kept.parsed if self.kept else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
-    def _conclude(self, targets: Iterable[Target], kept: Kept) -> None:
+    def _conclude(self, targets: Sequence[Target], kept: Kept) -> None:
+        """Look targets up, and what holds those that are gone."""
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
             if missing:
@@ -168,6 +169,9 @@ class Subject:
                 self.resolver.modules.files.prefetch_unparsed(paths)
             with kept.turn:  # meanwhile, its neighbour may have been looked into
                 self._look_up(self._not_concluded(missing, kept), kept)
+                gone = (one for one in targets if self._facts[one].state == "absent")
+                holders = self.unknown(one.holder for one in gone if one.qualname)
+                self._look_up(self._not_concluded(holders, kept), kept)
         kept.keep_release(self.key, self._facts)
 
     def _not_concluded(self, targets: Iterable[Target], kept: Kept) -> list[Target]:
@@ -217,12 +221,12 @@ class Kept:
 
     def of_release(self, key: str) -> dict[Target, Facts]:
         """Return what was said of a release."""
-        known = self._get("facts", key) or {}
+        known = self.get("facts", key) or {}
         return {Target.parse(text): Facts.of_data(data) for text, data in known.items()}
 
     def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
         """Keep what is said of a release."""
-        self._put("facts", key, {str(target): one.as_data() for target, one in known.items()})
+        self.put("facts", key, {str(target): one.as_data() for target, one in known.items()})
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has."""
@@ -252,11 +256,11 @@ class Kept:
                 ([(*asked, answer) for asked, answer in grounds], found.as_data())
                 for grounds, found in known
             ]
-            self._put("conclusions", str(target), rows)
+            self.put("conclusions", str(target), rows)
 
     def move(self, key: str) -> Whereabouts | None:
         """Return what was said about a move, None where nothing was."""
-        kept = self._get("moves", key)
+        kept = self.get("moves", key)
         if kept is None:
             return None
         place, likeness, words = kept
@@ -265,20 +269,22 @@ class Kept:
     def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
         """Keep what is said about moves."""
         for key, move in found.items():
-            self._put("moves", key, (str(move.place or ""), move.likeness, move.words))
+            self.put("moves", key, (str(move.place or ""), move.likeness, move.words))
 
     def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
-        rows = self._get("conclusions", str(target)) or ()
+        rows = self.get("conclusions", str(target)) or ()
         return {
             tuple((Question(kind, path), said) for kind, path, said in asked): Facts.of_data(one)
             for asked, one in rows
         }
 
-    def _get(self, topic: str, key: str) -> Any:
+    def get(self, topic: str, key: str) -> Any:
+        """Return what is kept on a topic, None where nothing is."""
         kept = self.cache.get(f"{self._part}{topic} {_code()} {key}")
         return None if kept is None else json.loads(kept)
 
-    def _put(self, topic: str, key: str, data: object) -> None:
+    def put(self, topic: str, key: str, data: object) -> None:
+        """Keep what JSON takes."""
         self.cache.put(f"{self._part}{topic} {_code()} {key}", json.dumps(data).encode())
 
 
@@ -286,7 +292,9 @@ class Kept:
 def _code() -> str:
     """Tell the code apart that works out what is kept: another answer has another name."""
     whole = hashlib.sha256()
-    for file in sorted(Path(upstream.__file__).parent.rglob("*.py")):
+    rooms = [*upstream.__path__, *uses.__path__]
+    files = [one for room in rooms for one in sorted(Path(room).rglob("*.py"))]
+    for file in (*files, Path(__file__).with_name("trails.py")):
         whole.update(file.read_bytes())
     version = "{}.{}".format(*sys.version_info)
     return f"{version} {whole.hexdigest()[:16]}"

@@ -186,20 +186,25 @@ def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[
 
 def meant(target: Target, subject: Subject) -> str:
     """Ask whether a target of a release was meant that is like one that it lacks; or ''."""
-    near = " or ".join(map(str, _near(target, subject)))
-    return f"; did you mean {near}?" if near else ""
+    kept, key = subject.kept, f"{subject.key} {target}"
+    near: list[str] | None = kept.get("near", key) if kept else None
+    if near is None:
+        try:
+            near = [str(one) for one in _near(target, subject)]
+        except UpstreamError:
+            return ""
+        if kept:
+            kept.put("near", key, near)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _near(target: Target, subject: Subject) -> list[Target]:
     """List targets of a release whose names are like one that it lacks, the likest first."""
     modules = subject.resolver.modules
-    try:
-        tree = modules.get(target.module)
-        if tree is None:
-            return _elsewhere(target, subject)
-        page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
-    except UpstreamError:
-        return []
+    tree = modules.get(target.module)
+    if tree is None:
+        return _elsewhere(target, subject)
+    page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
     names = sorted(page.names | page.tops) if page else []
     return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
 
@@ -210,8 +215,10 @@ def _elsewhere(target: Target, subject: Subject) -> list[Target]:
         if subject.has(place):
             return [place]
     names = [module_name(path) for path in subject.source.paths() if path.endswith(".py")]
-    several = get_close_matches(target.module, names, cutoff=0.8)
-    return [one for one in (Target(name, target.qualname) for name in several) if subject.has(one)]
+    near = get_close_matches(target.module, names, cutoff=0.8)
+    several = [Target(name, target.qualname) for name in near]
+    subject.learn(several)
+    return [one for one in several if subject.has(one)]
 
 
 def splits(dotted: str) -> Iterator[Target]:

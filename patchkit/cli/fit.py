@@ -36,6 +36,7 @@ def command(
       patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.check.fit import fit  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.subjects import Kept  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.uses.packages import open_package  # noqa: PLC0415
@@ -47,7 +48,7 @@ def command(
     with Library(offline=offline, notice=say) as library, progress() as told:
         name, source = open_package(package, library)
         subjects = look.open_packages(wanted, roots, library, brief=True)
-        found = fit(name, source, roots, subjects, told)
+        found = fit(name, source, roots, subjects, Kept(library.cache), told)
     if not found.uses:
         raise click.UsageError(f"{package}: found no use of {of}, expected one at least")
     pages.tell(found.report, form, output, lambda: fit_json(found))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
-from patchkit.upstream.resolving.syntax import DEFS, Signature, parameter
+from patchkit.upstream.resolving.syntax import DEFS, Signature
 from patchkit.upstream.resolving.values import Kind
 from patchkit.upstream.wording import wording_of
 
@@ -51,10 +51,7 @@ class Facts:
         """Write it as JSON has it."""
         plain = {name: getattr(self, name) for name in _FIELDS}
         if self.signature is not None:
-            several = self.signature.parameters.values()
-            plain["signature"] = [
-                (one.name, one.kind, one.default is not one.empty) for one in several
-            ]
+            plain["signature"] = self.signature.as_data()
         return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
 
     @classmethod
@@ -62,7 +59,7 @@ class Facts:
         """Read what `as_data` has written."""
         fields = dict(data)
         if "signature" in fields:
-            fields["signature"] = Signature(parameter(*one) for one in fields["signature"])
+            fields["signature"] = Signature.of_data(fields["signature"])
         if "lines" in fields:
             fields["lines"] = tuple(fields["lines"])
         for name in ("wrapped", "bases"):

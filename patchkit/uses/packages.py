@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +51,22 @@ def _folder(place: Path) -> ReleaseSource:
     return Tree(str(place), None, root, *(top for top in tops if not top.startswith(".")))
 
 
+def _python(source: ReleaseSource) -> list[str]:
+    return sorted(path for path in source.paths() if path.endswith(".py"))
+
+
+def content_hash(source: ReleaseSource) -> str:
+    """Tell the Python files of a package from others, without reading them where that is known."""
+    whole = hashlib.sha256()
+    for path in _python(source):
+        mark = source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
+        whole.update(f"{path}\0{mark}\0".encode())
+    return whole.hexdigest()
+
+
 def modules_of(source: ReleaseSource, words: Collection[str]) -> Iterator[ModuleTree]:
     """Parse the modules of a package that have one of some words, one after another."""
-    paths = sorted(path for path in source.paths() if path.endswith(".py"))
-    source.prefetch(paths)
+    source.prefetch(paths := _python(source))
     several = re.compile(rf"\b({'|'.join(words)})\b".encode())
     for path in paths:
         text = source.read(path) or b""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import BLOCKS, lines_of
@@ -28,8 +27,7 @@ _TELLING = ("import", "super", "modules")
 _PLAIN = frozenset({"override", "abstractmethod"})
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """How something is called: so many by position, these by name; whether `*` or `**` adds any."""
 
     places: int
@@ -38,8 +36,7 @@ class Call:
     bound: bool = False  # whether `self` comes by itself, as with `super().method()`
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A name of upstream that a file uses."""
 
     target: Target
@@ -50,6 +47,18 @@ class Use:
     at_import: bool  # whether it is used as the file is imported
     call: Call | None = None
     ours: Signature | None = None  # of an override
+
+    def as_data(self) -> tuple[Any, ...]:
+        """Write it as JSON has it."""
+        return (str(self.target), *self[1:-1], self.ours and self.ours.as_data())
+
+    @classmethod
+    def of_data(cls, data: Sequence[Any]) -> Use:
+        """Read what `as_data` has written."""
+        target, how, path, line, guarded, at_import, call, ours = data
+        known = None if call is None else Call(call[0], tuple(call[1]), *call[2:])
+        signature = None if ours is None else Signature.of_data(ours)
+        return cls(Target.parse(target), how, path, line, guarded, at_import, known, signature)
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
@@ -63,7 +72,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         found += reader.found
         given |= reader.given
     return [
-        one if given.isdisjoint(_around(one.target)) else replace(one, guarded=True)
+        one if given.isdisjoint(_around(one.target)) else one._replace(guarded=True)
         for one in found
     ]
 
@@ -273,7 +282,7 @@ class _Reader:
         is_super = isinstance(func.value.func, ast.Name) and func.value.func.id == "super"
         if is_super and not func.value.args:
             for base in self._bases:
-                call = replace(_call(node), bound=True)
+                call = _call(node)._replace(bound=True)
                 self._use(node, _member(base, func.attr), "call", call=call)
         return is_super
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from inspect import Parameter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,6 +116,16 @@ class Signature(inspect.Signature):
     def __init__(self, parameters: Iterable[Parameter] = ()) -> None:
         # A dataclass may have inherited fields in an order that Python refuses.
         super().__init__([*parameters], __validate_parameters__=False)
+
+    def as_data(self) -> list[tuple[str, int, bool]]:
+        """Write it as JSON has it."""
+        several = self.parameters.values()
+        return [(one.name, one.kind, one.default is not one.empty) for one in several]
+
+    @classmethod
+    def of_data(cls, data: Iterable[Sequence[Any]]) -> Signature:
+        """Read what `as_data` has written."""
+        return cls(parameter(*one) for one in data)
 
     def bound(self) -> Signature:
         """Leave out the first positional parameter, as a bound method does."""
