@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from check.released import Memory, files_of
 from patchkit.check.learning import learn_all
 from patchkit.check.subjects import Kept, Subject
+from patchkit.check.trails import meant
+from patchkit.errors import UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 
@@ -75,3 +77,25 @@ def test_what_is_known_of_the_same_files_is_not_read() -> None:
     second.source.read = None  # type: ignore[method-assign, assignment]
     learn_all([second], lambda _: [Target("up.a", "f")])
     assert second.facts(Target("up.a", "f")) == first.facts(Target("up.a", "f"))
+
+
+def test_what_held_the_gone_is_learnt_with_it() -> None:
+    """What held a name that is gone is known as well, whether a class may have it or a value."""
+    subject = _subject("1", {"a": "class C: ..."}, Kept(Cache(None)))
+    subject.learn([Target("up.a", "C.gone"), Target("up.b")])
+    assert subject.unknown([Target("up.a", "C"), Target("up.a")]) == [Target("up.a")]
+
+
+def test_what_was_meant_is_kept() -> None:
+    """A name like one that is missing is looked for once, unless the release cannot be read."""
+    cache, gone = Cache(None), Target("up.aaab", "f")
+    first, second, third = (_subject("1", {"aaaa": "def f(): ..."}, Kept(cache)) for _ in "123")
+
+    def unreadable(path: str) -> bytes:
+        raise UpstreamError(path)
+
+    first.source.read = unreadable  # type: ignore[method-assign]
+    assert meant(gone, first) == ""
+    assert meant(gone, second) == "; did you mean up.aaaa:f?"
+    third.source.paths = unreadable  # type: ignore[method-assign, assignment]
+    assert meant(gone, third) == meant(gone, second)

@@ -17,7 +17,8 @@ from patchkit.review.lock_format import Lock
 from patchkit.rows.target import Target
 from patchkit.settings import Settings
 from patchkit.upstream.facts import Facts
-from patchkit.upstream.reading.cache import Cache
+from patchkit.upstream.reading.cache import Cache, default_directory
+from patchkit.uses.reader import uses_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,6 +197,27 @@ def test_fit_of_releases_and_of_nothing(index: Path, capsys: pytest.CaptureFixtu
         (index / "up-1.0-py3-none-any.whl").read_bytes()
     )
     assert main([*words, "up==1.0", "theirs==1.0"]) == 2
+
+
+def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a package uses is kept by its content: a damaged cache, or another file, is read."""
+    read: list[object] = []
+    monkeypatch.setattr(
+        "patchkit.check.fit.uses_of", lambda *given: read.append(given) or uses_of(*given)
+    )
+    (index / "theirs").mkdir()
+    words = ["fit", "theirs", "--of", "up", "--releases", "up==1.1"]
+
+    def asked(text: str) -> tuple[int, int]:
+        (index / "theirs" / "__init__.py").write_text(text)
+        return main(words), len(read)
+
+    first, other = "from up.lib import g  # once\n", "from up.lib import h  # again\n"
+    assert [asked(first), asked(first), asked(other)] == [(0, 1), (0, 1), (1, 2)]
+    for file in default_directory().rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    assert [asked(first), asked(other)] == [(0, 3), (1, 4)]
 
 
 def test_facts_without_sources_are_kept_apart() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 
 import pytest
@@ -53,6 +54,9 @@ def told(text: str) -> list[str]:
         ("from __future__ import annotations\nimport up\ndef f(x: up.C): ...", ["import up"]),
         ("import up\ndef f(x: up.C): ...", ["import up", "attribute up:C"]),
         ("import up\ndef f():\n    x: up.C = 1", ["import up"]),
+        ("import up\n@up.C\n@own\ndef f(): ...", ["import up", "attribute up:C"]),
+        ("import up\nx = f(\n    1,\n    up.C,\n)", ["import up", "attribute up:C"]),
+        ("from up import C as ключ\rключ.x", ["import up:C", "attribute up:C.x"]),
     ],
 )
 def test_what_a_file_uses(text: str, expected: list[str]) -> None:
@@ -133,6 +137,15 @@ def test_what_is_asked_for(text: str, guarded: bool) -> None:
     """`hasattr`, and `getattr` with a default, reckon with absence; a plain `getattr` does not."""
     found = [one for one in read(f"import up\n{text}") if str(one.target) == "up:C.x"]
     assert [one.guarded for one in found] == [guarded]
+
+
+def test_uses_as_data() -> None:
+    """What is written as JSON has it is read as it was."""
+    text = "from up import C\nclass D(C):\n    def f(self, a=1, *, b): super().f(*a, b=b)\nC(1)"
+    found = read(text)
+    assert [one.how for one in found] == ["import", "base", "override", "call", "call"]
+    data = json.loads(json.dumps([one.as_data() for one in found]))
+    assert [Use.of_data(one) for one in data] == found
 
 
 def test_what_runs_as_the_file_is_imported() -> None:
