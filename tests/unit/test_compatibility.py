@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PLANS = lanes.read_plans()
 RESULTS = compatibility.read()
 PROJECT = REPOSITORY / "pyproject.toml"
-PENDING = {"python-3.10", "python-3.11", "python-3.12", "python-3.13"}
+PENDING: set[str] = set()
 """Lanes that are not green yet: `make matrix` gives them a result, and then they go from here."""
 UNSEALED = PENDING | {
     *("0.7.3", "0.9.2", "0.11.2", "0.13.0", "0.18.1", "0.23.0", "0.30.0", "0.31.0", "0.32.0"),
