@@ -132,9 +132,9 @@ def _summary(plans: Sequence[Plan], results: Results) -> str:
 _HEAD = """\
 # Compatibility
 
-`make matrix` writes this page from `compatibility.json`, which holds what each lane of `lanes.toml`
-said. A test fails if the page is edited, or if a row has changed since its lanes were run. The same
-as [a grid](compatibility.html).
+`make matrix` writes this page from `compatibility.json`, which holds what each lane of
+[`lanes.toml`](../lanes.toml) said. A test fails if the page is edited, or if a row has changed
+since its lanes were run. The same as [a grid](compatibility.html).
 
 Every lane runs on CPUs. vLLM, Ray and torch are real; the NPUs are simulated. Real
 accelerators are not covered: there, run `python -m patchkit_conformance` of `examples/conformance`.

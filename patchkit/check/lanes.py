@@ -110,6 +110,20 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
     ]
 
 
+def refuse_unused(file: Path, lanes: Lanes, found: Sequence[Boundary]) -> None:
+    """Raise SettingsError for a reason, or a lane, that no end of a range asks for."""
+    ends = {name for one in found for name in (one.requirement, f"{one.patch} {one.requirement}")}
+    bound = {_project(one.requirement) for one in found}
+    expected = f"expected an end of a range here, such as {min(ends, default='vllm<0.34')!r}"
+    for key in lanes.reasons.keys() - ends:
+        raise SettingsError(f"{file}, boundaries: found {key!r}, {expected}")
+    expected = f"expected one of {', '.join(sorted(bound))}, as rows name them"
+    for lane in lanes.lanes:
+        if lane.releases and bound.isdisjoint(lane.releases):
+            words = f"found {', '.join(lane.releases)}, {expected}"
+            raise SettingsError(f"{file}, lanes.{lane.name}.releases: {words}")
+
+
 def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
     """Yield the bounds of a row and of each change, each with all that must hold."""
     whole = _bounds(row.patch.requires)

@@ -12,7 +12,7 @@ import click
 from patchkit.check.findings import told_causes
 from patchkit.cli import options
 from patchkit.cli.output import progress, say
-from patchkit.errors import SettingsError, UpstreamError
+from patchkit.errors import UpstreamError
 from patchkit.report.as_json import to_json
 from patchkit.rows.project import Project
 
@@ -97,7 +97,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
 def _tell_boundaries(
     rows: Sequence[Row], file: Path, form: str, *, offline: bool, of_all: bool
 ) -> int:
-    from patchkit.check.lanes import boundaries, read_lanes  # noqa: PLC0415 - late, as above
+    from patchkit.check.lanes import boundaries, read_lanes, refuse_unused  # noqa: PLC0415 - late, as above
     from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
 
     lanes = read_lanes(file)
@@ -106,10 +106,8 @@ def _tell_boundaries(
         released = cache(lambda name: [one.version for one in find_releases(name, library)])
         found = boundaries(rows, lanes, released)
     uncovered = [one for one in found if one.covered == "no"]
-    ends = {name for one in found for name in (one.requirement, f"{one.patch} {one.requirement}")}
-    if of_all and (dead := [key for key in lanes.reasons if key not in ends]):
-        expected = f"expected an end of a range here, such as {min(ends, default='vllm<0.34')!r}"
-        raise SettingsError(f"{file}, boundaries: found {dead[0]!r}, {expected}")
+    if of_all:
+        refuse_unused(file, lanes, found)
     if form == "json":
         parts = [dict(vars(one)) for one in found]
         click.echo(to_json({"lanes": able, "boundaries": parts, "uncovered": len(uncovered)}))

@@ -162,6 +162,17 @@ def test_a_release_that_cannot_be_read(repository: Repository) -> None:
     assert "::error title=patchkit::no answer: releases that cannot be read: 1" in done.log
 
 
+def test_no_pack_is_named(repository: Repository) -> None:
+    """A green job that has looked at none of the user's patches would be a false assurance."""
+    repository.files["pyproject.toml"] = PYPROJECT.replace('packs = ["my_pack"]\n', "")
+    repository.environ["PATCHKIT_VERSIONS"] = "vllm=0.32.0"
+    repository.files["tree/vllm/__init__.py"] = ""
+    done = repository.run(path="tree", fail_on_findings=False)
+    assert done.failed == "check", done.log
+    assert "::error title=patchkit::found no pack but patchkit's own, expected packs in" in done.log
+    assert (done.summary, repository.uploads) == ("", {})
+
+
 def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
     """A line of `pack` may name it; what the action wrote itself is gone afterwards."""
     repository.files["dev.txt"] = "vllm-patchkit\n"

@@ -142,6 +142,11 @@ def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.write_text(file.read_text() + "'upp<4' = 'no time'\n")
     assert main(["matrix", "--lanes", str(file)]) == 2
     assert "boundaries: found 'upp<4', expected an end of a range here" in capsys.readouterr().err
+    other = tmp_path / "other.toml"
+    other.write_text("[lanes.b]\nreleases = { up-cpu = '1.0' }\n[lanes.unit]\nreleases = {}\n")
+    assert main(["matrix", "--lanes", str(other)]) == 2
+    words = "lanes.b.releases: found up-cpu, expected one of up, as rows name them"
+    assert words in capsys.readouterr().err
     assert main(["matrix", "p", "--lanes", str(file)]) == 0  # it may be another patch's
     assert main(["matrix", "--lanes", "nowhere.toml"]) == 2
     assert "nowhere.toml: found no file of lanes" in capsys.readouterr().err
