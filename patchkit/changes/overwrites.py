@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.changes.foreign import described, leads_to
@@ -13,7 +12,7 @@ from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from types import CodeType, FunctionType
+    from types import CodeType, FunctionType, ModuleType
 
     from patchkit.changes.sites import Site, Sites
     from patchkit.rows.target import Step
@@ -58,11 +57,10 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
         if value is site.current or value is MISSING or site.is_patched(owner, name):
             continue
         module = dict.get(owner, "__name__") if isinstance(owner, dict) else None
-        is_name = bool(module) or isinstance(owner, (ModuleType, type))
         where = f"{module}.{getattr(name, 'key', name)}" if module else words(owner, name)
         if site.knows(value):
             yield where, Overwrite(value, "what it copied before", wraps=False)
-        elif is_name:  # what a container or an object holds may become another at any time
+        else:
             yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
 
 

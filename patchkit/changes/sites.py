@@ -60,7 +60,7 @@ class Site(Record, frozen=False, eq=False):
     # here), or a body's own.
     wrappers: list[Any] = field(default_factory=list)
     replacements: list[Any] = field(default_factory=list)
-    rebind: frozenset[str] = frozenset()  # packages and containers whose copies are repointed
+    rebind: frozenset[str] = frozenset()  # packages whose copies are repointed
     guard: threading.RLock = field(default_factory=threading.RLock)
     # Whether a patch lies on a place; such a copy goes with that one.
     is_patched: Callable[[Any, Step], bool] = lambda _owner, _name: False
@@ -194,7 +194,7 @@ class Site(Record, frozen=False, eq=False):
             if value is not self.current:
                 try:
                     write(owner, name, self.current)
-                except Exception as error:  # noqa: BLE001 - a stranger's `__setitem__` may raise any
+                except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise any
                     refused.append(f"{words(owner, name)} ({type(error).__name__}: {error})")
         return refused
 

@@ -2,9 +2,9 @@
 Copies of an original: those that can be repointed are, the others are named.
 
 A copy is found by identity, and known by where it was bound from: the same object elsewhere is
-somebody else's. What `from x import y` left in a module, what a class body stored, and what lies in
-a declared container is repointed, where the row's `rebind` says so. What holds one otherwise (a
-default, a closure, a container that nobody declared) is out of reach.
+somebody else's. What `from x import y` left in a module and what a class body stored is repointed,
+where the row's `rebind` says so. What holds one otherwise (a default, a closure, a container) is
+out of reach.
 """
 
 from __future__ import annotations

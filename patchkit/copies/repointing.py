@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import MISSING, locate, namespace, words, write
+from patchkit.changes.owners import MISSING, namespace, words, write
 from patchkit.changes.sites import Site
-from patchkit.copies.holders import shown
 from patchkit.copies.scope import Copy, Outcome, home_of, is_within, maker_of
 from patchkit.copies.search import CopySearch, Holder
 from patchkit.copies.stale import StaleValues
-from patchkit.errors import TargetError
-from patchkit.rows.target import Item, Step, Target
+from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from patchkit.copies import Where
     from patchkit.copies.scope import Keepers
@@ -52,10 +50,6 @@ class _Pass:
         """Repoint the copies in scope, and tell the others."""
         if not self.stale.ids:
             return
-        declared = ((site, name) for site in self.stale.sites for name in site.rebind)
-        for site, name in declared:
-            for holder in _copies(name, site, self.stale) if ":" in name else ():
-                self._write(holder)
         for holder in search.through(modules):
             rebind = holder.site.rebind
             if holder.owner is not None and not is_within(holder.module, rebind):
@@ -123,7 +117,7 @@ def _named_by(sites: Iterable[Site]) -> frozenset[str]:
 
 
 def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
-    """Write what the site holds by now; return what a tuple or a closed registry raises instead."""
+    """Write what the site holds by now; return what a class raises instead."""
     try:
         while True:
             value = site.current
@@ -132,44 +126,3 @@ def _refused(owner: Any, step: Step, site: Site) -> Exception | None:
                 return None
     except Exception as error:  # noqa: BLE001 - the place's own
         return error
-
-
-# -- declared containers ---------------------------------------------------------------------------
-
-_SETS = (set, frozenset)
-
-
-def _copies(name: str, site: Site, stale: StaleValues) -> Iterator[Holder]:
-    """Find the copies in a container that a row has declared for its target."""
-    place = Target.parse(name)
-    module = sys.modules.get(place.module)
-    if module is None:
-        return  # it has copied nothing yet
-    try:
-        container = locate(module, place.qualname).value
-    except TargetError as error:
-        yield Holder(str(error), site)
-        return
-    owner = None if isinstance(container, _SETS) else container
-    for label, step, value in list(_items(container)):
-        if value is not site.current and id(value) in stale.values:
-            claims = [claimant for claimant in stale.claims(value) if name in claimant.rebind]
-            if claims == [site]:
-                yield Holder(name + label, site, owner, step, place.module)
-            elif site in claims:
-                yield Holder(f"{name}{label} (nobody can tell which target it is)", site)
-
-
-def _items(container: Any) -> Iterator[tuple[str, Step, Any]]:
-    if isinstance(container, dict):
-        for key, value in dict.items(container):  # a subclass may have its own idea of `items`
-            yield f"[{shown(key)}]", Item(key), value
-    elif isinstance(container, (list, tuple)):
-        for at, value in enumerate(container):
-            yield f"[{at}]", Item(at), value
-    elif isinstance(container, _SETS):
-        for value in container:
-            yield " (a member of a set; change it in an AfterImport)", "", value
-    else:
-        for name, value in namespace(container).items():
-            yield f".{name}", name, value

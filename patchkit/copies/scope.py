@@ -50,7 +50,7 @@ class Keepers(NamedTuple):
 
 
 def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
-    """Name the packages and containers in which a change to a module repoints copies."""
+    """Name the packages in which a change to a module repoints copies."""
     if rebind is False:
         return frozenset()
     more = () if rebind is True else rebind

@@ -75,7 +75,7 @@ class CopySearch:
         self._seen: set[int] = set()
         self._told: set[int] = set()
         self._follow: set[tuple[str, Site]] = set()
-        named = {name for site in stale.sites for name in site.rebind if ":" not in name}
+        named = {name for site in stale.sites for name in site.rebind}
         self._packages = frozenset(named if late else near)
         self._prefixes = tuple(f"{name}." for name in self._packages if late)
         self._late = late

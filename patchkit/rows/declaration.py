@@ -40,8 +40,7 @@ class Change(Record, kw_only=True):
         requires: requirement strings that narrow the patch's own.
         rebind: repoint copies of the original that `from x import y` left in other modules and
             classes. True is for those of the target's own top-level package and of `__main__`;
-            names of further packages (`my_plugin`), and of containers that hold a copy
-            (`pkg.registry:TABLE`), add to that. False leaves all copies.
+            names of further packages (`my_plugin`) add to that. False leaves all copies.
         when: name of a body function that returns True, or the reason to leave this change out.
 
     """

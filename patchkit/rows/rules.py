@@ -194,8 +194,11 @@ def _check_change(row: _Refusals, patch: Patch, field: str, change: Change) -> N
         field, several = f"{field} rebind", isinstance(change.rebind, _SEVERAL)
         row.unless(several, field, change.rebind, "True, False or a tuple of texts")
         for name in change.rebind:
-            if _parsed(name) is None:
-                row.refuse(field, repr(name), "'package' or 'module:container'")
+            package = _parsed(name)
+            if package is None or package.qualname:
+                row.refuse(
+                    field, repr(name), "a package; an item of a container is a target itself"
+                )
 
 
 def _check_target(row: _Refusals, field: str, change: Change) -> None:
