@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from patchkit.changes.sites import Layer
@@ -75,11 +76,16 @@ class PreparedLayers(Record, frozen=False):
 
     def undo(self) -> None:
         """Take all layers off; an UndoError once that is done, where one was overwritten."""
-        errors: list[Exception] = []
-        for site, layer in self.parts:
-            try:
-                site.take(layer)
-            except Exception as error:  # noqa: BLE001 - raised once all are off
-                errors.append(error)
-        if errors:
+        if errors := unwind([partial(site.take, layer) for site, layer in reversed(self.parts)]):
             raise errors[0]
+
+
+def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
+    """Run undos, the last first; one that fails does not stop the others. Empties the list."""
+    errors: list[Exception] = []
+    while undos:
+        try:
+            undos.pop()()
+        except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
+            errors.append(error)
+    return errors

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import CACHED, MISSING, is_decorated, namespace
+from patchkit.changes.owners import CACHED, MISSING, inside, is_decorated, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,15 +61,9 @@ def _of_pack(cls: type, pack: str) -> list[type]:
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, property):
-        return value.fget, value.fset, value.fdel
-    if isinstance(value, (staticmethod, classmethod, MethodType)):
-        return (value.__func__,)
-    if isinstance(value, (functools.cached_property, functools.partial)):
-        return (value.func,)
     if is_decorated(value):
         return _parts(value.wrapped)
-    return (value,)
+    return inside(value) or (value,)
 
 
 def _own(value: Any, pack: str) -> FunctionType | None:

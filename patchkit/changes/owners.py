@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections import ChainMap
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
 from patchkit.errors import TargetError
@@ -19,6 +19,12 @@ Place = tuple[int, Step]
 
 CACHED: Any = type(functools.lru_cache(int))
 """What `lru_cache` and `cache` make."""
+
+_PARTIALS: Any = (
+    *(functools.cached_property, functools.partial, functools.partialmethod),
+    functools.singledispatchmethod,
+)
+"""What holds a function in `func`."""
 
 FIELDS = "__dataclass_fields__"
 """In the dict of every dataclass, pydantic's included: its fields by name."""
@@ -189,6 +195,15 @@ def function_of(value: Any) -> FunctionType | None:
     if type(value) in {staticmethod, classmethod}:
         value = value.__func__
     return value if type(value) is FunctionType else None
+
+
+def inside(value: Any) -> tuple[Any, ...]:
+    """Return the functions that a method, a property or a partial function is made of."""
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
+        return (value.__func__,)
+    if isinstance(value, property):
+        return tuple(part for part in (value.fget, value.fset, value.fdel) if part is not None)
+    return (value.func,) if isinstance(value, _PARTIALS) else ()
 
 
 def held_elsewhere(values: list[Any]) -> list[Any]:

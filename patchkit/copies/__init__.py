@@ -49,11 +49,6 @@ def nowhere() -> Where:
     return Where((), late=False)
 
 
-def just(name: str) -> Where:
-    """Look through one module, as if it had been there all the time."""
-    return Where([name])
-
-
 def modules_since(name: str) -> Where:
     """
     Look through a module and those that began to load after it did.

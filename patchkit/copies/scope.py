@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.owners import MISSING, inside, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -74,10 +74,8 @@ class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["_
 
 def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
     """Whether a function or class calls itself by a place."""
-    if isinstance(value, (staticmethod, classmethod)):
-        value = value.__func__
-    elif isinstance(value, property):
-        value = value.fget
+    if isinstance(value, (staticmethod, classmethod, property)):
+        value, *_ = inside(value) or (value,)
     is_plain = isinstance(value, (type, FunctionType))
     called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
     prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""

@@ -9,7 +9,7 @@ from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import namespace
+from patchkit.changes.owners import inside, namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Origins
 from patchkit.copies.scope import can_be_traced, home_of, is_defined_at, origin_of
@@ -135,8 +135,4 @@ def _is_old(site: Site) -> bool:
 
 
 def _inside(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, (staticmethod, classmethod)):
-        return (value.__func__,)
-    if isinstance(value, property):
-        return tuple(part for part in (value.fget, value.fset, value.fdel) if part is not None)
-    return ()
+    return inside(value) if isinstance(value, (staticmethod, classmethod, property)) else ()

@@ -11,12 +11,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from patchkit.changes.context import unwind
 from patchkit.changes.sites import Sites
 from patchkit.copies import everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
 from patchkit.process.patch_state import APPLIED, SKIPPED
-from patchkit.process.transaction import unwind
 from patchkit.process.waiting import PATIENCE, Turns
 from patchkit.rows.declaration import AFTER
 

@@ -42,9 +42,10 @@ class Blocks(Record, eq=False):
         """
         Apply patches whatever the roles of this process, and import what they change.
 
-        What comes before an import waits for it. Without names all that are for here are meant.
-        Returns the names, to be let go later, once for each time that they are held. Raises
-        ApplyError where a patch is not for here, or fails; then all are as they were.
+        What comes before an import waits for it. Without names all that are for here are meant,
+        but what a `when` refuses. Returns the names, to be let go later, once for each time that
+        they are held. Raises ApplyError where a patch that was named is not for here, or one fails;
+        then all are as they were.
         """
         states, selection = list(self.schedule.patches.values()), self.relevance.selection
         if names:
@@ -67,7 +68,7 @@ class Blocks(Record, eq=False):
                 if state.holders == 1:
                     self.states.reopen(state)
             try:
-                self._make(states)
+                self._make(states, {FAILED, SKIPPED} if names else {FAILED})
             except BaseException:
                 self._let_go(states)
                 raise
@@ -108,14 +109,12 @@ class Blocks(Record, eq=False):
     # -- apply ----------------------------------------------------------------------------------
 
     def _refuse_unfit(self, state: PatchState) -> None:
-        if state.status == APPLIED:
-            return
-        if state.status == FAILED:
-            raise _failed(state) from state.error
-        if (reason := self.relevance.selection.reason_to_skip(state.row)) is not None:
+        _refuse([state], {FAILED})
+        is_applied = state.status == APPLIED
+        if not is_applied and (reason := self.relevance.selection.reason_to_skip(state.row)):
             raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
-    def _make(self, states: Sequence[PatchState]) -> None:
+    def _make(self, states: Sequence[PatchState], unwanted: Collection[str]) -> None:
         try:
             for state in states:
                 self.relevance.settle(state)
@@ -127,9 +126,9 @@ class Blocks(Record, eq=False):
                     importlib.import_module(group.patch.body)  # another thread is at it
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:
-            _refuse_undone(states)  # says more
+            _refuse(states, unwanted)  # says more
             raise
-        _refuse_undone(states)
+        _refuse(states, unwanted)
         for group in self._waiting(states):
             raise ApplyError(
                 f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
@@ -180,13 +179,9 @@ def _import(group: GroupState) -> None:
         ) from error
 
 
-def _refuse_undone(states: Iterable[PatchState]) -> None:
+def _refuse(states: Iterable[PatchState], unwanted: Collection[str]) -> None:
     for state in states:
-        if state.status == FAILED:
-            raise _failed(state) from state.error
-        if state.status == SKIPPED:
-            raise ApplyError(f"patch {state.name} does not apply here: {state.reason}")
-
-
-def _failed(state: PatchState) -> ApplyError:
-    return ApplyError(f"patch {state.name} ({state.body}) failed: {state.reason}")
+        if state.status in unwanted:
+            is_failed = state.status == FAILED
+            what = f"({state.body}) failed" if is_failed else "does not apply here"
+            raise ApplyError(f"patch {state.name} {what}: {state.reason}") from state.error

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from patchkit.changes.overwrites import Overwrite
     from patchkit.changes.sites import Sites
+    from patchkit.errors import PatchkitError
     from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.schedule import Relevance, Schedule
     from patchkit.process.waiting import Executions, Turns
@@ -123,35 +124,32 @@ class Maker(Record, eq=False):
 
 
 def reason_to_skip(asked: Patch | Change, body: ModuleType) -> str | None:
-    """Ask a `when`; TargetError where it is not there, or answers neither True nor a reason."""
+    """Ask a `when`: None for True, else the reason; a TargetError where it says neither."""
     if asked.when is None:
         return None
-    ask = getattr(body, asked.when, None)
-    if not callable(ask):
-        raise TargetError(f"when: body {body.__name__} has no function {asked.when!r}")
-    answer = ask()
-    if answer is True:
-        return None
-    if isinstance(answer, str) and answer:
-        return answer
-    raise TargetError(
-        f"when: {asked.when}() of {body.__name__} returned {answer!r}, expected True or the "
-        "reason to skip"
-    )
+    return _answer("when", asked.when, body, "the reason to skip", TargetError)
 
 
 def refuse_unverified(patch: Patch, body: ModuleType) -> None:
     """Ask a `verify`; VerifyError where it does not answer True."""
     name = str(patch.verify)
+    if (answer := _answer("verify", name, body, "what is wrong", VerifyError)) is not None:
+        raise VerifyError(f"verify: {name}() of {body.__name__}: {answer}")
+
+
+def _answer(
+    field: str, name: str, body: ModuleType, words: str, error: type[PatchkitError]
+) -> str | None:
     ask = getattr(body, name, None)
     if not callable(ask):
-        raise VerifyError(f"verify: body {body.__name__} has no function {name!r}")
+        raise error(f"{field}: body {body.__name__} has no function {name!r}")
     answer = ask()
-    if answer is not True:
-        is_reason = isinstance(answer, str) and answer
-        expected = "" if is_reason else ", expected True or what is wrong"
-        said = answer if is_reason else f"returned {answer!r}"
-        raise VerifyError(f"verify: {name}() of {body.__name__}: {said}{expected}")
+    if answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return answer
+    found = f"{name}() of {body.__name__} returned {answer!r}"
+    raise error(f"{field}: {found}, expected True or {words}")
 
 
 # -- copies ---------------------------------------------------------------------------------------
@@ -198,7 +196,7 @@ class CopiesPass(Record, eq=False):
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
-            outcome = repoint(self.sites.rebound(), copies.just(module), self._keepers())
+            outcome = repoint(self.sites.rebound(), copies.Where([module]), self._keepers())
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return

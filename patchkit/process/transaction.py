@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
-from patchkit.changes.context import Context
+from patchkit.changes.context import Context, unwind
 from patchkit.changes.overwrites import route_of
 from patchkit.copies.scope import scope_of
 from patchkit.record import Record, field
@@ -101,14 +101,3 @@ class Transaction(Record, frozen=False, eq=False):
             site.rebind |= scope
             self.sites.append((words, site))
         return target, sites
-
-
-def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
-    """Run undos, the last first; one that fails does not stop the others. Empties the list."""
-    errors: list[Exception] = []
-    while undos:
-        try:
-            undos.pop()()
-        except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
-            errors.append(error)
-    return errors

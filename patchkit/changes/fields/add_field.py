@@ -87,10 +87,6 @@ def _refuse_taken(cls: type, name: str) -> None:
 def _kind(value: Any) -> str:
     if not isinstance(value, type):
         return f"{value!r}"
-    if hasattr(value, "__struct_fields__"):
-        return f"the msgspec.Struct {value.__name__}, which keeps its fields in slots"
-    if hasattr(value, "__attrs_attrs__"):
-        return f"the attrs class {value.__name__}"
     if is_pydantic(value):
         return f"the pydantic model {value.__name__}; Replace it by a class that derives from it"
     base = next((cls.__name__ for cls in value.__mro__ if FIELDS in vars(cls)), None)

@@ -14,6 +14,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.context import unwind
 from patchkit.changes.fields.dataclass_fields import heirs, options, parts_of
 from patchkit.changes.fields.pydantic_classes import (
     collect_decorators,
@@ -43,7 +44,7 @@ class Rebuild:
         self._members = list(members)
         self._sites = sites
         self._built: list[type] = []
-        self._defaults: list[PreparedLayers] = []
+        self._undos: list[Callable[[], None]] = []
 
     def apply(self) -> None:
         """Carry the changes, which are made, into what was built; a TargetError if that fails."""
@@ -52,7 +53,7 @@ class Rebuild:
             cls, name = site.owner, str(site.name)
             if name in vars(cls).get(FIELDS, ()):
                 for parts in _default_parts(site, self._sites):
-                    self._defaults.append(parts)
+                    self._undos.append(parts.undo)
                     parts.apply()
             elif not (is_pydantic(cls) and matters(cls, name, (site.original, site.current))):
                 continue
@@ -64,14 +65,8 @@ class Rebuild:
 
     def undo(self) -> None:
         """Build again without the changes, which are taken back; an UndoError once all is done."""
-        defaults, self._defaults = self._defaults, []
+        errors = unwind(self._undos)
         built, self._built = self._built, []
-        errors: list[Exception] = []
-        for parts in defaults:
-            try:
-                parts.undo()
-            except UndoError as error:
-                errors.append(error)
         if built:
             errors += self._sites.noted(Rebuilt).without(self, built)
         if errors:

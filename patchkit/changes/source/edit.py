@@ -6,12 +6,11 @@ The function is the one that a `def` statement made, beneath all that is around 
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import CACHED, locate, namespace, read
+from patchkit.changes.owners import CACHED, inside, locate, namespace, read
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
 from patchkit.changes.source.rewriting import TextEdit
 from patchkit.errors import TargetError
@@ -23,12 +22,6 @@ if TYPE_CHECKING:
     from patchkit.changes.source.code_site import CodeSite
     from patchkit.rows.declaration import Edit
     from patchkit.rows.target import Step
-
-_AROUND: Any = (
-    *(functools.cached_property, functools.partial, functools.partialmethod),
-    functools.singledispatchmethod,
-)
-"""What holds the function in `func`."""
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""
@@ -102,12 +95,10 @@ def layers(value: Any) -> list[Any]:
 def _inside(value: Any) -> Any:
     if isinstance(value, type):
         return None
-    if isinstance(value, (staticmethod, classmethod, MethodType)):
-        return value.__func__
     if isinstance(value, property):
         return value.fget
-    if isinstance(value, _AROUND):
-        return value.func
+    if parts := inside(value):
+        return parts[0]
     return getattr(value, "__wrapped__", None) if callable(value) else None
 
 

@@ -49,7 +49,7 @@ class Source:
         first = code.co_firstlineno - 1
         rest = "".join(lines[first:])
         self.text = FunctionText(rest)
-        self.place = SourceLine(function.__module__ or "", code.co_filename, first + 1)
+        self.place = SourceLine(code.co_filename, first + 1)
         # Python 3.10 has the qualified name on the function only, where `wraps` may change it.
         name: str = getattr(code, "co_qualname", function.__qualname__)
         self._scopes = name.split(".")[:-1]

@@ -21,9 +21,7 @@ from patchkit.changes.source.matching import (
     read,
     width,
 )
-from patchkit.errors import PatchkitError, TargetError
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
+from patchkit.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -218,19 +216,11 @@ def _moved(line: str, columns: dict[int, str]) -> str:
 class SourceLine(NamedTuple):
     """Where a function's text comes from."""
 
-    module: str
     file: str
     line: int
 
     def __str__(self) -> str:
-        package = self.module.partition(".")[0]
-        try:
-            installed = Versions.of(Settings.read()).find(package)
-        except PatchkitError:
-            installed = None
-        version = installed.version if installed else ""
-        said = f" ({package} {version})" if version[:1].isdigit() else ""
-        return f"{self.file}:{self.line}{said}"
+        return f"{self.file}:{self.line}"
 
 
 def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:

@@ -86,6 +86,21 @@ def test_a_block_without_names(world: World) -> None:
     assert load("up.mod").function() == "old"
 
 
+def test_a_block_without_names_skips_what_a_when_refuses(world: World) -> None:
+    """As a role does: the others are applied, and it is asked again by whoever comes next."""
+    world.module("up.mod", UPSTREAM)
+    refused = row("q", "patch_b", WRAP, when="'wanted'")
+    world.pack(row("p", "patch_a", WRAP), refused, patch_a=BODY, patch_b=ASKS)
+    session = world.session()
+    session.arm(frozenset(), lent=True)
+    held = session.hold([])
+    state = session.states["q"]
+    assert (load("up.mod").function(), state.status) == (("by", "old"), SKIPPED)
+    assert state.reason == "the feature is off"
+    session.let_go(held)
+    assert (load("up.mod").function(), state.status, state.holders) == ("old", ARMED, 0)
+
+
 def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
     """It is refused before anything of the others is done."""
     world.module("up.mod", UPSTREAM)

@@ -57,17 +57,3 @@ def test_too_few_are_shown_with_the_nearest_of_the_others() -> None:
     said = refusal("return wait(process, a)", 2)
     assert "found once, line 9, expected 2 times in FILE:3:" in said
     assert said.endswith("nearest to it:\n    10      return wait(process, b)")
-
-
-def test_the_release_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version that is believed here, as everywhere."""
-    monkeypatch.setenv("PATCHKIT_VERSIONS", "upstream=1.2.3")
-    assert "once in FILE:3 (upstream 1.2.3):" in refusal("nothing like it")
-
-
-def test_settings_that_cannot_be_read_do_not_hide_the_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The release is left out."""
-    monkeypatch.setenv("PATCHKIT_VERSIONS", "upstream")
-    assert "once in FILE:3:" in refusal("nothing like it")
