@@ -75,12 +75,14 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
     yield f"name={literal(patch.name)}"
     if patch.body is not None:
         yield f"body={literal(patch.body)}"
-    comma = "," if len(patch.requires) == 1 else ""
-    yield f"requires=({', '.join(map(literal, patch.requires))}{comma})"
+    yield f"requires={literal(tuple(patch.requires))}"
     if patch.roles is not None:
         yield f"roles={{{', '.join(f'Role.{role.name}' for role in Role if role in patch.roles)}}}"
     yield _changes(patch, depth)
     yield from (f"{name}={literal(getattr(patch, name))}" for name in ("why", "upstream", "sunset"))
+    for name, usual in (("required", True), ("after", ()), ("when", None)):
+        if (value := getattr(patch, name)) != usual:
+            yield f"{name}={literal(value)}"
 
 
 def _changes(patch: Patch, depth: int) -> str:
@@ -95,7 +97,7 @@ def _changes(patch: Patch, depth: int) -> str:
 def _change(change: Change, depth: int, room: int = 1) -> str:
     (_, target), *others = (
         (field.name, getattr(change, field.name))
-        for field in dataclasses.fields(change)
+        for field in sorted(dataclasses.fields(change), key=lambda one: bool(one.kw_only))
         if field.default is dataclasses.MISSING or getattr(change, field.name) != field.default
     )
     arguments = [literal(target), *(f"{name}={literal(value)}" for name, value in others)]
@@ -148,6 +150,8 @@ def literal(value: object) -> str:
     """Write a text, a number, or a type."""
     if isinstance(value, str):
         return repr(value) if '"' in value else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(literal, value))}{',' * (len(value) == 1)})"
     return value.__name__ if isinstance(value, type) else repr(value)
 
 

@@ -17,7 +17,15 @@ NEW = Patch(
     body="patch_new",
     requires=("up>=1,<2", "other"),
     roles={Role.WORKER},
-    changes=(Wrap("up.mod:f", by="around_f"), Edit("up.mod:g", old='it\'s "a"', new="b\\")),
+    changes=(
+        Wrap(
+            "up.mod:f", by="around_f", requires=("up>=1.2",), rebind=("more", "most"), when="asked"
+        ),
+        Edit("up.mod:g", old='it\'s "a"', new="b\\", rebind=False),
+    ),
+    required=False,
+    after=("old-0",),
+    when="asked",
 )
 OLD = {
     "exploded": 'Patch(\n        name="{n}",\n        requires=("up",),\n        changes=(),\n)',
