@@ -132,9 +132,10 @@ def _summary(plans: Sequence[Plan], results: Results) -> str:
 _HEAD = """\
 # Compatibility
 
-`make matrix` writes this page from `compatibility.json`, which holds what each lane of
-[`lanes.toml`](../lanes.toml) said. A test fails if the page is edited, or if a row has changed
-since its lanes were run. The same as [a grid](compatibility.html).
+`make matrix` writes this page from `compatibility.json`, which holds what each
+[lane](releases.md#lanes) of [`lanes.toml`](../lanes.toml) said: a combination of releases. A test
+fails if the page is edited, or if a row has changed since its lanes were run. The same as
+[a grid](compatibility.html).
 
 Every lane runs on CPUs. vLLM, Ray and torch are real; the NPUs are simulated. Real
 accelerators are not covered: there, run `python -m patchkit_conformance` of `examples/conformance`.
@@ -145,7 +146,7 @@ accelerators are not covered: there, run `python -m patchkit_conformance` of `ex
 changed back. `engine`: the engine generates the baseline's tokens. `flagship`: Ray workers fail
 without patchkit and run with it. `ray-v1`, `ray-v2`: two workers on Ray, by each of vLLM's
 executors. `status` tells what was applied. `outsider`: a pack of somebody else's acts in the roles
-that it names.
+that it names. A dash: it was not run; the reason is below the table.
 """
 
 

@@ -137,11 +137,15 @@ def fix_of(finding: Finding) -> tuple[str, list[str]]:
 
 
 def tally(report: Report) -> str:
-    """Count the findings in a few words; those that say the same are one."""
-    counted: Counter[str] = Counter(
-        group.finding.severity for some in groups(report).values() for group in some
-    )
-    parts = [count(counted[name], label(name)) for name in _ORDER if counted[name]]
+    """Count what is told once, and beside it, where that is more, what JSON counts."""
+    told = Counter[str](one.finding.severity for some in groups(report).values() for one in some)
+    each = Counter[str](one.severity for one in report.findings)
+    parts = [
+        count(told[name], label(name))
+        + (f" ({each[name]} counted per release)" if each[name] > told[name] else "")
+        for name in _ORDER
+        if told[name]
+    ]
     return ", ".join(parts) or "no findings"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -11,7 +13,12 @@ from packages import REPOSITORY
 from pages import ACTION, ACTION_TEXT, CI_PAGE, OURS, WORKFLOWS, all_steps, scripts, workflow
 
 from patchkit import __version__
+from patchkit.check.findings import Report, State
 from patchkit.cli import main
+from patchkit.report.check_github import as_markdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMES = pytest.mark.parametrize("name", WORKFLOWS)
 HOOKS: list[dict[str, Any]] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
@@ -104,3 +111,33 @@ def test_the_page_names_every_hook() -> None:
     """Its pre-commit configuration is what this repository offers."""
     assert re.findall(r"- id: (\S+)", CI_PAGE) == ["matrix", "patchkit-check", "patchkit-lock"]
     assert [hook["id"] for hook in HOOKS] == ["patchkit-check", "patchkit-lock"]
+
+
+def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
+    """A row that has gone out of range holds nowhere: the comment names it."""
+    releases = ["vllm 0.33.0"]
+    grid = {"in": dict.fromkeys(releases, State.OK), "out": {releases[0]: State.OUT_OF_RANGE}}
+    (tmp_path / "found.md").write_text(as_markdown(Report(releases, [], grid)))
+    gh = tmp_path / "gh"
+    gh.write_text(
+        '#!/bin/sh\ncase "$2" in list) echo 7 ;; close) printf "%s" "$5" > closed ;; esac\n'
+    )
+    gh.chmod(0o755)
+    (step,) = (one for one in all_steps() if "gh issue close" in one.get("run", ""))
+    environ = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
+    environ |= {"REF": "main", "VLLM_VERSION": "0.33.0", "LABEL": "l", "STATUS": "0"}
+    environ |= {"FOUND": str(tmp_path / "found.md"), "UPSTREAM": "main"}
+    subprocess.run(["bash", "-euc", step["run"]], cwd=tmp_path, env=environ, check=True, timeout=60)
+    assert (tmp_path / "closed").read_text() == (
+        "No errors or warnings in vLLM main, checked as if it were 0.33.0:"
+        " 2 patches, 1 release, out of range of all: out"
+    )
+
+
+def test_every_install_of_patchkit_is_pinned() -> None:
+    """To the version that the page describes; a pack is installed without what it depends on."""
+    installs = re.findall(r"pip install (.*)", WORKFLOWS["engines.yml"])
+    ours = [line for line in installs if "patchkit" in line]
+    assert len(ours) == 2
+    assert all(f'"vllm-patchkit=={__version__}"' in line for line in ours)
+    assert all(line.startswith("--no-deps ") for line in installs if "-e ." in line)

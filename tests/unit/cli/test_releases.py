@@ -145,7 +145,7 @@ def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     other = tmp_path / "other.toml"
     other.write_text("[lanes.b]\nreleases = { up-cpu = '1.0' }\n[lanes.unit]\nreleases = {}\n")
     assert main(["matrix", "--lanes", str(other)]) == 2
-    words = "lanes.b.releases: found up-cpu, expected one of up, as rows name them"
+    words = "lanes.b.releases: found up-cpu, expected up, as rows name it"
     assert words in capsys.readouterr().err
     assert main(["matrix", "p", "--lanes", str(file)]) == 0  # it may be another patch's
     assert main(["matrix", "--lanes", "nowhere.toml"]) == 2

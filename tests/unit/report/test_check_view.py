@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 from report.reports import HOSTILE, STATES, finding, sample
 
 from patchkit.check.findings import Report
 from patchkit.report import check_view as view
+from patchkit.report.as_json import check_json
+from patchkit.report.check_github import as_markdown
+from patchkit.report.check_html import as_html
 
 RELEASES = [f"vllm 0.{number}.0" for number in range(8)] + ["ray 2.1.0", "ray 2.2.0"]
 ROWS = st.dictionaries(st.sampled_from(RELEASES), st.sampled_from(STATES))
@@ -38,7 +43,15 @@ def test_findings_that_say_the_same_are_one() -> None:
     report = sample()
     (group,) = view.groups(report)["one"]
     assert view.spans(group.releases, report) == "vllm 0.10.0 - 0.11.0"
-    assert view.tally(report) == "1 error, 1 note"
+    assert view.tally(report) == "1 error (2 counted per release), 1 note"
+
+
+def test_pages_and_json_name_the_same_numbers() -> None:
+    """What is told once is counted as JSON counts it, too: the two differ by releases alone."""
+    summary = json.loads(check_json(sample()))["summary"]
+    assert [summary[name] for name in ("errors", "infos")] == [2, 1]
+    for page in (as_markdown(sample()).replace("\\", ""), as_html(sample())):
+        assert f"1 error ({summary['errors']} counted per release), 1 note" in page
 
 
 def test_spans_break_where_a_release_is_left_out() -> None:
