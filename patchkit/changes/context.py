@@ -48,15 +48,12 @@ class Prepared(Protocol):
     @property
     def sites(self) -> Collection[Site]:
         """The attributes that hold another object then, so that others may hold stale copies."""
-        ...
 
     def apply(self) -> None:
         """Make the change."""
-        ...
 
     def undo(self) -> None:
         """Take back what `apply` has made, also where that was torn off; else do nothing."""
-        ...
 
 
 class PreparedLayers(Record, frozen=False):

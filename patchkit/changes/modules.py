@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from patchkit.changes.context import unwind
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
@@ -27,11 +29,9 @@ if TYPE_CHECKING:
 
     Fill = Callable[[ModuleType], object]
 
-_IMPORTLIBS = frozenset(
-    {
-        *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
-        *("__path__", "__builtins__"),
-    }
+_IMPORTLIBS = (
+    *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
+    *("__path__", "__builtins__"),
 )
 """Attributes of a module that say how it was imported."""
 
@@ -50,7 +50,7 @@ def prepare(
 
 @dataclass
 class PreparedCall:
-    """A body function that only has to be called."""
+    """A body function that only has to be called; what it returns takes the effect back."""
 
     function: Any
     module: ModuleType | None
@@ -58,10 +58,8 @@ class PreparedCall:
     _result: object = None
 
     def apply(self) -> None:
-        """Call it; what it returns takes the effect back, if it can be called."""
-        takes_module = self.module is not None and _required_arguments(self.function) == 1
-        given = (self.module,) if takes_module else ()
-        self._result = self.function(*given)
+        """Call it, with the module if it asks for one."""
+        self._result = self.function(*_arguments(self.function, self.module))
 
     def undo(self) -> None:
         """Call what the function returned, once."""
@@ -70,16 +68,14 @@ class PreparedCall:
             take_back()
 
 
-def _required_arguments(function: Any) -> int:
+def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ...]:
     try:
-        parameters = inspect.signature(function).parameters.values()
+        given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin nobody knows
-        return 0
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(
-        parameter.kind in positional and parameter.default is parameter.empty
-        for parameter in parameters
-    )
+        return ()
+    required = [one for one in given if one.default is one.empty]
+    takes_one = len(required) == 1 and required[0].kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return (module,) if module is not None and takes_one else ()
 
 
 # -- Provide --------------------------------------------------------------------------------------
@@ -94,15 +90,12 @@ class PreparedProvide:
     body: ModuleType
     fill: Fill
     sites: tuple[Site, ...] = ()
-    _former: Any = None
-    _is_made: bool = False
-    _take_back: Callable[[], object] | None = None
+    _undos: list[Callable[[], Any]] = field(default_factory=list)
 
     def apply(self) -> None:
         """Fill the module, and say whose it is; its file is the body's."""
         parent, child = _in_parent(self.module)
-        self._former = namespace(parent).get(child, MISSING)
-        self._is_made = True
+        self._undos.append(partial(self._forget, namespace(parent).get(child, MISSING)))
         loader = loader_of(self.module)
         assert loader is not None  # `prepare` has seen it
         loader.patch, loader.body = self.patch, self.body
@@ -110,23 +103,26 @@ class PreparedProvide:
         if file is not None:
             self.module.__file__ = spec_of(self.module).origin = file
         result = self.fill(self.module)
-        self._take_back = result if callable(result) else None
+        if callable(result):
+            self._undos.append(result)
 
     def undo(self) -> None:
+        """Take the effect back, and have the module forgotten."""
+        if errors := unwind(self._undos):
+            raise errors[0]
+
+    def _forget(self, former: Any) -> None:
         """
         Have the module forgotten where it still stands; who holds it may go on using it.
 
         While it executes (again), it is importlib's: that finds it in `sys.modules` afterwards.
         """
-        if not self._is_made:
-            return
-        self._is_made = False
         parent, child = _in_parent(self.module)
         if namespace(parent).get(child) is self.module:
-            if self._former is MISSING:
+            if former is MISSING:
                 delattr(parent, child)
             else:
-                setattr(parent, child, self._former)
+                setattr(parent, child, former)
         loader = loader_of(self.module)
         if loader is not None:
             loader.patch = ""
@@ -134,9 +130,6 @@ class PreparedProvide:
         name = self.module.__name__
         if sys.modules.get(name) is self.module and not is_executing:
             del sys.modules[name]
-        take_back, self._take_back = self._take_back, None
-        if take_back is not None:
-            take_back()
 
 
 def _prepared_provide(change: Provide, context: Context) -> PreparedProvide:

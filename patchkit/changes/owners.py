@@ -68,18 +68,13 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
             raise TargetError(_missing(module, qualname, owner, step))
         owner = inner
     if not isinstance(last, Item):
-        return Location(owner, last, *stored(owner, last))
+        return Location(owner, last, read(owner, last), last in namespace(owner))
     if isinstance(owner, list) and isinstance(last.key, int) and -len(owner) <= last.key < 0:
         last = Item(len(owner) + last.key)  # `[-1]` names the same place as `[2]`
     value = item_of(owner, last)
     # What a ChainMap has from a map below does not go for good when it is deleted.
     inherits = value is MISSING or (isinstance(owner, ChainMap) and last.key not in owner.maps[0])
     return Location(owner, last, value, not inherits)
-
-
-def stored(owner: Any, name: str) -> tuple[Any, bool]:
-    """Return the stored value and whether it is the owner's own; (MISSING, False) if none."""
-    return read(owner, name), name in namespace(owner)
 
 
 def peek(owner: Any, step: Step) -> Any:

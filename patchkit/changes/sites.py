@@ -265,7 +265,3 @@ class Sites(Record, frozen=False, eq=False):
         if kind not in self._noted:
             self._noted[kind] = kind()
         return cast("_Noted", self._noted[kind])
-
-    def rebound(self) -> list[Site]:
-        """Those whose copies are repointed with them."""
-        return [site for site in self if site.rebind]

@@ -39,14 +39,13 @@ class Where(NamedTuple):
     late: bool = True
 
 
+NOWHERE = Where((), late=False)
+"""Nothing can have been copied yet."""
+
+
 def everywhere() -> Where:
     """Look through all modules."""
     return Where(list(sys.modules))
-
-
-def nowhere() -> Where:
-    """Look through no module: nothing can have been copied yet."""
-    return Where((), late=False)
 
 
 def modules_since(name: str) -> Where:

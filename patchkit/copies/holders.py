@@ -137,15 +137,14 @@ def _sequence_parts(value: Any) -> Iterable[Any]:
     return base.__iter__(value) if base.__len__(value) <= MOST else ()
 
 
-def _instance_named(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((f".{name}", item) for name, item in tuple(namespace(value).items()))
-
-
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _NESTING = frozenset((dict, MappingProxyType, list, tuple, set, frozenset, FunctionType))
 CLASS = HolderKind(lambda _: (), lambda _: iter(()))
 """A class is a place of its own, see `search`."""
-INSTANCE = HolderKind(lambda value: namespace(value).values(), _instance_named)
+INSTANCE = HolderKind(
+    lambda value: namespace(value).values(),
+    lambda value: ((f".{name}", item) for name, item in tuple(namespace(value).items())),
+)
 _PARTIAL = _numbered(
     lambda value: (value.func, *value.args, *value.keywords.values()), " (partial)"
 )

@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.owners import MISSING, namespace, words, write
 from patchkit.changes.sites import Site
-from patchkit.copies.scope import Copy, Outcome, home_of, is_within, maker_of
-from patchkit.copies.search import CopySearch, Holder
+from patchkit.copies.scope import Holder, Outcome, home_of, is_within, maker_of
+from patchkit.copies.search import CopySearch
 from patchkit.copies.stale import StaleValues
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from patchkit.copies import Where
     from patchkit.copies.scope import Keepers
 
 
-def repoint(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
+def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """Repoint the copies of what attributes held before; the sites carry them along after that."""
     run = _Pass(StaleValues(sites, keepers), keepers)
-    near = () if where.late else _named_by(sites)
+    near = () if where.late else _named_by(run.stale.sites)
     search = CopySearch(run.stale, keepers, late=where.late, near=near)
     run.settle(search, dict.fromkeys((*where.modules, *near)))
-    for site in sites:
+    for site in run.stale.sites:
         run.take_over(site)
     return run.outcome
 
 
-def restore(sites: Sequence[Site], where: Where, keepers: Keepers) -> Outcome:
+def restore(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:
     """Repoint what copies a layer's value that is gone; else tell only what is out of scope."""
     run = _Pass(StaleValues(sites, keepers, originals=False), keepers)
     run.settle(CopySearch(run.stale, keepers, late=True, deep=False), where.modules)
-    for site in sites:
-        if not site.layers and site.own and site.rebind:
+    for site in run.stale.sites:
+        if not site.layers and site.own:
             run.rejoin(site)
     return run.outcome
 
@@ -94,13 +94,13 @@ class _Pass:
             # First: what is torn off in the middle is carried back too.
             self._keepers.sites.follow(site, owner, step)
             if (refusal := _refused(owner, step, site)) is None:
-                self.outcome.rebound.append(Copy(holder.words, site))
+                self.outcome.rebound.append(holder)
             else:
                 site.forget(owner, step)
                 self._leave(holder, f" ({type(refusal).__name__}: {refusal})")
 
     def _leave(self, holder: Holder, why: str = "") -> None:
-        self.outcome.left.append(Copy(holder.words + why, holder.site))
+        self.outcome.left.append(holder._replace(words=holder.words + why))
 
 
 def _named_by(sites: Iterable[Site]) -> frozenset[str]:

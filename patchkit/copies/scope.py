@@ -17,21 +17,21 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""
 
 
-class Copy(NamedTuple):
-    """What held an original, in words, and the site that it was copied from."""
+class Holder(NamedTuple):
+    """What holds a copy of a site's; `owner` is what it can be repointed on, if anything."""
 
     words: str
     site: Site
-
-    def __str__(self) -> str:
-        return self.words
+    owner: Any = None
+    step: Step = ""
+    module: str = ""
 
 
 class Outcome(NamedTuple):
     """What a pass has found: copies that were repointed, and what is out of reach."""
 
-    rebound: list[Copy]
-    left: list[Copy]
+    rebound: list[Holder]
+    left: list[Holder]
 
 
 class Keepers(NamedTuple):
@@ -74,8 +74,7 @@ class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["_
 
 def is_defined_at(value: Any, owner: Any, name: Step) -> bool:
     """Whether a function or class calls itself by a place."""
-    if isinstance(value, (staticmethod, classmethod, property)):
-        value, *_ = inside(value) or (value,)
+    value, *_ = inside(value) or (value,)
     is_plain = isinstance(value, (type, FunctionType))
     called = value.__qualname__ if is_plain else namespace(value).get("__qualname__")
     prefix = f"{owner.__qualname__}." if isinstance(owner, type) else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.holders import CLASS, HolderKinds
-from patchkit.copies.scope import class_namespace, home_of, is_within
+from patchkit.copies.scope import Holder, class_namespace, home_of, is_within
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
 OURS = ("patchkit",)
 UNKNOWN = " (nobody can tell where it is from)"
-
-
-class Holder(NamedTuple):
-    """What holds a copy of a site's; `owner` is what it can be repointed on, if anything."""
-
-    words: str
-    site: Site
-    owner: Any = None
-    step: Step = ""
-    module: str = ""
 
 
 class _Namespace(NamedTuple):

@@ -16,7 +16,7 @@ from patchkit.copies.scope import can_be_traced, home_of, is_defined_at, origin_
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from patchkit.copies.origins import Elsewhere
     from patchkit.copies.scope import Keepers
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class StaleValues:
     """What changed attributes held before; without `originals`, only what patches have made."""
 
-    def __init__(self, sites: Sequence[Site], keepers: Keepers, *, originals: bool = True) -> None:
-        self.sites = sites
+    def __init__(self, sites: Iterable[Site], keepers: Keepers, *, originals: bool = True) -> None:
+        self.sites = sites = [site for site in sites if site.rebind]
         self._all_sites = keepers.sites
         made = list(_made(sites))
         self.values = {

@@ -107,7 +107,8 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         for finder in finders[place + 1 :]:
-            spec = None if finder is self else _ask(finder, name, path, target)
+            find: Any = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
             if spec is not None:
                 return spec
         return None
@@ -208,8 +209,3 @@ def let_pass(names: Iterable[str]) -> None:
     for name in names:
         if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
             bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes
-
-
-def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
-    find = getattr(finder, "find_spec", None)
-    return None if find is None else find(name, path, target)

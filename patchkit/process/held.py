@@ -94,17 +94,15 @@ class Blocks(Record, eq=False):
             for state in states:
                 state.holders -= 1
             free = [state for state in dict.fromkeys(reversed(states)) if not state.holders]
+            roles, kept = self.states.roles, {APPLIED, ARMED}
             # Who enters a role of theirs now finds them applied, or waits for the end of this.
             with turns.within(*(group for state in free for group in state.groups)):
-                over = [state for state in free if self._is_over(state)]
+                # Not what the session would have, if nobody had held it.
+                over = [s for s in free if not (s.is_for(roles) and s.former[0] in kept)]
                 errors = self.applier.take_back(*over)
                 for state in over:
                     self.states.restore(state)
                 return errors
-
-    def _is_over(self, state: PatchState) -> bool:
-        """Whether the session would not have the row as it is, if nobody had held it."""
-        return not (state.is_for(self.states.roles) and state.former[0] in {APPLIED, ARMED})
 
     # -- apply ----------------------------------------------------------------------------------
 

@@ -118,8 +118,8 @@ class Journal:
         folder = os.lstat(directory)
         if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
             raise OSError(f"it is a link of another user (uid {folder.st_uid}), expected a folder")
-        mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        fd = os.open(f"{directory}/{self._name}", mode | _SAFELY, 0o600)
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
+        fd = os.open(f"{directory}/{self._name}", new, 0o600)
         self._file = _identity(fd)
         os.close(fd)
 

@@ -167,7 +167,7 @@ class CopiesPass(Record, eq=False):
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
         sites = [site for group in groups for _, site in group.made.sites if site.rebind]
-        where = scope() if sites else copies.nowhere()
+        where = scope() if sites else copies.NOWHERE
         latecomers = copies.Latecomers(where.modules) if where.late else None
         outcome = repoint(sites, where, self._keepers())
         if latecomers is not None:
@@ -183,12 +183,12 @@ class CopiesPass(Record, eq=False):
         where = copies.everywhere()
         latecomers = copies.Latecomers(where.modules)
         try:
-            outcome = restore(self.sites.rebound(), where, self._keepers())
+            outcome = restore(self.sites, where, self._keepers())
             latecomers.revisit(self._revisit)
         except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
             return [error]
         for copy in outcome.left:
-            self.states.say("info", f"undo: out of reach: {copy}")
+            self.states.say("info", f"undo: out of reach: {copy.words}")
         return []
 
     def _revisit(self, module: str) -> None:
@@ -196,15 +196,21 @@ class CopiesPass(Record, eq=False):
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
-            outcome = repoint(self.sites.rebound(), copies.Where([module]), self._keepers())
+            outcome = repoint(
+                [site for site in self.sites if site.rebind],
+                copies.Where([module]),
+                self._keepers(),
+            )
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return
         for copy in outcome.rebound:
-            self.states.say("info", f"{copy} was copied meanwhile, and is repointed")
+            self.states.say("info", f"{copy.words} was copied meanwhile, and is repointed")
 
     def _keepers(self) -> Keepers:
-        return Keepers(self.schedule.keepers, self.schedule.bodies, self.sites)
+        # Bodies call originals under the names that they, and their packs, have imported.
+        packs = {patch.row.pack for patch in self.schedule.patches.values()}
+        return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
 
 
 def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:

@@ -31,8 +31,6 @@ ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 EXIT_CODE = 70
 """`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
 
-_NOTHING = Transaction()
-
 
 class GroupState(Record, frozen=False, eq=False):
     """How far a group of changes has come in this process."""
@@ -40,7 +38,7 @@ class GroupState(Record, frozen=False, eq=False):
     plan: ChangeGroup
     patch: PatchState  # whose changes they are
     applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
-    made: Transaction = _NOTHING  # what was made then
+    made: Transaction = field(default_factory=Transaction)  # what was made then
     facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status
     thread: int | None = None  # the thread that is applying them now
     loads: bool = False  # whether it is importing the body, or waits for who does

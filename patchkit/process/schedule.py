@@ -6,7 +6,7 @@ What is due when which module is imported, and whether that is for this process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import ApplyError, DriftError
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState
@@ -28,7 +28,7 @@ class Schedule:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[GroupState]] = {}
-        self._by_body: dict[str, list[GroupState]] = {}
+        self.by_body: dict[str, list[GroupState]] = {}  # by the full name of their body
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -45,29 +45,19 @@ class Schedule:
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
-            self._by_body.setdefault(patch.body, []).extend(patch.groups)
+            self.by_body.setdefault(patch.body, []).extend(patch.groups)
         self.patches[patch.name] = patch
 
     def remove(self, name: str) -> None:
         """Leave a row out again."""
         patch = self.patches.pop(name)
-        for groups in (*self._groups.values(), *self._by_body.values()):
+        for groups in (*self._groups.values(), *self.by_body.values()):
             groups[:] = [group for group in groups if group.patch is not patch]
-
-    @property
-    def keepers(self) -> tuple[str, ...]:
-        """Packages that keep originals: bodies call them under the names that they imported."""
-        return ("patchkit", *{patch.row.pack for patch in self.patches.values()})
-
-    @property
-    def bodies(self) -> Collection[str]:
-        """Names of the bodies."""
-        return self._by_body.keys()
 
     @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
-        return self.targets | set(self._by_body)
+        return self.targets | set(self.by_body)
 
     @property
     def targets(self) -> set[str]:
@@ -80,7 +70,7 @@ class Schedule:
 
     def of_body(self, module: str) -> list[GroupState]:
         """Return the groups whose body is this module."""
-        return self._by_body.get(module, [])
+        return self.by_body.get(module, [])
 
     def serves_beneath(self, module: str) -> bool:
         """Whether a module is served whose name makes this one a package."""
@@ -99,7 +89,7 @@ class Relevance:
         self.selection = selection
         self.awaits_role = False
         self._states = states
-        self._unreviewed: dict[str, str] = {}
+        self._unreviewed: dict[str, dict[str, Any]] = {}
         self._told: set[str] = set()
 
     # -- the question -----------------------------------------------------------------------------
@@ -180,8 +170,8 @@ class Relevance:
 
     def tell_again(self) -> None:
         """Write to the journal what a forked child has inherited, beside the status of patches."""
-        for name, words in self._unreviewed.items():
-            self._note_unreviewed(self._states.patches[name], words)
+        for facts in self._unreviewed.values():
+            self._states.journal.write("unreviewed", **facts)
 
     def _review(self, state: PatchState) -> None:
         if not (words := self.selection.unreviewed(state.row)):
@@ -200,10 +190,12 @@ class Relevance:
     def _tell_unreviewed(self, state: PatchState, words: str) -> None:
         if state.name in self._unreviewed:
             return
-        self._unreviewed[state.name] = words
-        self._note_unreviewed(state, words)
         skipped, pack = state.status == SKIPPED, state.row.pack
-        if not words.startswith(UNREADABLE):
+        unreadable = words.startswith(UNREADABLE)
+        facts = {"name": state.name, "reason": words, "finding": skipped or unreadable}
+        self._unreviewed[state.name] = facts
+        self._states.journal.write("unreviewed", **facts)
+        if not unreadable:
             is_named = pack in self._states.settings.packs
             rest = f"{state.name} --here" + (f" --patches {pack}" if is_named else "")
             hint = f"see 'patchkit diff {rest}', then 'patchkit lock {rest}'"
@@ -212,8 +204,3 @@ class Relevance:
         elif words not in self._told:  # once for all patches that it would speak of
             self._told.add(words)
             self._states.say("warning", words + ("; its patches are left out" if skipped else ""))
-
-    def _note_unreviewed(self, state: PatchState, words: str) -> None:
-        finding = state.status == SKIPPED or words.startswith(UNREADABLE)
-        journal = self._states.journal
-        journal.write("unreviewed", name=state.name, reason=words, finding=finding)

@@ -15,7 +15,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.copies import modules_since, nowhere
+from patchkit.copies import NOWHERE, modules_since
 from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import (
     ProvidedLoader,
@@ -102,7 +102,7 @@ class Session:
         """A module is about to execute."""
         self._applier.note_execution(name)
         if due := self._schedule.due(name, BEFORE):
-            self._apply(due, {}, nowhere)
+            self._apply(due, {}, lambda: NOWHERE)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
@@ -147,7 +147,7 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._apply(self._schedule.due(name, SERVING), {name: module}, nowhere)
+        self._apply(self._schedule.due(name, SERVING), {name: module}, lambda: NOWHERE)
         return is_served(module)
 
     def _apply(

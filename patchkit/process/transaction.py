@@ -6,7 +6,7 @@ A transaction makes all or none: it resolves all first, and undoes what it made 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context, unwind
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from patchkit.changes.context import Prepared
     from patchkit.changes.overwrites import Route
     from patchkit.changes.sites import Site, Sites
-    from patchkit.changes.source.edit import PreparedEdit
     from patchkit.rows.declaration import Change
     from patchkit.rows.target import Target
 
@@ -82,9 +81,7 @@ class Transaction(Record, frozen=False, eq=False):
             rebuild.apply()
         for (change, ready), (target, changed) in zip(prepared, made, strict=True):
             if module is not None and target.qualname:
-                edited = None
-                if isinstance(change, Edit):
-                    edited = cast("PreparedEdit", ready).code.function
+                edited = cast("Any", ready).code.function if isinstance(change, Edit) else None
                 route = route_of(str(target), module, target.steps, changed, edited)
                 self.routes.append(route)  # the way to it, so that it can be walked again
 

@@ -96,21 +96,17 @@ class Turns:
 
     def _wait(self, things: Sequence[Taken], patience: float, is_left: Callable[[], bool]) -> bool:
         me, end = get_ident(), time.monotonic() + patience
-        while (busy := next(filter(self._is_busy, things), None)) is not None:
+        while busy := [one for one in things if one.thread and not self.is_waiting(one.thread)]:
             if is_left():
                 break
             if time.monotonic() > end:
                 return False
-            self._awaited[me] = busy
+            self._awaited[me] = busy[0]
             try:
                 self._free.wait(_LOOK)
             finally:
                 del self._awaited[me]
         return True
-
-    def _is_busy(self, thing: Taken) -> bool:
-        """Whether it is another thread's turn that does not wait, by whatever detour, for me."""
-        return thing.thread is not None and not self.is_waiting(thing.thread)
 
     def is_waiting(self, thread: int | None) -> bool:
         """Whether a thread is this one, or waits for it by whatever detour."""

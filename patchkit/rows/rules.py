@@ -144,10 +144,9 @@ def check_patch(pack: str, patch: Patch) -> None:
     row.unless(isinstance(patch.required, bool), "required", patch.required, "True or False")
     if patch.env is not None:
         row.unless_text(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
-    if patch.when is not None:
-        row.unless_in_body(patch, "when", patch.when)
-    if patch.verify is not None:
-        row.unless_in_body(patch, "verify", patch.verify)
+    for field in ("when", "verify"):
+        if (name := getattr(patch, field)) is not None:
+            row.unless_in_body(patch, field, name)
 
 
 def _check_roles(row: _Refusals, roles: Any) -> None:

@@ -6,8 +6,8 @@ Requirements, versions, and whether a version is within a requirement's bounds.
 
 from __future__ import annotations
 
-import operator
 import re
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING
 
 from patchkit.errors import RequirementError, VersionError
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 _FALLBACK = "0.1"
 """The release that setuptools-scm assumes in a checkout without tags: `0.1.dev16577+g…`."""
 
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
+_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 
 # A part of PEP 508, wide enough for nearly every row. All that it accepts, packaging accepts.
 _RELEASE = r"[0-9]+(?:\.[0-9]+)*"
@@ -70,20 +63,15 @@ class FoundVersion(Record):
     def _says_nothing(self, fault: str) -> VersionError:
         where = f"{self.name}: " if self.name else ""
         source = f" in {self.source}" if self.source else ""
-        return VersionError(
-            f"{where}found {self.version!r}{source}, which {fault};"
-            f" expected one such as '0.12.0'. {self._way_out()}"
-        )
-
-    def _way_out(self) -> str:
+        way = f"PATCHKIT_VERSIONS={self.name or 'name'}=release"
         if self.source.startswith("--"):
-            return f"Give {self.source} the release that is meant."
-        variables = {
-            "": "VLLM_VERSION, or PATCHKIT_VERSIONS=name=release,",
-            "vllm": "VLLM_VERSION",
-        }
-        variable = variables.get(self.name, f"PATCHKIT_VERSIONS={self.name}=release")
-        return f"Set {variable} to the release that runs here."
+            way = self.source
+        elif self.name in {"", "vllm"}:
+            way = "VLLM_VERSION" + ("" if self.name else f" or {way}")
+        return VersionError(
+            f"{where}found {self.version!r}{source}, which {fault}; expected one such as '0.12.0'."
+            f" Set {way} to the release that runs here."
+        )
 
 
 def release_order(text: str) -> ReleaseVersion:

@@ -11,7 +11,7 @@ import inspect
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import Location, stored
+from patchkit.changes.owners import Location, namespace, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def is_kernel(value: Any) -> bool:
 
 def launch(kernel: Any) -> Location:
     """Return the place that every launch goes through."""
-    return Location(kernel, "run", *stored(kernel, "run"))
+    return Location(kernel, "run", read(kernel, "run"), "run" in namespace(kernel))
 
 
 def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ from patchkit.changes.owners import (
     is_decorated,
     locate,
     locate_free,
-    stored,
+    read,
 )
 from patchkit.errors import TargetError
 from patchkit.rows.declaration import Add
@@ -71,7 +71,7 @@ def _body_object(context: Context, name: str) -> Any:
     named = context.object_named(name)
     outer, _, last = name.rpartition(".")
     owner = context.object_named(outer) if outer else None
-    value = stored(owner, last)[0] if isinstance(owner, type) else named
+    value = read(owner, last) if isinstance(owner, type) else named
     return named if value is MISSING else value
 
 
@@ -103,7 +103,7 @@ def _past_metaclass(location: Location) -> Location:
     owner, name = location.owner, location.name
     if not isinstance(owner, type) or isinstance(name, Item):
         return location
-    value = stored(type(owner), name)[0]
+    value = read(type(owner), name)
     takes_it = hasattr(type(value), "__set__")  # instead of the class
     if value is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
         return location
@@ -136,22 +136,20 @@ def _refuse_call(change: Replace, old: Any, new: Any) -> None:
 
 
 def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
+    fault = ""
     # Not by `issubclass`: a Protocol forbids it, and a class may answer what it likes.
     if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
-        raise TargetError(
-            f"{words}: found {new!r}, expected a class that derives from "
-            f"{old.__module__}.{old.__qualname__} (unrelated=True allows another)"
+        whose = f"{old.__module__}.{old.__qualname__}"
+        fault = f"found {new!r}, expected a class that derives from {whose}"
+    elif _is_code(old) and not (callable(new) or _is_code(new)):
+        fault = f"found {new!r}, expected something to call in place of {old!r}"
+    elif registrations(old) and isinstance(new, FunctionType) and not registrations(new):
+        fault = (
+            "found a dispatcher (functools.singledispatch), whose registrations would be lost; let "
+            f"an AfterImport call {old.__name__}.register"
         )
-    if _is_code(old) and not (callable(new) or _is_code(new)):
-        raise TargetError(
-            f"{words}: found {new!r}, expected something to call in place of {old!r} "
-            "(unrelated=True allows another)"
-        )
-    if registrations(old) and isinstance(new, FunctionType) and not registrations(new):
-        raise TargetError(
-            f"{words}: found a dispatcher (functools.singledispatch), whose registrations would be "
-            f"lost; let an AfterImport call {old.__name__}.register (unrelated=True allows another)"
-        )
+    if fault:
+        raise TargetError(f"{words}: {fault} (unrelated=True allows another)")
 
 
 def _is_code(value: Any) -> bool:

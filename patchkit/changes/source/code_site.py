@@ -17,7 +17,6 @@ from patchkit.changes.source.rewriting import MiscountError, describe, rewrite
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import FunctionType
 
     from patchkit.changes.source.rewriting import FunctionText, TextEdit
@@ -46,7 +45,7 @@ class CodeSite:
     def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
         self.function = function
         self._words = f"the code of {function.__module__}.{function.__qualname__}"
-        self._caches: dict[int, Any] = {}
+        self.caches: dict[int, Any] = {}  # of its answers; cleared when its code becomes another
         self._edited = edited
         self._source = Source(function)
         self._edits: list[CodeEdit] = []
@@ -55,10 +54,6 @@ class CodeSite:
         self._original: dict[str, Any] = {"__code__": function.__code__}
         self._known: dict[str, list[Any]] = {"__code__": []}
         self._is_busy = False
-
-    def forget_in(self, caches: Iterable[Any]) -> None:
-        """Have caches of the function's answers cleared whenever its code becomes another."""
-        self._caches.update((id(cache), cache) for cache in caches)
 
     def prepare(self, edit: CodeEdit) -> None:
         """Build it with one more edit, after its row's earlier ones; a TargetError for no match."""
@@ -163,7 +158,7 @@ class CodeSite:
                 value = built.values.get(name, original)
                 if getattr(self.function, name) is not value:
                     setattr(self.function, name, value)
-            for cache in self._caches.values():
+            for cache in self.caches.values():
                 cache.cache_clear()
         finally:
             self._is_busy = False

@@ -6,10 +6,10 @@ The function is the one that a `def` statement made, beneath all that is around 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from patchkit.changes.context import PreparedLayers
 from patchkit.changes.owners import CACHED, inside, locate, namespace, read
 from patchkit.changes.source.code_site import CodeEdit, CodeSites
 from patchkit.changes.source.rewriting import TextEdit
@@ -27,21 +27,11 @@ _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""
 
 
-@dataclass
-class PreparedEdit:
-    """An edit that was built once to see that it can be."""
+class PreparedEdit(PreparedLayers, frozen=False):
+    """An edit that was built once to see that it can be; the function stays the same object."""
 
     code: CodeSite
-    edit: CodeEdit
-    sites: tuple[Site, ...] = ()  # the function stays the same object: no copy is ever stale
-
-    def apply(self) -> None:
-        """Put the edit on."""
-        self.code.put(self.edit)
-
-    def undo(self) -> None:
-        """Take the edit off."""
-        self.code.take(self.edit)
+    sites: ClassVar[tuple[Site, ...]] = ()  # so that no copy is ever stale
 
 
 def prepare(change: Edit, context: Context) -> PreparedEdit:
@@ -57,10 +47,11 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
         code = context.sites.noted(CodeSites).at(function)
     except TargetError as error:
         raise TargetError(f"{words}: {error}") from error
-    code.forget_in(_caches(around, function))
+    code.caches.update((id(cache), cache) for cache in _caches(around, function))
     edit = CodeEdit(words, TextEdit(change.old, change.new, change.count), context.rank)
     code.prepare(edit)
-    return PreparedEdit(code, edit)
+    layers: Any = [(code, edit)]
+    return PreparedEdit(layers, code)
 
 
 def function_at(module: ModuleType, qualname: str, sites: Sites) -> tuple[list[Any], FunctionType]:

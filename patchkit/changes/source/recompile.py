@@ -153,15 +153,12 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     if old == new:
         return
     more = [name for name in new if name not in old]
-    if more == ["__class__"]:
-        raise TargetError(
-            "the edited text uses super() or __class__, which the function was made without; "
-            "write super(Class, self)"
-        )
     if more:
+        held = f"it holds {', '.join(old) or 'nothing'}"
+        way = "write super(Class, self)" if more == ["__class__"] else held
         raise TargetError(
             f"the edited text uses {', '.join(more)} of the function around it, which the closure "
-            f"does not hold; it holds {', '.join(old) or 'nothing'}"
+            f"does not hold; {way}"
         )
     lost = ", ".join(name for name in old if name not in new)
     raise TargetError(f"the edited text makes {lost} local, which the closure holds")

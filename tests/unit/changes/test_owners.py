@@ -17,7 +17,7 @@ from patchkit.changes.owners import (
     is_pydantic,
     locate,
     namespace,
-    stored,
+    read,
 )
 from patchkit.errors import TargetError
 
@@ -105,11 +105,10 @@ def test_a_missing_name_is_named(qualname: str, words: tuple[str, ...]) -> None:
         assert word in str(caught.value)
 
 
-def test_stored_answers_missing() -> None:
-    """What is nowhere is MISSING, which says so."""
-    value, own = stored(module_of(UPSTREAM), "nowhere")
+def test_what_is_nowhere_is_missing() -> None:
+    """And says so."""
+    value = read(module_of(UPSTREAM), "nowhere")
     assert value is MISSING
-    assert not own
     assert repr(value) == "<missing>"
 
 

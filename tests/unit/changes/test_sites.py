@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layers import push
 
-from patchkit.changes.owners import MISSING, Location, stored
+from patchkit.changes.owners import MISSING, Location, namespace, read
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, UndoError
 from patchkit.rows.target import Item
@@ -33,8 +33,7 @@ def replacing(value: Any) -> Layer:
 
 
 def site_on(owner: Any, name: str = "name") -> Site:
-    value, own = stored(owner, name)
-    return Sites().at(Location(owner, name, value, own))
+    return Sites().at(Location(owner, name, read(owner, name), name in namespace(owner)))
 
 
 def upstream(value: Any = "original") -> Any:
@@ -223,8 +222,9 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     undo = push(sites.at(location), wrapping(2))
     assert owner.name == Around(2, "original")
     undo()
-    assert stored(owner, "name") == ("original", False)
-    assert stored(owner, "absent")[0] is MISSING
+    assert read(owner, "name") == "original"
+    assert "name" not in namespace(owner)
+    assert read(owner, "absent") is MISSING
 
 
 def test_what_nobody_holds_is_forgotten() -> None:

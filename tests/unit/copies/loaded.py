@@ -13,7 +13,7 @@ from patchkit import copies
 from patchkit.changes.owners import locate
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.copies.repointing import repoint, restore
-from patchkit.copies.scope import Copy, Keepers, scope_of
+from patchkit.copies.scope import Holder, Keepers, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -105,6 +105,6 @@ class New:
     def __call__(self) -> None: ...
 
 
-def words(copies: Collection[Copy]) -> list[str]:
+def words(copies: Collection[Holder]) -> list[str]:
     """Say where they are."""
-    return sorted(map(str, copies))
+    return sorted(copy.words for copy in copies)

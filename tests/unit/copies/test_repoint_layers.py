@@ -13,7 +13,7 @@ from patchkit.changes.sites import Layer
 from patchkit.copies.repointing import repoint
 from patchkit.copies.scope import Keepers
 
-from .loaded import New
+from .loaded import New, words
 
 if TYPE_CHECKING:
     from .loaded import Loaded
@@ -139,7 +139,7 @@ def test_early_a_module_that_names_nothing_of_the_target_is_not_looked_into(load
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
     assert repoint([site], copies.modules_since("up"), keepers).left == []
-    assert list(map(str, repoint([site], copies.everywhere(), keepers).left)) == ["up.user:held[0]"]
+    assert words(repoint([site], copies.everywhere(), keepers).left) == ["up.user:held[0]"]
 
 
 def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> None:
@@ -148,8 +148,8 @@ def test_early_what_the_targets_module_holds_itself_is_found(loaded: Loaded) -> 
     site, _ = loaded.changed("function")
     keepers = Keepers((), (), loaded.sites)
     outcome = repoint([site], copies.modules_since("up"), keepers)
-    assert list(map(str, outcome.rebound)) == ["up:Mine.stored"]
-    assert list(map(str, outcome.left)) == ["up:REGISTRY['k']"]
+    assert words(outcome.rebound) == ["up:Mine.stored"]
+    assert words(outcome.left) == ["up:REGISTRY['k']"]
 
 
 def test_subclasses_of_a_replaced_class_are_named(loaded: Loaded) -> None:
