@@ -173,6 +173,16 @@ def test_no_pack_is_named(repository: Repository) -> None:
     assert (done.summary, repository.uploads) == ("", {})
 
 
+def test_a_repository_without_settings(repository: Repository) -> None:
+    """Its first error is the missing pack, not that there is nothing to check it against."""
+    repository.files["pyproject.toml"] = "[project]\nname = 'mine'\nversion = '1'\n"
+    done = repository.run()
+    assert done.failed == "check", done.log
+    errors = re.findall("^::error title=patchkit::(.*)", done.log, re.MULTILINE)
+    assert len(errors) == 1
+    assert errors[0].startswith("found no pack but patchkit's own, expected packs in")
+
+
 def test_a_requirements_file_beside_the_pack(repository: Repository) -> None:
     """A line of `pack` may name it; what the action wrote itself is gone afterwards."""
     repository.files["dev.txt"] = "vllm-patchkit\n"
