@@ -49,7 +49,7 @@ def test_every_kind_role_and_status_is_in_the_glossary() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["session", "change group", "transaction", "site", "layer", "copy", "row"]
+    "word", ["session", "change group", "transaction", "site", "layer", "row", "lane"]
 )
 def test_words_of_the_core_are_its_class_names(word: str) -> None:
     """What the glossary explains is what the code calls so, once."""
