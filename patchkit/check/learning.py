@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PROCESSES = 4
-"""At most; each takes some 200 MB."""
-_EACH = 8
+"""At most; each takes some 250 MB."""
+_EACH = 4
 """Releases for which a process is worth its start."""
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from patchkit.check.learning import main; main()"
 _END = b"end\n"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import Files, ReleaseSource
     from patchkit.upstream.reading.releases import Release
 
-_PARSED = 3 << 20
+_PARSED = 6 << 20
 """Bytes of source that stay parsed, of all releases together."""
 _AHEAD = 3
 """Releases of which files are fetched at once: the one that is looked into, and the next."""

@@ -215,10 +215,9 @@ def _elsewhere(target: Target, subject: Subject) -> list[Target]:
         if subject.has(place):
             return [place]
     names = [module_name(path) for path in subject.source.paths() if path.endswith(".py")]
-    near = get_close_matches(target.module, names, cutoff=0.8)
-    several = [Target(name, target.qualname) for name in near]
-    subject.learn(several)
-    return [one for one in several if subject.has(one)]
+    several = get_close_matches(target.module, names, cutoff=0.8)
+    places = (Target(name, target.qualname) for name in several)
+    return [one for one in places if subject.resolver.resolve(one).state == "present"]
 
 
 def splits(dotted: str) -> Iterator[Target]:

@@ -6,6 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from patchkit.upstream.resolving.syntax import walk
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -66,7 +68,7 @@ def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:
 
 
 def _words(node: ast.AST) -> set[str]:
-    names = (getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node))
+    names = (getattr(one, "id", getattr(one, "attr", "")) for one in walk(node))
     return {name for name in names if isinstance(name, str)}
 
 

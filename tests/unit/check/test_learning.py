@@ -105,7 +105,7 @@ def test_what_is_known_starts_no_process(buyer: Customer, monkeypatch: pytest.Mo
     assert processes == []
 
 
-@pytest.mark.parametrize("releases", [COUNT, 15])
+@pytest.mark.parametrize("releases", [COUNT, 7])
 def test_how_many_there_are(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch, releases: int
 ) -> None:
