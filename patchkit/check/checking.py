@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
@@ -131,7 +130,7 @@ class Check:
                 yield self._finding(row, subject, change, fault, moves)
         for misfit in misfits:
             worst = max(worst, misfit.fault.state, key=_WORST.index)
-            yield replace(finding_of(misfit, subject, moves), patch=row.name)
+            yield finding_of(row.name, misfit, subject, moves)
         subject.rest()
         self._states[row.name][subject.name] = worst
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from patchkit.check.subjects import Kept, Subject
-    from patchkit.check.using import Misfit
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.parallel import Progress
@@ -68,7 +67,10 @@ def fit(
     found = misfits(uses, read)
     moves = Moves(read, lambda one: [each.target for each in found[one.name]])
     unfit = {
-        one.name: [Unfit(*_told(package, each, one, moves)) for each in found[one.name]]
+        one.name: [
+            Unfit(finding_of(package, each, one, moves), moves.told(each.target, one))
+            for each in found[one.name]
+        ]
         for one in read
     }
     states = {
@@ -96,10 +98,3 @@ def _uses(source: ReleaseSource, roots: Sequence[str], kept: Kept) -> list[Use]:
         known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]
         kept.put("uses", key, known)
     return [Use.of_data(one) for one in known]
-
-
-def _told(
-    package: str, misfit: Misfit, subject: Subject, moves: Moves
-) -> tuple[Finding, Whereabouts | None]:
-    told = finding_of(misfit, subject, moves)
-    return replace(told, patch=package), moves.told(misfit.target, subject)

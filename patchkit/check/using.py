@@ -135,10 +135,10 @@ def _refused(theirs: Signature, call: Call) -> str | None:
     return None
 
 
-def finding_of(misfit: Misfit, subject: Subject, moves: Moves) -> Finding:
-    """Make a finding, with where what is gone went."""
+def finding_of(patch: str, misfit: Misfit, subject: Subject, moves: Moves) -> Finding:
+    """Make a finding of a patch or a package, with where what is gone went."""
     (code, message, fix, _), first = misfit.fault, misfit.uses[0]
     message += moves.words(misfit.target, subject)
     places = [f"{one.path}:{one.line}" for one in misfit.uses]
     where = (str(misfit.target), subject.name, first.path, first.line, places)
-    return Finding(code, message, fix, "", *where)
+    return Finding(code, message, fix, patch, *where)

@@ -84,7 +84,7 @@ class _Body:
     def parts(self) -> Iterator[str]:
         if any(grid.rows for grid in self._grids):
             yield '<ul class="legend" aria-label="Legend">'
-            for state, words in view.WORDS.items():
+            for state, words in view.legend(self._report).items():
                 mark = f'<span class="mark {state}" aria-hidden="true">{_MARKS[state]}</span>'
                 yield f"<li>{mark}{state.replace('-', ' ')}: {words}</li>"
             yield "</ul>"

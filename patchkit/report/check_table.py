@@ -12,7 +12,7 @@ from patchkit.report.console import columns, folded, whole
 from patchkit.report.words import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -40,7 +40,7 @@ def print_check(report: Report, console: Console) -> None:
             console.print(table)
             console.print()
     if used:
-        console.print(_legend(used))
+        console.print(_legend(view.legend(report), used))
         console.print()
     for patch, found in view.groups(report).items():
         console.print(Text(printable(patch) or "packs and releases", style="heading"))
@@ -128,10 +128,10 @@ def _cropped(name: str, room: int) -> str:
     return f"{set_cell_size(name, room - end - 1).rstrip()}…{name[-end:]}"
 
 
-def _legend(used: set[str]) -> Text:
+def _legend(meanings: Mapping[str, str], used: set[str]) -> Text:
     parts = [
         Text.assemble((_MARKS[state], _STYLES.get(state, "note")), " ", words)
-        for state, words in view.WORDS.items()
+        for state, words in meanings.items()
         if state in used
     ]
     more = "a column begins at the release above it and lasts until the next one's"

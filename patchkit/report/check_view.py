@@ -30,6 +30,7 @@ WORDS = {
     "out-of-range": "not for this release",
 }
 """What the states mean, in the order of legends."""
+_OF_FIT = {"ok": "the package fits", "broken": "the package does not fit"}
 
 
 class Run(NamedTuple):
@@ -152,6 +153,11 @@ def tally(report: Report) -> str:
 def label(severity: str) -> str:
     """Name a severity as people are told it."""
     return "note" if severity == "info" else str(severity)
+
+
+def legend(report: Report) -> Mapping[str, str]:
+    """Say what the states mean that the command tells."""
+    return _OF_FIT if report.command == "fit" else WORDS
 
 
 def looked_at(report: Report) -> str:

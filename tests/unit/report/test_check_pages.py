@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html.parser
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,17 @@ def test_no_page_drives_a_terminal(page: Callable[[Report], str]) -> None:
     """No escape sequence of a report comes through."""
     assert "\x1b" not in page(HOSTILE_REPORT)
     assert "\r" not in page(HOSTILE_REPORT)
+
+
+@pytest.mark.parametrize("page", [as_table, as_html])
+def test_the_legend_of_fit_tells_of_a_package(page: Callable[[Report], str]) -> None:
+    """It has no patches; that of a table tells of marks, which stand where words do not fit."""
+    states = {f"vllm 0.9.{at}": (State.OK, State.BROKEN)[at % 2] for at in range(40)}
+    report = Report([*states], [], {"shop": states})
+    assert "the patch does not hold" in page(report)
+    told = page(replace(report, command="fit"))
+    assert "the package does not fit" in told
+    assert "the patch does not hold" not in told
 
 
 # -- terminal -----------------------------------------------------------------------------------
