@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import packages
 import pytest
@@ -13,22 +13,12 @@ from one_patch import BODY, MAIN, REPLACE, UPSTREAM, WRAP, a_world, load
 from packages import World, row
 from undoing import undo
 
+from changes.strangers import stranger, told
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
 from patchkit.process.patch_state import APPLIED, EXIT_CODE, FAILED
 
-if TYPE_CHECKING:
-    from patchkit.process.session import Session
-
 world = packages.world
-
-
-def told(session: Session, event: str) -> list[dict[str, Any]]:
-    return [entry for entry in session.journal.entries if entry["event"] == event]
-
-
-def stranger() -> str:
-    return "theirs"
 
 
 def test_a_patched_target_that_somebody_overwrites_stops_the_role(world: World) -> None:
@@ -38,7 +28,8 @@ def test_a_patched_target_that_somebody_overwrites_stops_the_role(world: World) 
     load("up.mod").function = stranger
     with pytest.raises(ApplyError, match="half patched") as caught:
         session.enter(Role.WORKER)
-    here = f"{__name__}.stranger ({__file__}:{stranger.__code__.co_firstlineno})"
+    code = stranger.__code__
+    here = f"{stranger.__module__}.stranger ({code.co_filename}:{code.co_firstlineno})"
     assert f"up.mod:function was overwritten by {here}" in str(caught.value)
     assert isinstance(caught.value.__cause__, OverwrittenError)
     (entry,) = told(session, "overwritten")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import packages
 import pytest
@@ -14,24 +14,14 @@ from packages import World, module_of, row
 from process.lookouts import AWAIT
 from undoing import undo
 
+from changes.strangers import stranger, told
 from patchkit import Role
 from patchkit.changes.overwrites import route_of, stranger_on
 from patchkit.changes.sites import Sites
 from patchkit.cli import main
 from patchkit.rows.target import Item
 
-if TYPE_CHECKING:
-    from patchkit.process.session import Session
-
 world = packages.world
-
-
-def told(session: Session, event: str) -> list[dict[str, Any]]:
-    return [entry for entry in session.journal.entries if entry["event"] == event]
-
-
-def stranger() -> str:
-    return "theirs"
 
 
 # -- the way to a target --------------------------------------------------------------------------

@@ -1,0 +1,108 @@
+"""What `patchkit doctor` says of locks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import doctored
+import packages
+import pytest
+from one_patch import BODY, REPLACE, UPSTREAM, WRAP
+from packages import World, row
+from reviews import review
+
+from patchkit.cli import main
+from patchkit.review.lock_format import read_lock, write_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+world = packages.world
+healthy = doctored.healthy
+
+
+def locks(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str, str]]:
+    """The lines about locks."""
+    main(["doctor", "--format", "json", "--patches", "pack"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return [
+        (one["mark"], one["subject"], one["message"]) for one in checks if one["topic"] == "locks"
+    ]
+
+
+@pytest.fixture
+def drifted(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lock of two patches, one of which changes what has another source now."""
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
+    world.module("up.mod", UPSTREAM)
+    world.module("up.other", UPSTREAM)
+    add = "Add('up.mod:more', by='function')"
+    rows = [
+        row("p", "patch_a", REPLACE, WRAP, add),
+        row("q", "patch_a", "Wrap('up.other:function', by='by')", after="('p',)"),
+        row("late", "patch_a", WRAP, requires="('up>=2',)", after="('p',)"),
+    ]
+    world.pack(*rows, patch_a=BODY)
+    of_q = read_lock(review(world, "up.other:function", patch="q")).entries["q"]
+    lock = review(world, "up.mod:function")
+    write_lock(lock, read_lock(lock).with_patch("q", of_q))
+    world.module("up.mod", UPSTREAM.replace("'old'", "'newer'"))
+    return lock
+
+
+def test_a_pack_without_a_lock_is_a_note(drifted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody has to have one."""
+    drifted.unlink()
+    ((mark, subject, message),) = locks(capsys)
+    assert (mark, subject) == ("note", "pack")
+    assert message.startswith("none: ")
+
+
+def test_what_is_as_reviewed_is_counted(
+    drifted: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line for the pack, and no more."""
+    world.module("up.mod", UPSTREAM)
+    assert locks(capsys) == [("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")]
+
+
+@pytest.mark.parametrize(
+    ("policy", "effect"),
+    [
+        ("warn", ")"),
+        ("skip", "; PATCHKIT_ON_DRIFT=skip leaves it out"),
+        ("stop", "; PATCHKIT_ON_DRIFT=stop makes that a failure"),
+    ],
+)
+def test_what_was_not_reviewed_is_a_warning(
+    drifted: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str,
+    effect: str,
+) -> None:
+    """Whatever the policy; once for each target, and of patches that are for here only."""
+    monkeypatch.setenv("PATCHKIT_ON_DRIFT", policy)
+    pack, (mark, subject, message) = locks(capsys)
+    assert pack == ("note", "pack", f"1 of 2 patches unchanged since review, {drifted}")
+    assert (mark, subject) == ("warn", "p")
+    assert message.count("up.mod:function differs from the source last reviewed") == 1
+    assert message.endswith(effect)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_lock_that_cannot_be_read_is_bad(
+    drifted: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    named: bool,
+) -> None:
+    """Broken, or named and not there."""
+    drifted.write_text("<<<<<<< ours")
+    if named:
+        monkeypatch.setenv("PATCHKIT_LOCK", "/nowhere")
+    ((mark, subject, message),) = locks(capsys)
+    assert (mark, subject) == ("bad", "pack")
+    assert ("'/nowhere'" if named else f"{drifted}:1") in message
