@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.reading.settings import PipSettings
 
-    _Response = urllib3.BaseHTTPResponse
-
 _REDIRECTS = 10
 _PASSING = (500, 502, 503, 520, 524, 527)
 """What servers answer while they are busy or being restarted; pip tries again at the same."""
@@ -64,7 +62,9 @@ class Connections:
             manager.clear()
 
     @contextlib.contextmanager
-    def answer(self, url: str, headers: Mapping[str, str]) -> Iterator[tuple[_Response, str]]:
+    def answer(
+        self, url: str, headers: Mapping[str, str]
+    ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
         """
         Ask, and give back the response, not yet read, with the URL that gave it after redirects.
 
@@ -80,7 +80,9 @@ class Connections:
         finally:
             _let_go(response)
 
-    def _followed(self, url: str, headers: Mapping[str, str]) -> tuple[_Response, str]:
+    def _followed(
+        self, url: str, headers: Mapping[str, str]
+    ) -> tuple[urllib3.BaseHTTPResponse, str]:
         """Follow redirects; each host has its own proxy, password and claim to be trusted."""
         location = url
         for _ in range(_REDIRECTS):
@@ -92,7 +94,7 @@ class Connections:
             _let_go(response)
         raise UpstreamError(f"{host_of(url)} redirects more than {_REDIRECTS} times")
 
-    def _begun(self, url: str, headers: Mapping[str, str]) -> _Response:
+    def _begun(self, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
         if reason := self._down.get(host_of(url)):
@@ -166,7 +168,7 @@ class Connections:
         return urllib3.ProxyManager(without_secrets(proxy), proxy_headers=headers, **options)
 
 
-def _let_go(response: _Response) -> None:
+def _let_go(response: urllib3.BaseHTTPResponse) -> None:
     """Keep the connection where the answer was read to its end; drop it where there is more."""
     if getattr(response, "length_remaining", None) == 0:
         response.drain_conn()

@@ -12,7 +12,7 @@ _REASONS = {
     403: _LOGIN,
     404: ": it is not there, or not any more",
     410: ": it is not there any more",
-    416: " for a part of it: it is shorter than it was, or its server serves no parts from the end",
+    416: ": it is shorter than it was; it has changed, or is cut off",
 }
 
 

@@ -50,7 +50,7 @@ BROKEN = {
     "changed": "has changed",
     "broken": "answers 500",
     "whole": "does not serve parts of files; give the file to --wheel",
-    "no-tail": "its server serves no parts from the end",
+    "no-tail": "answers 416",
     "loop": "redirects more than",
     "elsewhere": "expected a URL of http",
 }
