@@ -63,7 +63,7 @@ class Connections:
 
     @contextlib.contextmanager
     def answer(
-        self, url: str, headers: Mapping[str, str]
+        self, method: str, url: str, headers: Mapping[str, str]
     ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
         """
         Ask, and give back the response, not yet read, with the URL that gave it after redirects.
@@ -71,7 +71,7 @@ class Connections:
         Raises UnreachableError where nobody answers, BrokenOffError where the answer ends before
         it is read, and UpstreamError where it is no URL, or redirects without end.
         """
-        response, url = self._followed(url, headers)
+        response, url = self._followed(method, url, headers)
         try:
             yield response, url
         except HTTPError as error:
@@ -81,20 +81,20 @@ class Connections:
             _let_go(response)
 
     def _followed(
-        self, url: str, headers: Mapping[str, str]
+        self, method: str, url: str, headers: Mapping[str, str]
     ) -> tuple[urllib3.BaseHTTPResponse, str]:
         """Follow redirects; each host has its own proxy, password and claim to be trusted."""
         location = url
         for _ in range(_REDIRECTS):
             url = _whole(url, location)
-            response = self._begun(url, headers)
+            response = self._begun(method, url, headers)
             location = response.get_redirect_location() or ""
             if not location:
                 return response, url
             _let_go(response)
         raise UpstreamError(f"{host_of(url)} redirects more than {_REDIRECTS} times")
 
-    def _begun(self, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+    def _begun(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
         if reason := self._down.get(host_of(url)):
@@ -106,7 +106,7 @@ class Connections:
         own = urllib3.make_headers(basic_auth=login) if login else {}
         try:
             return self._manager(url).request(
-                "GET",
+                method,
                 without_secrets(url).partition("#")[0],
                 headers={**own, **headers},
                 preload_content=False,

@@ -9,16 +9,18 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchkit.errors import UpstreamError, VersionError
+from patchkit.errors import UnreachableError, UpstreamError, VersionError
 from patchkit.upstream.reading.archive import Archived, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
 from patchkit.upstream.reading.index import Index, parse_filename
+from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
 from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Reader
@@ -101,13 +103,30 @@ class Release:
         named = (self.name, self.version, self.link.filename)
         if self.link.local:
             return Archived(*named, _reader(self.link.local))
-        web, url, sha256 = self.library.web, self.link.url, self.link.sha256
-        reader: Reader = SdistReader(lambda: web.download(url, sha256))
+        sha256 = self.link.sha256
+        key = f"sha256:{sha256}" if sha256 else self._state()
+        reader: Reader = SdistReader(self._downloaded)
         if self.link.is_wheel:
-            reader = WheelReader(web.content(url))
-        # What has no hash may be replaced, and is read anew.
-        kept = (self.library.cache, f"sha256:{sha256}") if sha256 else ()
-        return Archived(*named, reader, *kept)
+            reader = WheelReader(self.library.web.content(self.link.url), self._downloaded)
+        return Archived(*named, reader, self.library.cache, key)
+
+    def _downloaded(self, reason: Exception | None = None) -> AbstractContextManager[Path]:
+        if reason:
+            self.library.notice(f"{reason}; fetching {self.link.filename} whole")
+        return self.library.web.download(self.link.url, self.link.sha256)
+
+    def _state(self) -> str:
+        """Name the bytes that a URL has now; those that it had where nobody answers."""
+        cache, url = self.library.cache, without_secrets(self.link.url)
+        try:
+            state = f"{url} {self.library.web.state(self.link.url)}"
+            cache.put(f"state-of-url {url}", state.encode())
+        except UpstreamError as error:
+            kept = cache.get(f"state-of-url {url}") if isinstance(error, UnreachableError) else None
+            if kept is None:
+                raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error
+            return kept.decode()
+        return state
 
 
 def open_archive(file: Path) -> ReleaseSource:

@@ -42,3 +42,7 @@ class StatusError(UpstreamError):
     def __init__(self, url: str, status: int) -> None:
         super().__init__(f"{host_of(url)} answers {status}{_REASONS.get(status, '')}")
         self.status = status
+
+
+class NoRangesError(UpstreamError):
+    """A server sends files whole or not at all."""

@@ -1,4 +1,4 @@
-"""Files and pages fetched over HTTP, whole or in spans."""
+"""Files and pages fetched over HTTP: whole, in spans, or only asked after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
 from patchkit.upstream.reading.parallel import CONNECTIONS
-from patchkit.upstream.reading.replies import StatusError, host_of, without_secrets
+from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,12 +65,20 @@ class Web:
 
     def get(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:
         """Fetch something of so many bytes at most."""
-        reply = self.ask(url, headers, limit)
+        reply = self.ask("GET", url, headers, limit)
         if reply.status not in (200, 304):
             raise StatusError(url, reply.status)
         if len(reply.body) > limit:
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
+
+    def state(self, url: str) -> str:
+        """Name the state of a file, as its server tells states apart; empty where it does not."""
+        reply = self.ask("HEAD", url, _PLAIN, 0)
+        if reply.status in (401, 403, 404, 410):
+            raise StatusError(url, reply.status)
+        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
+        return " ".join(reply.headers.get(name, "") for name in names)
 
     def content(self, url: str) -> RemoteContent:
         """Return a file, to be read in spans."""
@@ -91,11 +99,11 @@ class Web:
                 )
             yield place
 
-    def ask(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:
+    def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
         """Ask for something, whatever the status of the answer; read one byte above the limit."""
 
         def once() -> Reply:
-            with self._connections.answer(url, headers) as (response, final):
+            with self._connections.answer(method, url, headers) as (response, final):
                 # An error's page, or a file in place of a range, is not read to its end.
                 is_wanted = response.status == (206 if "Range" in headers else 200)
                 body = response.read(limit + 1) if is_wanted else b""
@@ -108,7 +116,7 @@ class Web:
     def _stream(self, url: str, place: Path) -> str:
         digest, size = hashlib.sha256(), 0
         with (
-            self._connections.answer(url, _PLAIN) as (response, final),
+            self._connections.answer("GET", url, _PLAIN) as (response, final),
             place.open("wb") as file,
         ):
             if response.status != 200:
@@ -136,7 +144,7 @@ class Web:
 
 @dataclass
 class RemoteContent:
-    """A file on the index, whose server has to serve parts of it."""
+    """A file on the index; NoRangesError where its server sends it whole only."""
 
     web: Web
     url: str
@@ -144,9 +152,22 @@ class RemoteContent:
 
     def tail(self, size: int) -> tuple[bytes, int]:
         """Fetch the last bytes, all where there are fewer, and tell how many there are in all."""
-        data, self._total = self._part(
-            f"-{size}", size, lambda total: (max(0, total - size), total)
-        )
+
+        def last(total: int) -> Span:
+            return max(0, total - size), total
+
+        try:
+            data, self._total = self._part(f"-{size}", size, last)
+        except StatusError as error:
+            if error.status not in (400, 416, 501):
+                raise
+            # It may know ranges, and not those that are counted from the end.
+            reply = self.web.ask("HEAD", self.url, _PLAIN, 0)
+            length = reply.headers.get("content-length", "")
+            if reply.status != 200 or not length.isdecimal():
+                message = f"{host_of(self.url)} does not say how long its files are"
+                raise NoRangesError(message) from error
+            data, self._total = self._span(last(int(length)))
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
@@ -166,15 +187,15 @@ class RemoteContent:
 
     def _part(self, asked: str, size: int, expected: Callable[[int], Span]) -> tuple[bytes, int]:
         """Fetch a part, and compare the span that the answer claims with what it brings."""
-        reply = self.web.ask(self.url, {"Range": f"bytes={asked}", **_PLAIN}, size)
+        reply = self.web.ask("GET", self.url, {"Range": f"bytes={asked}", **_PLAIN}, size)
         host = host_of(self.url)
         if reply.status == 200:
-            raise UpstreamError(f"{host} does not serve parts of files; give the file to --wheel")
+            raise NoRangesError(f"{host} does not serve parts of files")
         if reply.status != 206:
             raise StatusError(self.url, reply.status)
         match = _CONTENT_RANGE.fullmatch(reply.headers.get("content-range", ""))
         if not match:
-            raise UpstreamError(f"{host} does not say which part of the file it sends")
+            raise NoRangesError(f"{host} does not say which part of the file it sends")
         start, last, total = map(int, match.groups())
         length = last + 1 - start
         if len(reply.body) != length:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import ArchiveMember, check_name
-from patchkit.upstream.reading.files import check_size, is_listed
+from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, check_name
+from patchkit.upstream.reading.files import check_size, is_listed, is_python
+from patchkit.upstream.reading.replies import NoRangesError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing, Span
@@ -33,7 +35,7 @@ _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, Overflo
 
 
 class Content(Protocol):
-    """The bytes of an archive; UpstreamError where they cannot be had."""
+    """The bytes of an archive; NoRangesError where it can only be had whole, or UpstreamError."""
 
     def tail(self, size: int) -> tuple[bytes, int]:
         """Read the last bytes, all where there are fewer, and tell how many there are in all."""
@@ -73,22 +75,42 @@ class WheelReader:
     """Reads a wheel wherever it lies."""
 
     content: Content
+    download: Callable[[NoRangesError], AbstractContextManager[Path]] | None = None
+    """Brings it here whole where its server knows no parts, as the error says."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """List its Python files; none comes along."""
+        """List its Python files; they come along where it comes whole."""
         try:
             with zipfile.ZipFile(cast("IO[bytes]", _Window(self.content))) as archive:
                 return _list_members(archive), {}
+        except NoRangesError as error:
+            return self._whole(error)
         except _NO_ZIP as error:
             raise UpstreamError(f"it is no zip archive, or is cut off ({error})") from error
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
-        """Read files of its listing."""
+        """Read files of its listing; all others come along where it comes whole."""
         for path, member in members.items():
             check_size(path, max(member.size, member.packed))
         spans = [(member.start, member.end) for member in members.values()]
-        several = zip(members.items(), self.content.fetch(spans), strict=True)
+        try:
+            pieces = self.content.fetch(spans)
+        except NoRangesError as error:
+            return self._whole(error)[1]
+        several = zip(members.items(), pieces, strict=True)
         return {path: _unpacked(path, member, piece) for (path, member), piece in several}
+
+    def _whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
+        assert self.download is not None  # a file on this machine has parts
+        with self.download(error) as file:
+            local = WheelReader(LocalContent(file))
+            listing, _ = local.listing()
+            members = {path: member for path, member in listing.items() if is_python(path)}
+            size = sum(member.size for member in members.values())
+            if size > MAX_ALL:
+                limit = f"archives of up to {MAX_ALL:,} are read"
+                raise UpstreamError(f"its Python files have {size:,} bytes; {limit}")
+            return listing, local.fetch(members)
 
 
 class _Window:

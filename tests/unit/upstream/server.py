@@ -73,6 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None: ...
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         shop = self.shop
         shop.asked.append(f"{self.command} {self.path} {self.headers.get('Range', '')}".strip())
@@ -145,10 +148,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        body = body[: len(body) // 2] if cut else body
-        self.shop.sent += len(body)
-        with contextlib.suppress(OSError):
-            self.wfile.write(body)
+        if self.command != "HEAD":
+            body = body[: len(body) // 2] if cut else body
+            self.shop.sent += len(body)
+            with contextlib.suppress(OSError):
+                self.wfile.write(body)
         self.close_connection = self.close_connection or cut
 
 

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 from upstream.shops import age, prefetch, stock
 
 
-def test_a_network_that_fails_is_like_offline_and_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_hashes", [True, False])
+def test_a_network_that_fails_is_like_offline_and_said(
+    buyer: Customer, tmp_path: Path, has_hashes: bool
+) -> None:
     """The page is old and nobody answers: it is used, and the user told."""
-    buyer = Customer(Shop(), tmp_path / "cache")
+    buyer = Customer(Shop(has_hashes=has_hashes), tmp_path / "cache")
     stock(buyer, "1.0", "1.1")
     with serving(buyer.shop), buyer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
@@ -49,8 +52,6 @@ BROKEN = {
     "other": "when asked for",
     "changed": "has changed",
     "broken": "answers 500",
-    "whole": "does not serve parts of files; give the file to --wheel",
-    "no-tail": "answers 416",
     "loop": "redirects more than",
     "elsewhere": "expected a URL of http",
 }
@@ -83,12 +84,12 @@ def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
     assert list(errors) == ["1.2", "1.3"]
 
 
-@pytest.mark.parametrize("behaviour", ["moved", "busy", "cut-once"])
+@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy", "cut-once"])
 @pytest.mark.parametrize("has_hashes", [True, False])
 def test_servers_that_are_only_slow_of_understanding(
     buyer: Customer, behaviour: str, has_hashes: bool
 ) -> None:
-    """Redirects, a busy moment, an answer that breaks off: it is read all the same."""
+    """No ranges, none from the end, redirects, a busy moment: it is read all the same."""
     stock(buyer, "1.0")
     buyer.shop.has_hashes = has_hashes
     buyer.shop.behaviours[""] = behaviour
@@ -98,12 +99,13 @@ def test_servers_that_are_only_slow_of_understanding(
         assert release.source.read("up/version.py") == b"1.0"
 
 
-def test_a_source_distribution_is_compared_with_the_index(buyer: Customer) -> None:
+def test_a_whole_file_is_compared_with_the_index(buyer: Customer) -> None:
     """Another file than the index lists is refused."""
-    buyer.shop.files["up-1.0.tar.gz"] = archives.sdist()
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
     with buyer.library() as library:
         [release] = find_releases("up", library)
-        buyer.shop.files["up-1.0.tar.gz"] = archives.sdist({"up/__init__.py": b""})
+        buyer.shop.files[WHEEL.format("1.0")] = archives.wheel()
         with pytest.raises(UpstreamError, match="not the file of the index"):
             release.source.paths()
 

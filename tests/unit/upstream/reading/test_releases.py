@@ -142,6 +142,39 @@ def test_an_old_page_is_asked_for_again(buyer: Customer) -> None:
     assert found(buyer, "up") == ["1.0", "1.1"]
 
 
+def test_a_wheel_that_comes_whole_comes_once(
+    buyer: Customer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its Python is kept, and the user told; the file itself goes at once."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    for _ in range(2):
+        with buyer.library() as library:
+            [release] = find_releases("up", library)
+            assert release.source.read("up/m3.py") == b"x = 3\n"
+            assert release.source.read("up/m0.py") == b"x = 0\n"
+            assert list(temporary.iterdir()) == []
+    whole = [line for line in buyer.shop.requests_of(".whl") if "bytes" not in line]
+    assert len(whole) == 1
+    assert len([line for line in buyer.notices if "whole" in line]) == 1
+
+
+def test_a_wheel_that_comes_whole_has_a_limit(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python files have one together."""
+    monkeypatch.setattr("patchkit.upstream.reading.wheel.MAX_ALL", 1)
+    stock(buyer, "1.0")
+    buyer.shop.behaviours[""] = "whole"
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        with pytest.raises(UpstreamError, match=r"up 1\.0: .*its Python files have .* bytes"):
+            release.source.paths()
+
+
 def test_source_distributions_serve_where_there_is_no_wheel(buyer: Customer) -> None:
     """They come whole, once, and are kept."""
     buyer.shop.files["up-1.0.tar.gz"] = archives.sdist()
@@ -153,7 +186,7 @@ def test_source_distributions_serve_where_there_is_no_wheel(buyer: Customer) -> 
 
 
 def test_a_file_without_hash_that_is_replaced_is_read_anew(buyer: Customer) -> None:
-    """Where the index says no hash, nothing of a file is kept."""
+    """Where the index says no hash, the server is asked for the file's state."""
     buyer.shop.has_hashes = False
     for content in (b"1", b"22"):
         buyer.shop.files[WHEEL.format("1.0")] = archives.wheel({"up/a.py": content})

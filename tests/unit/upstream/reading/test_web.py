@@ -65,7 +65,7 @@ class Recorder:
 
         self.workers = WORKERS
 
-    def ask(self, url: str, headers: dict[str, str], limit: int) -> Reply:
+    def ask(self, method: str, url: str, headers: dict[str, str], limit: int) -> Reply:
         first, last = headers["Range"].removeprefix("bytes=").split("-")
         start = int(first) if first else len(self.data) - int(last)
         end = int(last) + 1 if first else len(self.data)
