@@ -7,6 +7,7 @@ COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest c
 	pluggy pygments rich)
 E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadscope-reorder \
 	--durations=0
+UNIT_TESTS = PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 # What is checked beside the package, with the directories that its modules are found in.
 AROUND = tools examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
@@ -16,18 +17,22 @@ GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
 unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
-.PHONY: help test test-unit test-integration faults mutants quality check e2e e2e-all matrix \
-	ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+.PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
+	e2e-all matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
-test: lint test-unit test-integration check e2e  ## Everything; the last line is pytest's
+test: export FAULTS = some
+test: lint test-unit test-processes test-integration check e2e  ## Everything; the last line is pytest's
 
-test-unit: env-unit  ## Two minutes, no vLLM
+test-unit: env-unit  ## A minute, no vLLM: all that needs no other process
 	@$(UNIT)/python -m compileall -q $(COMPILED)
-	PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal \
-		-m "not integration"
+	$(UNIT_TESTS) -m "not integration and not processes"
+
+test-processes: env-unit  ## The unit tests that start processes: two minutes, no vLLM
+	@$(UNIT)/python -m compileall -q $(COMPILED)
+	$(UNIT_TESTS) -m "processes and not integration"
 
 test-integration: env-unit  ## action.yml and the hooks, with the real pip, git and pre-commit
 	$(UNIT)/python -m pytest tests/unit/ci -n 2 -m integration

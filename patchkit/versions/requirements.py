@@ -63,14 +63,14 @@ class FoundVersion(Record):
     def _says_nothing(self, fault: str) -> VersionError:
         where = f"{self.name}: " if self.name else ""
         source = f" in {self.source}" if self.source else ""
-        way = f"PATCHKIT_VERSIONS={self.name or 'name'}=release"
+        way, which = f"PATCHKIT_VERSIONS={self.name or 'name'}=release", "runs here"
         if self.source.startswith("--"):
-            way = self.source
+            way, which = self.source, "is meant"
         elif self.name in {"", "vllm"}:
             way = "VLLM_VERSION" + ("" if self.name else f" or {way}")
         return VersionError(
             f"{where}found {self.version!r}{source}, which {fault}; expected one such as '0.12.0'."
-            f" Set {way} to the release that runs here."
+            f" Set {way} to the release that {which}."
         )
 
 

@@ -31,6 +31,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # A shell has what runs in its background ignore Ctrl-C, and so would children of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_STARTED: list[str] = []  # how this process has started others
+
+
+def _note_start(event: str, _: object) -> None:
+    if event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
+        _STARTED.append(event)
+
+
+sys.addaudithook(_note_start)
+
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector look no more at thousands of tests, which stay until the end."""
@@ -45,6 +55,24 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     # No body arms this process.
     monkeypatch.setattr(BodyFinder, "importing", lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_finders_left() -> Iterator[None]:
+    """Forget the folders of a test: each would be asked again whenever caches are invalidated."""
+    before = set(sys.path_importer_cache)
+    yield
+    for folder in sys.path_importer_cache.keys() - before:
+        del sys.path_importer_cache[folder]
+
+
+@pytest.fixture(autouse=True)
+def _no_process_unasked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let no test start a process without saying so: `make test-unit` is to stay quick."""
+    before = len(_STARTED)
+    yield
+    if request.node.get_closest_marker("processes") is None:
+        assert _STARTED[before:] == [], "it starts processes: mark it with `processes`"
 
 
 @pytest.fixture(autouse=True)

@@ -55,6 +55,7 @@ def test_what_griffe_is_asked_is_python() -> None:
         compile(script, "question", "exec")
 
 
+@pytest.mark.processes
 def test_griffe_is_asked_by_another_python(tmp_path: Path) -> None:
     """The targets go in as JSON, the folder as an argument, and the answers come back as JSON."""
     script = (

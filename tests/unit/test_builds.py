@@ -77,6 +77,7 @@ def loaded(file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.processes
 def test_a_library_loads_without_the_version_that_was_weakened(tmp_path: Path) -> None:
     """The dynamic linker itself says no before, and yes after."""
     file = user(tmp_path)
@@ -85,6 +86,7 @@ def test_a_library_loads_without_the_version_that_was_weakened(tmp_path: Path) -
     assert loaded(file).stdout == "42\n"
 
 
+@pytest.mark.processes
 def test_weakening_changes_a_flag_and_a_binding_and_nothing_else(tmp_path: Path) -> None:
     """Twice is as good as once."""
     file = user(tmp_path)
@@ -96,6 +98,7 @@ def test_weakening_changes_a_flag_and_a_binding_and_nothing_else(tmp_path: Path)
     assert file.read_bytes() == after
 
 
+@pytest.mark.processes
 def test_weakening_leaves_a_file_that_shares_the_content(tmp_path: Path) -> None:
     """The cache of packages may hold the same file by a hard link."""
     file = user(tmp_path)
@@ -107,6 +110,7 @@ def test_weakening_leaves_a_file_that_shares_the_content(tmp_path: Path) -> None
     assert file.stat().st_mode == cached.stat().st_mode
 
 
+@pytest.mark.processes
 def test_weakening_what_is_not_needed_is_an_error(tmp_path: Path) -> None:
     """It says which file, and which version was expected."""
     file = user(tmp_path)
@@ -130,6 +134,7 @@ def test_the_distribution_vllm_has_the_release_and_names_the_cpu(place: Path) ->
     assert [one.version for one in found] == ["0.9.2+cpu"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("module", "version", "variables"),
     [
@@ -198,6 +203,7 @@ def test_a_hybrid_without_operators_is_an_error(tmp_path: Path) -> None:
     assert (package / "old.py").exists()
 
 
+@pytest.mark.processes
 def test_a_compiler_that_is_missing_is_named() -> None:
     """And what to do about it."""
     with pytest.raises(
@@ -206,6 +212,7 @@ def test_a_compiler_that_is_missing_is_named() -> None:
         vllm_0_7_3.run(["g++-of-nobody"])
 
 
+@pytest.mark.processes
 def test_a_compiler_that_fails_is_quoted() -> None:
     """The end of what it said is in the message."""
     command = [sys.executable, "-c", "import sys; sys.exit('no such header')"]

@@ -92,6 +92,7 @@ def test_what_cannot_be_meant_is_wrong_use(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.processes
 def test_without_a_vllm_nothing_can_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, no report."""
     assert tool.main(["--simulated", "--checks", "check"]) == 2
@@ -100,6 +101,7 @@ def test_without_a_vllm_nothing_can_run(capsys: pytest.CaptureFixture[str]) -> N
     assert said.out == ""
 
 
+@pytest.mark.processes
 def test_a_run_writes_both_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,6 +289,7 @@ def test_what_was_not_applied_is_a_failure(more: dict[str, Any], reason: str) ->
     assert (found.result, found.detail) == ("failed", reason)
 
 
+@pytest.mark.processes
 def test_applying_tells_what_shows(world: World) -> None:
     """What happens after an import that was long ago shows nowhere."""
     world.module("up.mod", "def f(): return 1")
@@ -304,6 +307,7 @@ def test_applying_tells_what_shows(world: World) -> None:
 # -- whose answers they are ------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_the_callers_folder_decides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +320,7 @@ def test_the_callers_folder_decides_nothing(
     assert (code, "patches" in said) == (0, True)
 
 
+@pytest.mark.processes
 def test_another_patchkit_than_the_installed_one_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,6 +51,7 @@ def patchkit(project: World, *words: str) -> subprocess.CompletedProcess[str]:
     return project.run("-m", "patchkit", *words, VLLM_VERSION="0.32.0")
 
 
+@pytest.mark.processes
 def test_readmes_first_blocks_work_as_they_stand(project: World) -> None:
     """Put where their first lines say, they are a pack that is listed, holds, and is applied."""
     assert "log-slow-steps" in patchkit(project, "list").stdout
@@ -84,6 +85,7 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert {page.name for page in PAGES[1:]} - {"README.md"} <= set(named)
 
 
+@pytest.mark.processes
 def test_the_resolver_is_used_as_the_page_shows(tmp_path: Path) -> None:
     """docs/resolution.md's lines run, beside a checkout of vLLM."""
     (code,) = blocks((REPOSITORY / "docs" / "resolution.md").read_text("utf-8"), "python")
@@ -99,6 +101,7 @@ def test_the_resolver_is_used_as_the_page_shows(tmp_path: Path) -> None:
     assert done.stdout == "present\n", done.stderr
 
 
+@pytest.mark.processes
 def test_runtime_env_is_there_without_an_import_of_its_own(world: World) -> None:
     """`import patchkit` and `patchkit.ray.runtime_env()`, as the pages write it."""
     done = world.run("-c", "import patchkit; print(sorted(patchkit.ray.runtime_env()))")

@@ -35,6 +35,7 @@ SOURCES = ("vllm-0.7.3",)
 NAMED = [name for name in recipes.RECIPES if name[-1].isdigit() and name not in SOURCES]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("found", "choice", "told"),
     [

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from packages import World
 
+pytestmark = pytest.mark.processes
+
 __all__ = ["shop", "world"]
 
 CTRL_C_AND_HANG_UP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

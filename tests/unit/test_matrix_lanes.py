@@ -33,6 +33,7 @@ MALFORMED = {
 }
 
 
+@pytest.mark.processes
 def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
     """One after another, each in an environment that is gone afterwards; `--fresh` runs all."""
     done = matrix(shop)
@@ -51,6 +52,7 @@ def test_lanes_are_run_kept_and_not_run_again(shop: World) -> None:
     assert (shop.folder / "environments" / "a").exists()
 
 
+@pytest.mark.processes
 def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
     """The table keeps what they said, and when."""
     matrix(shop)
@@ -63,6 +65,7 @@ def test_some_lanes_leave_the_others_as_they_were(shop: World) -> None:
     assert [name for name, date in dates.items() if date == "of old"] == ["0.31.0", "0.32.0"]
 
 
+@pytest.mark.processes
 def test_some_checks_leave_no_result(shop: World) -> None:
     """Nothing that is kept says that a lane passed which ran in part."""
     done = matrix(shop, "--lanes", "0.31.0", "--checks", "engine, ray-v2")
@@ -82,6 +85,7 @@ def test_some_checks_leave_no_result(shop: World) -> None:
     assert (done.returncode, expected in done.stderr) == (2, True)
 
 
+@pytest.mark.processes
 def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> None:
     """No other lane is run again, and the last line names lane, check, row, release and reason."""
     matrix(shop)
@@ -98,6 +102,7 @@ def test_a_range_that_is_one_release_short_turns_that_lane_red(shop: World) -> N
     assert [name for name, one in kept(shop).items() if "failed" in str(one)] == ["0.33.0"]
 
 
+@pytest.mark.processes
 def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
     """Whether its environment, its checks, or the process that makes them fails."""
     file = shop.folder / "lanes.toml"
@@ -112,6 +117,7 @@ def test_lanes_after_a_failing_one_are_run(shop: World) -> None:
     assert ran(shop) == ["a", "b"], "what was red is run again"
 
 
+@pytest.mark.processes
 def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
     """But an executor for Ray that the release never had; a lane may leave one out by a reason."""
     absent = {"ray-v1": "this vLLM has no executor V1 for Ray"}
@@ -130,6 +136,7 @@ def test_a_check_that_was_not_run_makes_a_lane_red(shop: World) -> None:
     assert "- 0.33.0, `engine`: elsewhere" in (shop.folder / "compatibility.md").read_text()
 
 
+@pytest.mark.processes
 def test_rows_that_are_applied_are_those_of_the_range(shop: World) -> None:
     """Neither more nor fewer; a lane that has not said which is not judged by it."""
     done = matrix(shop, story={"rows": {"a": ["p"], "b": ["p", "q"], "c": ["q"]}})
@@ -141,6 +148,7 @@ def test_rows_that_are_applied_are_those_of_the_range(shop: World) -> None:
     assert kept(shop)["0.31.0"]["results"][1]["rows"] == ["p"]
 
 
+@pytest.mark.processes
 def test_code_that_lanes_run_makes_them_run_again(shop: World) -> None:
     """Patchkit's own and the examples', but no comment, and nothing that only people call."""
     files = ("patchkit/process/a.py", "patchkit/cli/a.py", "examples/simnpu/a.py")
@@ -187,6 +195,7 @@ def test_builds_of_an_environment_count(monkeypatch: pytest.MonkeyPatch) -> None
     assert {"vllm_0_9_2.py", "elf.py", "pyproject.toml"} <= names
 
 
+@pytest.mark.processes
 def test_an_environment_with_another_release_is_refused(shop: World) -> None:
     """A lane says what ran, not what was asked for."""
     (shop.folder / "lanes.toml").write_text(LANE.format(release="0.30.0", environment="a"))
@@ -195,6 +204,7 @@ def test_an_environment_with_another_release_is_refused(shop: World) -> None:
     assert (done.returncode, ran(shop)) == (1, [])
 
 
+@pytest.mark.processes
 def test_a_lane_that_hangs_is_ended(shop: World) -> None:
     """After its time, with all that it started; the others are run."""
     done = matrix(shop, "--lanes", "0.31.0,0.32.0", story={"hang": ["a"]}, limit=5)
@@ -204,6 +214,7 @@ def test_a_lane_that_hangs_is_ended(shop: World) -> None:
     assert not Path(f"/proc/{daemon_of(shop)}").exists()
 
 
+@pytest.mark.processes
 def test_an_orphan_that_has_ended_is_gone(shop: World) -> None:
     """Tests that run in a lane see no zombie of what they started."""
     done = matrix(shop, "--lanes", "0.31.0", story={"orphan": ["a"]}, limit=20)
@@ -223,6 +234,7 @@ def test_a_malformed_lane_is_one_error(text: str, expected: str, tmp_path: Path)
     assert str(caught.value).startswith(f"{file}, {expected}")
 
 
+@pytest.mark.processes
 def test_lanes_that_there_are_none_of_are_refused(shop: World) -> None:
     """With exit code 2 and one line; so is one that cannot run."""
     done = matrix(shop, "--lanes", "0.33.0,0.1")

@@ -16,6 +16,8 @@ import outcomes
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.processes
+
 UNIT = lanes.Plan("python-3.11", {}, "3.11", "unit", "unit")
 ENGINE = lanes.Plan("1", {"vllm": "1"}, "3.11", "unit", "import")
 

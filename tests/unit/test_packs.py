@@ -94,6 +94,7 @@ def test_an_installed_packs_rows_are_collected(
     assert "from-mine" in Registry.collect(Settings())
 
 
+@pytest.mark.processes
 def test_metadata_is_imported_only_where_there_is_something_to_find(
     tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

@@ -17,6 +17,7 @@ pytests = pytests.pytests
 # -- the fixture ----------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_the_fixture_applies_until_the_test_ends(run: Runs) -> None:
     """Several times in one test; the next test sees the originals."""
     said = run("""
@@ -316,6 +317,7 @@ def test_it_imports_nothing_until_it_is_asked(run: Runs) -> None:
     assert run.status == 0, said
 
 
+@pytest.mark.processes
 def test_patchkit_that_was_imported_before(run: Runs, world: World) -> None:
     """The bootstrap may have armed the process: no warning about late rewriting, same outcome."""
     world.module("sitecustomize", "import patchkit.auto\n")

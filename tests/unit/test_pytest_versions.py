@@ -14,6 +14,7 @@ world = packages.world
 pytests = pytests.pytests
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("version", "way", "passed"),
     [

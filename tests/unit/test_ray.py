@@ -101,6 +101,7 @@ finally:
     return world.run("-c", code, *words, **environ)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
 def test_patchkit_comes_first(world: World, how: str) -> None:
     """The other hook finds the process patched."""
@@ -108,6 +109,7 @@ def test_patchkit_comes_first(world: World, how: str) -> None:
     assert done.stdout == "[('hook', True)]\n", done.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
 def test_both_errors_are_seen(world: World, how: str) -> None:
     """A pack that is not there, and a hook that is broken: neither hides the other."""
@@ -118,6 +120,7 @@ def test_both_errors_are_seen(world: World, how: str) -> None:
     assert "ValueError: hook is broken" in done.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", ["name", "function"])
 def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
     """The other hook has run all the same."""
@@ -125,6 +128,7 @@ def test_an_error_of_patchkit_is_raised(world: World, how: str) -> None:
     assert (done.returncode, done.stdout) == (1, "[('hook', False)]\n")
 
 
+@pytest.mark.processes
 def test_without_another_hook(world: World) -> None:
     """It arms, and that is all."""
     code = (
@@ -133,6 +137,7 @@ def test_without_another_hook(world: World) -> None:
     assert world.run("-c", code).stdout == "{<Role.MAIN: 'main'>}\n"
 
 
+@pytest.mark.processes
 def test_it_imports_no_ray(python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """Whoever makes the environment may not have it."""
     code = "import sys, patchkit.ray as r; r.runtime_env(); print('ray' in sys.modules)"

@@ -287,6 +287,7 @@ print(json.dumps([names, sorted(sys.modules)]))
 """
 
 
+@pytest.mark.processes
 def test_reading_rows_imports_nothing_heavy_and_no_body(
     write_pack: Callable[..., Path],
     python: Callable[..., subprocess.CompletedProcess[str]],

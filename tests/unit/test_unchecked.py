@@ -6,6 +6,8 @@ import packages
 import pytest
 from packages import World, row
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 # The hooks cannot load this dependency, whoever imports it: its annotations are like ours.

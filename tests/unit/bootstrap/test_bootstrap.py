@@ -203,6 +203,7 @@ def test_another_location_is_a_change(tmp_path: Path) -> None:
     assert look(tmp_path).location is None
 
 
+@pytest.mark.processes
 def test_a_python_is_asked_whether_it_finds_patchkit_alone(
     environment: Venv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_python_is_asked_whether_it_finds_patchkit_alone(
     assert bootstrap.location_found_alone() is None
 
 
+@pytest.mark.processes
 def test_a_python_that_cannot_be_asked_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedded Python has no executable."""
     monkeypatch.setattr(sys, "executable", "/no/such/python")

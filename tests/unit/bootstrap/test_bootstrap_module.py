@@ -18,6 +18,8 @@ from patchkit.bootstrap.install import install
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 environment = venvs.environment
 

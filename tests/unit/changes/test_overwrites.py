@@ -216,6 +216,7 @@ def test_what_is_undone_is_not_inspected(world: World) -> None:
     assert not told(session, "overwritten")
 
 
+@pytest.mark.processes
 def test_the_entry_of_an_engine_notices(world: World) -> None:
     """A role begins with a call: it fails before the engine does anything."""
     world.module("up.mod", UPSTREAM)

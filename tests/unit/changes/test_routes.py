@@ -85,6 +85,7 @@ while await_entry(event="verified")["time"] < first + 0.2 and time.monotonic() <
     return run
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("change", "doing"),
     [
@@ -108,6 +109,7 @@ def test_what_leads_past_ours_is_found(ways: Any, change: str, doing: str) -> No
     assert re.match(r"OverwrittenError: up\.ways:\S+ was overwritten by ", reason)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("change", "doing"),
     [
@@ -124,6 +126,7 @@ def test_what_is_put_around_the_way_is_a_neighbour(ways: Any, change: str, doing
     assert (status, stranger["wraps"]) == ("applied", True)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("change", [EDIT.format("A.run"), OF_RUN, OF_TABLE, OF_F, OF_B])
 def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
     """There is nothing to tell; nor where the module was evicted, or held by an equal one."""
@@ -132,6 +135,7 @@ def test_a_way_that_nobody_touches(ways: Any, change: str) -> None:
         assert ways(change, what) == ("applied", None, [])
 
 
+@pytest.mark.processes
 def test_a_copy_that_somebody_sets_is_told(ways: Any) -> None:
     """The patch stays, and its status says where it does not act."""
     doing = (

@@ -87,6 +87,7 @@ def started(monkeypatch: pytest.MonkeyPatch, command: str = "") -> list[subproce
     return found
 
 
+@pytest.mark.processes
 def test_two_processes_say_what_one_says(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process takes a share, and ends with the work."""
     processes = started(monkeypatch)
@@ -97,6 +98,7 @@ def test_two_processes_say_what_one_says(buyer: Customer, monkeypatch: pytest.Mo
     assert len(processes) == 1
 
 
+@pytest.mark.processes
 def test_what_is_known_starts_no_process(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What either has found is kept for both."""
     before = learnt(buyer)
@@ -118,6 +120,7 @@ def test_how_many_there_are(
     assert processes == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "command", ["exit 1", "read a; read b; exit", "read a; read b; echo broken"]
 )
@@ -130,6 +133,7 @@ def test_a_process_that_dies(
     assert len(processes) == 1
 
 
+@pytest.mark.processes
 def test_a_process_that_cannot_start(
     buyer: Customer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -138,6 +142,7 @@ def test_a_process_that_cannot_start(
     assert learnt(buyer) == alone(buyer, monkeypatch)
 
 
+@pytest.mark.processes
 def test_releases_that_cannot_be_read(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever tries, the words are the same, and it is tried once."""
     for at in range(0, COUNT, 2):
@@ -149,6 +154,7 @@ def test_releases_that_cannot_be_read(buyer: Customer, monkeypatch: pytest.Monke
     assert len(buyer.shop.requests_of(WHEEL.format(COUNT - 2))) == 2 * asked
 
 
+@pytest.mark.processes
 def test_work_that_is_broken_off(buyer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process is gone before the interruption is told."""
     processes = started(monkeypatch)
@@ -162,6 +168,7 @@ def test_work_that_is_broken_off(buyer: Customer, monkeypatch: pytest.MonkeyPatc
     assert None not in [one.returncode for one in processes]
 
 
+@pytest.mark.processes
 def test_a_process_that_nobody_listens_to(tmp_path: Path) -> None:
     """It ends with whoever has started it, even where there is work left."""
     words = [sys.executable, "-c", "from patchkit.check.learning import main; main()"]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from pages import ACTION_TEXT, OURS, WORKFLOWS
 
+pytestmark = pytest.mark.processes
+
 TOOLS = Path(sys.executable).parent
 COMMAND = [
     *(str(TOOLS / "jactionlint"), f"--shellcheck={TOOLS / 'shellcheck'}"),

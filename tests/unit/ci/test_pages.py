@@ -113,6 +113,7 @@ def test_the_page_names_every_hook() -> None:
     assert [hook["id"] for hook in HOOKS] == ["patchkit-check", "patchkit-lock"]
 
 
+@pytest.mark.processes
 def test_the_watch_closes_with_what_was_checked(tmp_path: Path) -> None:
     """A row that has gone out of range holds nowhere: the comment names it."""
     releases = ["vllm 0.33.0"]

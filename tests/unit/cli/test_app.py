@@ -82,7 +82,7 @@ def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "--nonsense"], ["--nonsense", "'patchkit list --help'"]),
         (["list", "--role", "driver"], ["'driver'", "engine-core", "'patchkit list --help'"]),
         (["list", "--format", "yaml"], ["'yaml'", "json"]),
-        (["list", "--vllm", "banana"], ["'banana'", "--vllm", "no version", "Give --vllm the"]),
+        (["list", "--vllm", "banana"], ["'banana'", "--vllm", "no version", "Set --vllm to the"]),
         (["list", "--vlm", "1"], ["No such option '--vlm'; did you mean --"]),
         (["list", "--patches", "no_such_pack"], ["no_such_pack", "import", "expected a package"]),
         (["show"], ["NAME", "'patchkit show --help'"]),
@@ -126,6 +126,7 @@ def test_an_error_of_several_lines_is_told_in_one(
     assert err.count("\n") == 1
 
 
+@pytest.mark.processes
 def test_python_m_patchkit_is_the_command(
     python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
@@ -135,6 +136,7 @@ def test_python_m_patchkit_is_the_command(
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("form", ["json", "table"])
 def test_a_reader_that_leaves_early_sees_no_traceback(
     write_pack: Callable[..., Path],
@@ -157,6 +159,7 @@ def shell(python: Python, line: str) -> subprocess.CompletedProcess[str]:
     return python("-c", f"import os; os.execlp('sh', 'sh', '-c', {line!r})")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", ["list", "list --format json", "--help", "explain PK101"])
 def test_a_full_disk_is_one_line_and_2(python: Python, words: str) -> None:
     """What was asked for was not said: neither an answer nor a traceback."""
@@ -168,6 +171,7 @@ def test_a_full_disk_is_one_line_and_2(python: Python, words: str) -> None:
     assert code == 2
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full"])
 def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirection: str) -> None:
     """Who closes stdout wants no answer; who cannot hear talk gets the answer all the same."""
@@ -177,6 +181,7 @@ def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirectio
     assert (child.stdout == "") is (redirection == ">&-")
 
 
+@pytest.mark.processes
 def test_lines_are_drawn_in_ascii_where_a_terminal_has_no_more(python: Python) -> None:
     """A tree, a cropped name and marks keep their widths."""
     code = (
@@ -186,6 +191,7 @@ def test_lines_are_drawn_in_ascii_where_a_terminal_has_no_more(python: Python) -
     assert child.stdout == "|- `- | na~ + \\xfc\n"
 
 
+@pytest.mark.processes
 def test_a_letter_that_the_terminal_lacks_is_escaped(
     write_pack: Callable[..., Path],
     python: Callable[..., subprocess.CompletedProcess[str]],
@@ -200,6 +206,7 @@ def test_a_letter_that_the_terminal_lacks_is_escaped(
     assert json.loads(child.stdout)["why"] == "caf\u00e9 \u2013"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", ["show my", "check my", "diff my", "lock my", "matrix my"])
 def test_the_shell_completes_patch_names(
     words: str, write_pack: Callable[..., Path], python: Python
@@ -218,6 +225,7 @@ def test_the_shell_completes_patch_names(
     assert (broken.stdout.strip(), broken.stderr) == ("", "")
 
 
+@pytest.mark.processes
 def test_a_folder_that_was_deleted_is_no_fault(python: Python, tmp_path: Path) -> None:
     """Commands that need nothing of it answer all the same."""
     line = f"mkdir gone; cd gone; rmdir ../gone; '{sys.executable}' -m patchkit list"
@@ -233,6 +241,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("argv", "not_imported"),
     [

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Done = subprocess.CompletedProcess[str]
     Python = Callable[..., Done]
 
+pytestmark = pytest.mark.processes
+
 COUNT = 60
 HERE = {"VLLM_VERSION": "0.32.0", "PATCHKIT_ONLY": ",".join(f"p{n}" for n in range(COUNT))}
 VALUES = """

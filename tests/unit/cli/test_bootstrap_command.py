@@ -44,6 +44,7 @@ def status(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
 # -- in environments of their own --------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_from_install_to_remove_without_trace(environment: Venv) -> None:
     """It arms while it is there; then site-packages is what it was, bytecode included."""
     before = environment.files()
@@ -65,6 +66,7 @@ def test_from_install_to_remove_without_trace(environment: Venv) -> None:
     assert environment.answer("-c", ARMED, PATCHKIT="1") is None
 
 
+@pytest.mark.processes
 def test_a_patchkit_on_pythonpath_is_looked_for_where_it_is(environment: Venv) -> None:
     """Processes that have no PYTHONPATH are armed all the same, and the user is told."""
     environment.finds(str(environment.world.folder), *DEPENDENCIES)
@@ -76,6 +78,7 @@ def test_a_patchkit_on_pythonpath_is_looked_for_where_it_is(environment: Venv) -
     assert json.loads(done.stdout)["patchkit"] == str(REPOSITORY)
 
 
+@pytest.mark.processes
 def test_a_patchkit_installed_later_needs_no_location(environment: Venv) -> None:
     """Installing again forgets the location of before."""
     install(environment.folder, str(REPOSITORY))
@@ -84,6 +87,7 @@ def test_a_patchkit_installed_later_needs_no_location(environment: Venv) -> None
     assert "looks for it" not in done.stderr
 
 
+@pytest.mark.processes
 def test_a_full_disk_is_one_line_and_2(environment: Venv) -> None:
     """A write that really fails leaves nothing behind."""
     before = environment.files()

@@ -78,6 +78,7 @@ def test_on_a_terminal_it_is_laid_out(
     assert not [line for line in lines if "`" in line]
 
 
+@pytest.mark.processes
 def test_the_page_is_in_the_package(
     python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:

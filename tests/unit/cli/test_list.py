@@ -81,6 +81,7 @@ def test_json_lists_all_patches_with_the_reason(capsys: pytest.CaptureFixture[st
     ]
 
 
+@pytest.mark.processes
 def test_patchkits_own_rows_are_selected_only_where_their_backend_is(
     python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:

@@ -134,6 +134,7 @@ def test_each_pack_has_its_own_lock(
     assert (data["changed"], len(data["files"])) == (False, 2)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("layout", ["flat", "src", "flat, without pyproject.toml"])
 def test_what_lock_writes_is_what_processes_read(layout: str, tmp_path: Path) -> None:
     """As the tutorial has it: drift of the lock that was just written stops a process."""

@@ -102,6 +102,7 @@ def rows() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.processes
 def test_a_pack_is_made_and_grows(capsys: pytest.CaptureFixture[str]) -> None:
     """The first patch makes the package; the second adds a row; both are listed and checked."""
     assert new("one", "--target", "up.mod:f") == 0
@@ -115,6 +116,7 @@ def test_a_pack_is_made_and_grows(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["grid"] == {"one": {"up 1.2": "ok"}, "two": {"up 1.2": "ok"}}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("target", "kind"),
     [
@@ -155,6 +157,7 @@ def test_a_replaced_class_is_a_subclass() -> None:
     assert "from up.mod import C\n\n\nclass PatchedC(C):" in text
 
 
+@pytest.mark.processes
 def test_kinds_that_need_no_body_get_none() -> None:
     """An Edit starts with a line that occurs once; a field with a type and a default."""
     assert new("e", "--target", "up.mod:f", "--kind", "edit") == 0
@@ -165,6 +168,7 @@ def test_kinds_that_need_no_body_get_none() -> None:
     assert "target='up.mod:C', name='fresh', type=<class 'bool'>, default=False" in found["a"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("target", "kind"),
     [
@@ -298,6 +302,7 @@ def test_a_second_patch_of_a_module_has_a_body_of_its_own_name() -> None:
     )
 
 
+@pytest.mark.processes
 def test_a_project_is_told_to_name_its_pack(capsys: pytest.CaptureFixture[str]) -> None:
     """Once, with the lines to paste; where it does, no command needs --patches."""
     words = ["--target", "up.mod:f", "--role", "main", "--releases", "up==1.2"]
@@ -379,6 +384,7 @@ def test_rows_that_are_made_otherwise_are_left_alone(capsys: pytest.CaptureFixtu
     assert Path("my_pack/__init__.py").read_text() == text
 
 
+@pytest.mark.processes
 def test_what_is_written_suits_linters(tmp_path: Path) -> None:
     """ruff, its formatter and mypy --strict have nothing to say, whatever the kind."""
     for at, words in enumerate(

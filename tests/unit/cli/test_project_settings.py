@@ -197,6 +197,7 @@ def patchkit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("place", [".", "src"])
 def test_run_and_commands_find_a_pack_that_is_not_installed(place: str, tmp_path: Path) -> None:
     """From a folder below too, and in every process that `run` starts; flat or under src."""
@@ -215,6 +216,7 @@ def test_run_and_commands_find_a_pack_that_is_not_installed(place: str, tmp_path
     assert done.stdout == f"found {tmp_path / 'kept.lock'}\n"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("place", [".", "src"])
 def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
     place: str, tmp_path: Path

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Python = Callable[..., subprocess.CompletedProcess[str]]
     Pack = Callable[..., Path]
 
+pytestmark = pytest.mark.processes
+
 SAY = """
 import json, os, sys
 print(json.dumps({

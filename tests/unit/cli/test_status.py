@@ -48,6 +48,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method: str) -> None:
     """The same tree, patches and digests, however the processes were started."""
@@ -78,6 +79,7 @@ def test_real_processes(world: World, capsys: pytest.CaptureFixture[str], method
     assert data["findings"] == []
 
 
+@pytest.mark.processes
 def test_what_is_not_for_a_process_is_skipped(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +109,7 @@ def test_what_is_not_for_a_process_is_skipped(
     assert {name: stand[name] for name in expected} == expected
 
 
+@pytest.mark.processes
 def test_edits_are_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """Two patches that edit one function, and one that adds a field: the targets are told."""
     world.module("up.mod", "def function():\n    a = 1\n    b = 2\n    return a + b\n")

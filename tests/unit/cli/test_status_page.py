@@ -88,6 +88,7 @@ def test_what_became_of_the_patches_is_told_at_80_columns(
     assert [line.endswith("1 applied, 1") for line in lines if "gpu-node" in line][:2] == [True] * 2
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_long_chain_of_parents(written: Callable[..., Path], world: World, form: str) -> None:
     """Two thousand journals that each name another as the parent are only a deep tree."""

@@ -72,6 +72,7 @@ def test_what_leads_to_the_target(world: World, code: str) -> None:
     assert user.kept is user.up.b.kept
 
 
+@pytest.mark.processes
 def test_what_python_warns_of(world: World) -> None:
     """It was told when the module was compiled: here it is no error, and not told again."""
     code = "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
@@ -96,6 +97,7 @@ def test_a_name_that_a_class_hides(world: World) -> None:
     assert user._C.again is vars(user._C)["_C__kept"] is user.up.b.kept
 
 
+@pytest.mark.processes
 def test_the_variable_of_a_comprehension(world: World) -> None:
     """It binds no name of the module: where that is from is known, and there is nothing to say."""
     world.module("up.base", "kept = object()")
@@ -107,6 +109,7 @@ def test_the_variable_of_a_comprehension(world: World) -> None:
     assert not [words for line in world.entries() for words in line.get("out_of_reach", ())]
 
 
+@pytest.mark.processes
 def test_a_byte_order_mark_in_a_zip_file(world: World) -> None:
     """A loader gives the source as text, with the mark in it."""
     world.module("up.a", "kept = object()")

@@ -292,6 +292,7 @@ STARS = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("user", STARS)
 def test_a_star_import(world: World, user: str) -> None:
     """It brings what the module exports; which of two bindings was the last, nobody can tell."""

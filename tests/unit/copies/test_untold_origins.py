@@ -25,6 +25,7 @@ table = {'names': NAMES}
 """
 
 
+@pytest.mark.processes
 def test_what_no_code_names_is_left_and_reported(world: World) -> None:
     """A shared constant may be from anywhere, also where a module has it from the target."""
     world.module("up.types", "names = object()")
@@ -48,6 +49,7 @@ AGAIN = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("means", AGAIN)
 def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     """A place that the code binds from elsewhere is left and reported, and not taken as known."""
@@ -65,6 +67,7 @@ def test_what_may_have_been_bound_again(world: World, means: str) -> None:
     assert f"up.user:{where} (nobody can tell where it is from)" in out_of_reach(world, code)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("more", ["", "def f(): ...\n"])
 def test_a_file_that_was_changed_since(world: World, more: str) -> None:
     """It does not say what was executed: what is there is left and reported."""
@@ -86,6 +89,7 @@ def test_a_file_that_was_changed_since(world: World, more: str) -> None:
     assert told == ["up.user:kept (nobody can tell where it is from)"]
 
 
+@pytest.mark.processes
 def test_what_an_instance_sets(world: World) -> None:
     """An attribute of `self` is not the class's."""
     world.module("up.base", "kept = object()")
@@ -141,6 +145,7 @@ def test_an_application_that_is_a_pack_itself(world: World) -> None:
     assert service.f() == "f"
 
 
+@pytest.mark.processes
 def test_an_application_that_is_a_pack_and_not_named(world: World) -> None:
     """It keeps what it has, and that is said."""
     world.module("up.mod", "def f(): return 'f'")
@@ -167,6 +172,7 @@ def register(name):
 """
 
 
+@pytest.mark.processes
 def test_what_the_targets_own_decorator_put_into_an_earlier_module(world: World) -> None:
     """A global follows, a table is reported."""
     world.module("up.registry", REGISTRY)

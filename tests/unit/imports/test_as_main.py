@@ -77,12 +77,14 @@ def run_as_main(world: World, module: str = "up.mod", **environ: str) -> Any:
 NEW = ["new", "up.mod", "old"]
 
 
+@pytest.mark.processes
 def test_there_is_one_copy(world: World) -> None:
     """Who imports the module finds the one that runs."""
     by = ["by", "old"]
     assert last(run_as_main(a_world(world))) == ["up.mod", by, NEW, [by, NEW]]
 
 
+@pytest.mark.processes
 def test_one_that_its_package_imports(world: World) -> None:
     """It is not executed again."""
     a_world(world, module=f"print('executed')\n{MODULE.replace('from __future__', '#')}")
@@ -92,6 +94,7 @@ def test_one_that_its_package_imports(world: World) -> None:
     assert done.stdout.count("executed") == 1
 
 
+@pytest.mark.processes
 def test_what_is_main(world: World) -> None:
     """`sys.modules["__main__"]` is the module itself, and so tells what it was run by."""
     text = "print(json.dumps([main is sys.modules['up.mod'], main.__spec__.name, sys.argv]))"
@@ -100,6 +103,7 @@ def test_what_is_main(world: World) -> None:
     assert last(done) == [True, "up.mod", [str(world.folder / "up" / "mod.py")]]
 
 
+@pytest.mark.processes
 def test_calls_beside_the_execution(world: World) -> None:
     """BeforeImport runs before the module, AfterImport before it acts."""
     changes = "BeforeImport('up.mod', call='before')", "AfterImport('up.mod', call='after')"
@@ -111,6 +115,7 @@ def test_calls_beside_the_execution(world: World) -> None:
     assert done.stdout.split("\n") == ["before", "runs", "after up.mod", "acts", ""], done.stderr
 
 
+@pytest.mark.processes
 def test_a_package_that_is_run(world: World) -> None:
     """`python -m pkg` runs `pkg.__main__`, which is the target."""
     world.module("up.__main__", f"def go(): return 'old'\n{GUARD} print(go())\n")
@@ -122,6 +127,7 @@ def test_a_package_that_is_run(world: World) -> None:
     assert (done.returncode, done.stdout) == (0, "new\n"), done.stderr
 
 
+@pytest.mark.processes
 def test_children_that_are_spawned(world: World) -> None:
     """A spawned child imports the module under its own name, without its main part."""
     module = MODULE.replace(
@@ -140,6 +146,7 @@ def test_children_that_are_spawned(world: World) -> None:
     ], done.stderr
 
 
+@pytest.mark.processes
 def test_a_role_that_is_entered_late(world: World) -> None:
     """A patch for a role that the process takes on later is made then."""
     module = MODULE.replace("    main()", LATE)
@@ -147,6 +154,7 @@ def test_a_role_that_is_entered_late(world: World) -> None:
     assert last(done) == ["old", ["by", "old"], "old"]
 
 
+@pytest.mark.processes
 def test_a_role_that_a_spawned_child_enters_late(world: World) -> None:
     """It reaches the globals of the functions; `__mp_main__` is only a copy of these."""
     head = MODULE.partition("if __name__")[0]
@@ -176,6 +184,7 @@ LATE = """
 """
 
 
+@pytest.mark.processes
 def test_undo_takes_both_back(world: World) -> None:
     """Undone, neither copy holds anything of the patch; applied again, both do."""
     module = MODULE.replace(
@@ -195,6 +204,7 @@ def test_undo_takes_both_back(world: World) -> None:
     assert again == first
 
 
+@pytest.mark.processes
 def test_lines_stay(world: World) -> None:
     """A traceback shows each line where it is in the file."""
     module = MODULE.replace("return 'old'\ndef main", "raise ValueError\ndef main")
@@ -204,6 +214,7 @@ def test_lines_stay(world: World) -> None:
     assert f"line {text.index('def helper(): raise ValueError') + 1}, in helper" in done.stderr
 
 
+@pytest.mark.processes
 def test_no_source(world: World) -> None:
     """Where the code cannot be made to tell, a required patch stops the process and says why."""
     import py_compile
@@ -218,6 +229,7 @@ def test_no_source(world: World) -> None:
     assert last(run_as_main(a_world(world, required="False")))[1] == ["by", "old"]
 
 
+@pytest.mark.processes
 def test_armed_in_the_middle(world: World) -> None:
     """A module that arms patchkit itself has begun without it; that is said, not passed over."""
     module = MODULE.replace("import json", "import patchkit.auto, json")
@@ -236,6 +248,7 @@ NO_MAIN_PART = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("module", "reason"), NO_MAIN_PART.items())
 def test_without_a_main_part(world: World, module: str, reason: str) -> None:
     """What acts while it is imported cannot be patched before that: a required patch stops it."""
@@ -249,6 +262,7 @@ def test_without_a_main_part(world: World, module: str, reason: str) -> None:
     assert reason in soft.stderr
 
 
+@pytest.mark.processes
 def test_refused_for_a_role_that_is_entered_late(world: World) -> None:
     """It is said when the process enters a role of the patch."""
     module = """
@@ -262,6 +276,7 @@ def test_refused_for_a_role_that_is_entered_late(world: World) -> None:
     assert "has no `if __name__" in done.stderr
 
 
+@pytest.mark.processes
 def test_globals_without_a_module(world: World) -> None:
     """`runpy` runs it in a bare dict, as a profiler does: it is patched, and the dict is filled."""
     code = """

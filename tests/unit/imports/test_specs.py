@@ -9,6 +9,8 @@ import runpy
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from patchkit.imports.finder import Finder
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ def test_run_module(lab: Lab, finder: Finder, recorder: Recorder) -> None:
     assert recorder.imports == ["lab_pkg", "lab_pkg.sub", "lab_pkg.sub"]
 
 
+@pytest.mark.processes
 def test_python_m(lab: Lab, run_child: Callable[..., Any]) -> None:
     """`python -m` imports a watched module under its own name, then runs its main part."""
     (lab.folder / "lab_log.py").write_text("executions = []")

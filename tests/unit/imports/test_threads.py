@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.processes
+
 # Thread one holds the import lock of `pkg` and then looks for `other`, for which it needs the
 # lock around all finders. Thread two looks for `pkg.sub` meanwhile, under the lock around all
 # finders: a finder that wants `pkg` imported there, as importlib.util.find_spec does, never ends.

@@ -146,6 +146,7 @@ def test_a_body_that_is_imported_first(world: World) -> None:
 # -- threads ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_threads_import_and_enter_roles_at_once(world: World) -> None:
     """Whatever the order, every target is wrapped exactly once, and nothing hangs."""
     rows, bodies = [], {}
@@ -179,6 +180,7 @@ print(json.dumps([sys.modules[name].function() for name in names]))
     assert world.answer(ARM + code) == [["by", "old"]] * 12
 
 
+@pytest.mark.processes
 def test_no_lock_is_held_while_a_body_runs(world: World) -> None:
     """A body may wait for a thread that imports another target and enters another role."""
     world.module("up.mod", UPSTREAM)
@@ -208,6 +210,7 @@ print(json.dumps([pack.patch_a.finished, up.mod.function(), up.other.function()]
     assert world.answer(ARM + code) == [True, ["by", "old"], ["by", "old"]]
 
 
+@pytest.mark.processes
 def test_who_enters_a_role_second_waits_for_the_first(world: World) -> None:
     """No thread goes on in a role whose patches another thread is still applying."""
     body = "import threading\nbegun, go = threading.Event(), threading.Event()\n"
@@ -231,6 +234,7 @@ print(json.dumps(seen))
     assert world.answer(ARM + code) == [["by", "old"]] * 2
 
 
+@pytest.mark.processes
 def test_who_enters_a_role_second_hears_of_the_failure(world: World) -> None:
     """A required patch that fails in one thread stops the other one as well."""
     world.module("gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n")
@@ -260,6 +264,7 @@ print(json.dumps([*seen, up.mod.function()]))
 # -- fork ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_fork_while_another_thread_applies(world: World) -> None:
     """The child takes back what was half done, and can apply it as a whole."""
     world.module("gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n")
@@ -295,6 +300,7 @@ print(json.dumps([half, child, up.mod.function()]))
     assert world.answer(ARM + code) == [by, ["old", "armed", by, "applied"], by]
 
 
+@pytest.mark.processes
 def test_a_forked_child_has_the_patches_and_a_journal_of_its_own(world: World) -> None:
     """What the parent has applied is applied in the child, undone there alone, and written."""
     a_world(world)
@@ -319,6 +325,7 @@ print(json.dumps([child, up.mod.function(), pid]))
     assert statuses == ["applied", "armed"]
 
 
+@pytest.mark.processes
 def test_two_threads_that_need_one_body(world: World) -> None:
     """One imports it, the other waits for that import with a patch in hand: neither for ever."""
     world.module("up.mod", UPSTREAM)

@@ -8,6 +8,8 @@ import packages
 import pytest
 from packages import World, row
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 WAYS = {

@@ -207,6 +207,7 @@ print(json.dumps(pid))
 """
 
 
+@pytest.mark.processes
 def test_a_fork_begins_anew(world: World) -> None:
     """What the parent has called is not called in the child until the child calls it."""
     world.module("up.mod", UP)
@@ -221,6 +222,7 @@ def test_a_fork_begins_anew(world: World) -> None:
     assert told[True] == {"up.mod:function": NEVER_CALLED, "up.mod:other": CALLED}
 
 
+@pytest.mark.processes
 def test_a_live_process_tells_soon(world: World) -> None:
     """A look of the verifier tells of a call, long before the process ends."""
     world.module("up.mod", UP)

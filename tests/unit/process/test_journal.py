@@ -137,6 +137,7 @@ def test_a_file_that_was_deleted_begins_anew(tmp_path: Path) -> None:
     assert [entry["event"] for file in lines(tmp_path) for entry in file] == ["three"]
 
 
+@pytest.mark.processes
 def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
     """Child and parent do not write into each other's journal, nor inherit entries."""
     journal = Journal(str(tmp_path))
@@ -153,6 +154,7 @@ def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
     assert found == [["child"], ["parent", "parent"]]
 
 
+@pytest.mark.processes
 def test_a_descriptor_that_somebody_closed_is_not_written_to(tmp_path: Path) -> None:
     """
     A process that closes all its descriptors does not find journal lines in its next file.
@@ -184,6 +186,7 @@ def test_a_relative_folder_does_not_move(tmp_path: Path, monkeypatch: pytest.Mon
     assert lines(tmp_path / "journal") == [journal.entries]
 
 
+@pytest.mark.processes
 def test_std_descriptors_are_left_free(tmp_path: Path) -> None:
     """A process that starts without stdin can still claim descriptor 0 for it."""
 
@@ -310,6 +313,7 @@ def test_process_facts_tell_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert (facts["ppid"], facts["argv"]) == (os.getppid(), ["-m", "thing"])
 
 
+@pytest.mark.processes
 def test_a_process_is_told_by_when_it_began() -> None:
     """The same each time it is asked; a child has its own."""
     began = process_facts()["began"]

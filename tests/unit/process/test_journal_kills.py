@@ -18,6 +18,8 @@ from patchkit.status import read_directory
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 AT_ONCE = 20

@@ -90,6 +90,7 @@ def test_around_a_fork(verifier: Callable[..., Verifier]) -> None:
 # -- in a process ---------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_what_is_overwritten_later_is_found(upstream: World) -> None:
     """It is in the journal and on stderr; the process ends with 70, though nobody was told."""
     code = """
@@ -115,6 +116,7 @@ print(json.dumps([failed["reason"], up.mod.function(), up.mod.other()]))
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.processes
 def test_who_wraps_is_told_and_nothing_fails(upstream: World) -> None:
     """A profiler that calls on is no fault."""
     code = """
@@ -129,6 +131,7 @@ print(up.mod.other()[0])
     assert (done.returncode, done.stdout, done.stderr) == (0, "by\n", "")
 
 
+@pytest.mark.processes
 def test_the_journal_does_not_grow(upstream: World) -> None:
     """However often the process looks, there is one line, of the last look."""
     code = """
@@ -145,6 +148,7 @@ print(len(list(entries())) - before)
     assert upstream.run("-c", code, PATCHKIT_VERIFY="0.01").stdout == "0\n"
 
 
+@pytest.mark.processes
 def test_nobody_looks_where_nothing_is_applied(upstream: World) -> None:
     """No thread before a role and an applied patch, with 0, and in a block of a test."""
     code = """
@@ -184,6 +188,7 @@ look_again()
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("seconds", ["0.001", "0.05"])
 def test_forks_are_as_they_were(upstream: World, seconds: str) -> None:
     """No warning of forking with threads, no lock that stays taken; children look on their own."""

@@ -11,6 +11,8 @@ from packages import World, row
 from process import lookouts
 from process.lookouts import BY, WRAP
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 upstream = lookouts.upstream
 

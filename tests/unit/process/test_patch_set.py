@@ -269,6 +269,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes
 def test_values_are_the_same_in_every_process(world: World) -> None:
     """A spawned worker agrees, and key and digest are equal from start to start."""
     fields = [

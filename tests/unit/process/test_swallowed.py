@@ -14,6 +14,8 @@ from process.lookouts import WRAP
 if TYPE_CHECKING:
     from packages import World
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 upstream = lookouts.upstream
 

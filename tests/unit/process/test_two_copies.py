@@ -8,6 +8,8 @@ import packages
 import pytest
 from packages import REPOSITORY, World, row
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 BY = "def by(w, i, a, k): return ['{0}', *w()]\ndef function(): return ['{0}']\n"

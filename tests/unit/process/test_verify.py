@@ -107,6 +107,7 @@ def test_a_verify_needs_a_body(world: World) -> None:
         world.session()
 
 
+@pytest.mark.processes
 def test_status_tells_the_last_answer(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """With its age, in the list and in JSON."""
     world.module("up.mod", "def function(): return 'old'\n")

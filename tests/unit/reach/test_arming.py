@@ -6,6 +6,8 @@ import packages
 import pytest
 from packages import World, row
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 WRAP = "Wrap('up.mod:function', by='by')"

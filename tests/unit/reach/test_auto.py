@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import packages
+import pytest
 from packages import World, row
+
+pytestmark = pytest.mark.processes
 
 world = packages.world
 

@@ -18,6 +18,7 @@ LOADS = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1])); "
 SESSION = "from patchkit.reach.arming import current; print(current())"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", [Carrier, ActorCarrier])
 def test_without_patchkit_the_error_names_the_node(kind: type[Carrier]) -> None:
     """A process that cannot import patchkit stops, and says where it is and what it lacks."""
@@ -29,6 +30,7 @@ def test_without_patchkit_the_error_names_the_node(kind: type[Carrier]) -> None:
     assert f"on node {__import__('os').uname().nodename} {sys.executable}" in done.stderr
 
 
+@pytest.mark.processes
 def test_an_actors_class_that_comes_back_does_nothing() -> None:
     """An error may bring the class to the process that sent it, or to any other."""
     data = pickle.dumps(ActorCarrier(Role.WORKER)).hex()
@@ -37,6 +39,7 @@ def test_an_actors_class_that_comes_back_does_nothing() -> None:
     assert done.stdout == "None\n"
 
 
+@pytest.mark.processes
 def test_in_a_ray_worker_the_process_ends_with_the_reason(tmp_path: Path) -> None:
     """Ray goes on after any Exception, with a class that is none; not after a SystemExit."""
     script = tmp_path / "default_worker.py"

@@ -107,6 +107,7 @@ def seen(method: str, kind: str) -> object:
     return None if method == "fork" else [kind, "old"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("where", "role", "kind"),
@@ -120,6 +121,7 @@ def test_a_child_has_its_role_and_only_its_patches(
     assert answer == [[role], [kind, "old"], seen(method, kind)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None:
     """Its target was wrapped by somebody else."""
@@ -127,6 +129,7 @@ def test_a_child_that_is_known_by_its_name(upstream: World, method: str) -> None
     assert upstream.script(code) == [["engine-core"], ["core", "old"], seen(method, "core")]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_any_other_child_is_main(upstream: World, method: str) -> None:
     """An API server process runs what its parent runs."""
@@ -134,6 +137,7 @@ def test_any_other_child_is_main(upstream: World, method: str) -> None:
     assert answer == [["main"], ["main", "old"], seen(method, "main")]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_a_parent_that_is_no_file(upstream: World, method: str) -> None:
     """`python -c` has no main module that the child could import."""
@@ -141,6 +145,7 @@ def test_a_parent_that_is_no_file(upstream: World, method: str) -> None:
     assert answer == [["engine-core"], ["core", "old"], ["core", "old"]]
 
 
+@pytest.mark.processes
 def test_a_parent_that_is_a_module(upstream: World) -> None:
     """`python -m`."""
     upstream.module("tool.main", parent("spawn", CORE_TARGET))
@@ -148,6 +153,7 @@ def test_a_parent_that_is_a_module(upstream: World) -> None:
     assert json.loads(done.stdout) == [["engine-core"], ["core", "old"], ["core", "old"]]
 
 
+@pytest.mark.processes
 def test_a_path_that_was_edited_at_run_time(upstream: World) -> None:
     """A pack that only the parent's edited `sys.path` finds is found by the child."""
     hidden = upstream.folder / "hidden"
@@ -160,6 +166,7 @@ def test_a_path_that_was_edited_at_run_time(upstream: World) -> None:
     assert answer == [["engine-core"], ["core", "old"], ["core", "old"]]
 
 
+@pytest.mark.processes
 def test_a_childs_child(upstream: World) -> None:
     """An engine core starts its workers."""
     upstream.module(
@@ -180,6 +187,7 @@ def test_a_childs_child(upstream: World) -> None:
     ]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_a_failure_in_the_child_stops_it(upstream: World, method: str) -> None:
     """
@@ -206,12 +214,14 @@ if __name__ == "__main__":
     assert "patch core (pack.patch_core) failed" in done.stderr
 
 
+@pytest.mark.processes
 def test_a_child_of_a_process_where_patchkit_is_off(upstream: World) -> None:
     """PATCHKIT=0 reaches children."""
     answer = upstream.script(parent("spawn", CORE_TARGET), PATCHKIT="0")
     assert answer == [None, "old", "old"]
 
 
+@pytest.mark.processes
 def test_a_pool(upstream: World) -> None:
     """Pool workers are children like others."""
     code = """
@@ -223,12 +233,14 @@ if __name__ == "__main__":
     assert upstream.script(code) == ["main", "old"]
 
 
+@pytest.mark.processes
 def test_multiprocessing_imported_before_arming(upstream: World) -> None:
     """What was hooked late works as well."""
     code = "import multiprocessing.context\n" + parent("spawn", CORE_TARGET)
     assert upstream.script(code)[0] == ["engine-core"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
 def test_a_child_of_the_library_multiprocess(
@@ -245,6 +257,7 @@ def unknown(upstream: World) -> list[str]:
     return [one["target"] for one in upstream.entries() if one["event"] == "unknown"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("when", ["before", "within"])
 def test_a_child_with_vllm_that_no_row_knows_says_so(
@@ -259,6 +272,7 @@ def test_a_child_with_vllm_that_no_row_knows_says_so(
     assert unknown(upstream) == ["stage:target"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None:
     """It is nobody's concern; nor is one that a row knows."""
@@ -267,6 +281,7 @@ def test_a_child_without_vllm_says_nothing(upstream: World, method: str) -> None
     assert unknown(upstream) == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_processes_that_another_package_tells_of(upstream: World, method: str) -> None:
     """What an entry point names has its role like vLLM's own."""
@@ -280,6 +295,7 @@ def test_processes_that_another_package_tells_of(upstream: World, method: str) -
     assert answer == [["worker"], ["worker", "old"], seen(method, "worker")]
 
 
+@pytest.mark.processes
 def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
     """A copy under another name hooks nothing: what it spawns is a main, and patched."""
     copied = upstream.folder / "copied"
@@ -291,6 +307,7 @@ def test_a_child_of_a_library_that_nobody_knows(upstream: World) -> None:
     assert answer[:2] == [["main"], ["main", "old"]]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("library", ["multiprocessing", "multiprocess"])
 @pytest.mark.parametrize(("name", "kind"), [("VllmWorker-0", "worker"), ("Process-1", "main")])
 def test_a_child_that_nobody_tells_its_role(
@@ -318,6 +335,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes
 def test_the_helper_of_the_model_registry(upstream: World) -> None:
     """It gets patchkit with the function that it calls, and a pack that only its parent finds."""
     upstream.module("vllm.model_executor.models.registry", REGISTRY)
@@ -335,6 +353,7 @@ def test_the_helper_of_the_model_registry(upstream: World) -> None:
     assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [["main"], ["main", "old"], None]
 
 
+@pytest.mark.processes
 def test_a_target_in_the_module_of_that_helper(upstream: World) -> None:
     """It is patched under the module's own name, which is where the helper's function is from."""
     source = "def known(): return ['old']\n" + REGISTRY

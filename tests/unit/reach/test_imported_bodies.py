@@ -51,11 +51,13 @@ print(json.dumps([type(thing) is up.mod.Thing, up.mod.function(),
 NEW = ["new", "old"]
 
 
+@pytest.mark.processes
 def test_an_object_of_a_body_arms_whoever_unpickles_it(world: World, pickled: bytes) -> None:
     """A process that never heard of patchkit is armed, and its patches are applied."""
     assert world.answer(unpickling(pickled)) == [True, NEW, "applied", True]
 
 
+@pytest.mark.processes
 def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None:
     """The same where upstream is there already, with a copy of its function elsewhere."""
     world.module("up.user", "from up.mod import function")
@@ -63,11 +65,13 @@ def test_a_target_that_was_imported_before(world: World, pickled: bytes) -> None
     assert world.answer(code + "print(json.dumps('done'))") == "done"
 
 
+@pytest.mark.processes
 def test_it_does_nothing_where_patchkit_is_off(world: World, pickled: bytes) -> None:
     """PATCHKIT=0: the object is unpickled, and that is all."""
     assert world.answer(unpickling(pickled), PATCHKIT="0") == [False, "old", None, True]
 
 
+@pytest.mark.processes
 def test_a_pack_that_this_process_was_not_told_of(world: World, pickled: bytes) -> None:
     """A body of a pack that is not among this process's packs is just a module."""
     code = unpickling(pickled).replace('current.states["p"].status', "len(current.states) > 0")
@@ -75,6 +79,7 @@ def test_a_pack_that_this_process_was_not_told_of(world: World, pickled: bytes) 
     assert answer[1] == "old"
 
 
+@pytest.mark.processes
 def test_a_failure_reaches_who_unpickles(world: World, pickled: bytes) -> None:
     """The process does not go on with half a patch."""
     world.module("up.mod", "class Thing: ...\ndef function(): ...\n")
@@ -92,6 +97,7 @@ def test_the_finder_is_installed_once() -> None:
     assert sys.meta_path == before
 
 
+@pytest.mark.processes
 def test_it_does_nothing_beside_a_session(world: World, pickled: bytes) -> None:
     """A session that was lent loads bodies, and arms nothing; once it is gone, a body arms."""
     code = f"""
@@ -109,6 +115,7 @@ print(json.dumps([*armed, current() is not None]))
     assert world.answer(code) == [False, True]
 
 
+@pytest.mark.processes
 def test_importing_a_pack_arms_nothing(world: World, pickled: bytes) -> None:
     """Only a body does: reading rows must have no effect."""
     code = """

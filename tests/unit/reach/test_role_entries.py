@@ -6,6 +6,8 @@ import packages
 import pytest
 from packages import World, row
 
+pytestmark = pytest.mark.processes
+
 world = packages.world
 
 UPSTREAM = "def function(): return 'old'\n"

@@ -21,6 +21,7 @@ def upstream(world: World) -> World:
     return world
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("entry", ["platform", "general"])
 def test_each_plugin_arms(upstream: World, entry: str) -> None:
     """Either is enough, and says that it is no platform."""
@@ -33,6 +34,7 @@ print(json.dumps([result, up.mod.function()]))
     assert upstream.answer(code) == [None, ["by", "old"]]
 
 
+@pytest.mark.processes
 def test_the_general_plugin_tells_what_was_swallowed(upstream: World) -> None:
     """VLLM swallows what the platform plugin or an import raises; this one raises it again."""
     upstream.module("pack.patch_a", "def misspelt(): ...")
@@ -50,6 +52,7 @@ print("started")
     assert "ApplyError: required patch p" in done.stderr
 
 
+@pytest.mark.processes
 def test_the_general_plugin_tells_of_a_malformed_pack(upstream: World) -> None:
     """The same where arming itself failed."""
     code = """

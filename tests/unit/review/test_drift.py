@@ -109,6 +109,7 @@ def test_skip_leaves_the_patch_out(
     assert warned == required
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("broken", [False, True])
 def test_run_says_what_skip_leaves_out(broken: bool, world: World) -> None:
     """Its closing line names it, and `status` has a finding; so for a lock that is none."""
@@ -175,6 +176,7 @@ def test_only_changes_for_here_are_looked_at(
     assert not capsys.readouterr().err
 
 
+@pytest.mark.processes
 def test_a_forked_child_tells_too(world: World) -> None:
     """Its journal is its own, and what it runs is what its parent applied."""
     a_drifted_world(world)
@@ -190,6 +192,7 @@ def test_a_forked_child_tells_too(world: World) -> None:
     assert sorted(told) == sorted(pids)
 
 
+@pytest.mark.processes
 def test_every_process_tells(world: World) -> None:
     """A real process, armed by its environment, warns about what it runs."""
     a_drifted_world(world)

@@ -89,6 +89,7 @@ def look(world: World) -> dict[str, Any]:
     return node.look(str(world.journal))
 
 
+@pytest.mark.processes
 def test_a_process_that_runs(world: World, start: Started) -> None:
     """It is known by its number and the moment at which it began, until it ends."""
     pid = start(ARMED)
@@ -100,6 +101,7 @@ def test_a_process_that_runs(world: World, start: Started) -> None:
     assert [one.alive for one in draw([look(world)]).processes] == [False]
 
 
+@pytest.mark.processes
 def test_a_child_with_vllm_and_without_patchkit(world: World, start: Started, library: str) -> None:
     """A process that patchkit reached has started it; it is found and named."""
     pid = start(PARENT, WITH_VLLM, library)
@@ -109,6 +111,7 @@ def test_a_child_with_vllm_and_without_patchkit(world: World, start: Started, li
     assert "PATCHKIT=0" in stranger.reason
 
 
+@pytest.mark.processes
 def test_a_process_with_the_same_journal(world: World, start: Started, library: str) -> None:
     """It was told where to write, and has written nothing."""
     pid = start(WITH_VLLM, library)
@@ -116,12 +119,14 @@ def test_a_process_with_the_same_journal(world: World, start: Started, library: 
     assert (stranger.pid, stranger.reason) == (pid, "has vLLM loaded, without a journal")
 
 
+@pytest.mark.processes
 def test_a_process_of_somebody_else(world: World, start: Started, library: str) -> None:
     """Another journal, another tree: none of this one's business."""
     start(WITH_VLLM, library, PATCHKIT_JOURNAL="/elsewhere")
     assert draw([look(world)]).processes == []
 
 
+@pytest.mark.processes
 def test_a_process_that_has_just_begun(
     world: World, start: Started, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +136,7 @@ def test_a_process_that_has_just_begun(
     assert draw([look(world)]).processes == []
 
 
+@pytest.mark.processes
 def test_without_proc(world: World, start: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that does not tell of processes."""
     start(ARMED)
@@ -146,6 +152,7 @@ def test_the_directory_of_this_node(world: World, monkeypatch: pytest.MonkeyPatc
     assert (node.look(None)["directory"], node.look(None)["error"]) == (str(world.journal), None)
 
 
+@pytest.mark.processes
 def test_what_is_seen_can_be_sent(world: World, start: Started) -> None:
     """Only plain values: no node needs patchkit to make or read them."""
     start(ARMED)
@@ -154,6 +161,7 @@ def test_what_is_seen_can_be_sent(world: World, start: Started) -> None:
     assert pickle.loads(pickle.dumps(seen)) == seen
 
 
+@pytest.mark.processes
 def test_it_needs_only_the_standard_library() -> None:
     """It runs on nodes that have no patchkit."""
     code = (

@@ -35,6 +35,7 @@ def test_a_block_is_patched_and_nothing_after_it(world: World) -> None:
     assert trace() == before
 
 
+@pytest.mark.processes
 def test_it_is_in_the_vocabulary(world: World) -> None:
     """`from patchkit import applied`, which imports no session."""
     code = """
@@ -205,6 +206,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.processes
 def test_a_name_of_two_packs(world: World) -> None:
     """Each block has the patch of its own pack, one after the other; at once they are refused."""
     for name in ("one", "two"):

@@ -4,8 +4,11 @@ from typing import Any
 
 import blocks
 import packages
+import pytest
 from blocks import BODY
 from packages import World, row
+
+pytestmark = pytest.mark.processes
 
 world, upstream = packages.world, blocks.upstream
 

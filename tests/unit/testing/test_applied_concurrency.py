@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import blocks
 import packages
+import pytest
 from blocks import BODY, UPSTREAM
 from packages import World, row
+
+pytestmark = pytest.mark.processes
 
 world, upstream = packages.world, blocks.upstream
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,6 +240,7 @@ def test_a_target_that_is_renamed_or_moved_is_absent(name: str, chance: random.R
     assert fingerprint.of_nodes(found.nodes, named=False) == before
 
 
+@pytest.mark.processes
 def test_other_pythons_agree(tmp_path: Path) -> None:
     """Every other Python of this machine that can run patchkit hashes whole modules alike."""
     script = textwrap.dedent(

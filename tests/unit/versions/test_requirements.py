@@ -220,6 +220,7 @@ class TestRequirement:
             checked = False
         assert checked is allowed
 
+    @pytest.mark.processes
     @pytest.mark.parametrize(
         "text",
         ["vllm", "vllm>=0.11,<0.13", "torch_npu", "ray == 2.35.*", "vllm~=0.11.0rc1", "a!=1"],

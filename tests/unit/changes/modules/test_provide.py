@@ -216,6 +216,7 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
     assert load("pack.patch_a").seen == ["before", "build"]
 
 
+@pytest.mark.processes
 def test_upstream_that_asks_with_a_guard(world: World) -> None:
     """`try: import … except ImportError` in upstream finds the module, or goes without."""
     a_world(world)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 
 import packages
+import pytest
 from one_patch import load
 from packages import World
 
@@ -31,6 +32,7 @@ def test_threads_get_one_module(world: World) -> None:
     assert len(set(map(id, found))) == 2
 
 
+@pytest.mark.processes
 def test_another_thread_imports_the_body(world: World) -> None:
     """Whoever imports the module waits for it, and holds nothing that the body needs."""
     world.module("up.slow")
@@ -62,6 +64,7 @@ print(json.dumps([user.is_alive(), sys.modules["up.llm"].Processor is pack.patch
     assert world.answer(code) == [False, True]
 
 
+@pytest.mark.processes
 def test_in_a_spawned_child(world: World) -> None:
     """A child serves the module itself, and an object of it that comes by pickle is the same."""
     a_world(world)

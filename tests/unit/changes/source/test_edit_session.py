@@ -83,6 +83,7 @@ CHILD = """
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",), ("-B", "-X", "dev")])
 def test_in_a_process_of_its_own(world: World, flags: tuple[str, ...]) -> None:
     """Whatever the interpreter leaves out."""
@@ -94,6 +95,7 @@ def test_in_a_process_of_its_own(world: World, flags: tuple[str, ...]) -> None:
     assert (value, "assert 1\n    return 2" in source) == (2, True)
 
 
+@pytest.mark.processes
 def test_with_a_home_that_cannot_be_written(world: World) -> None:
     """The text is shown from memory."""
     world.module("up.mod", MODULE)
@@ -103,6 +105,7 @@ def test_with_a_home_that_cannot_be_written(world: World) -> None:
     assert file.startswith("<patchkit edit of ")
 
 
+@pytest.mark.processes
 def test_processes_share_the_file(world: World) -> None:
     """A child that is spawned has the edit, and its code is in the same file."""
     world.module("up.mod", MODULE)

@@ -165,6 +165,7 @@ assert not said, said
 """
 
 
+@pytest.mark.processes
 def test_processes_write_at_once(tmp_path: Path) -> None:
     """Four writers in one file: nothing is lost, nothing fails."""
     children = [
@@ -178,6 +179,7 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     cache.close()
 
 
+@pytest.mark.processes
 def test_a_writer_that_is_killed_leaves_a_cache(tmp_path: Path) -> None:
     """Killed in the middle of its work: what is there is whole, and the next one writes."""
     child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), "a"])

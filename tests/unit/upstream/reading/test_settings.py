@@ -54,6 +54,7 @@ def test_without_any_the_usual_index_is_asked(tmp_path: Path) -> None:
     assert usual_index().startswith("https://")
 
 
+@pytest.mark.processes
 def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
     """An installed pip says which index is the usual one, in its source; none of it runs."""
     text = "raise SystemExit('imported')\nPyPI = PackageIndex(\n    'https://own.invalid/', x=1)\n"
