@@ -13,6 +13,7 @@ other code imports a body.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from _thread import get_ident
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
     Path = Sequence[str] | None
 
+_UTIL = "importlib.util"
+
 
 class Finder:
     """
@@ -52,10 +55,12 @@ class Finder:
     def __init__(
         self, watcher: Watcher, provide: Callable[[str], ModuleSpec | None] | None = None
     ) -> None:
+        self.watcher = watcher  # the session; another copy of patchkit in this process asks for it
         self._notifier = Notifier(watcher)
         self._provide = provide
         self.stir: Callable[[], object] | None = None
         self._packages: set[str] = set()
+        self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
         self._asking: set[tuple[int, str]] = set()
         self._overtaken: list[object] = []
@@ -73,6 +78,9 @@ class Finder:
             self._come_first()
         else:
             sys.meta_path.insert(0, self)
+        # To import it costs up to 4 ms; where it is not there yet, its import is watched.
+        if (util := sys.modules.get(_UTIL)) is not None:
+            _hook(util)
 
     def uninstall(self) -> None:
         """Stop watching; loaders that are instrumented already report nothing more."""
@@ -80,6 +88,9 @@ class Finder:
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
+        util: Any = sys.modules.get(_UTIL)
+        if util is not None and not _installed() and _is_ours(util.spec_from_file_location):
+            util.spec_from_file_location = util.spec_from_file_location.__wrapped__
 
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
@@ -107,11 +118,15 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         for finder in finders[place + 1 :]:
-            find: Any = None if finder is self else getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
+            spec = None if finder is self else _ask(finder, name, path, target)
             if spec is not None:
                 return spec
         return None
+
+    def found(self, name: str, spec: ModuleSpec) -> None:
+        """Instrument a spec that somebody made without asking finders, if the name is watched."""
+        if self._notifier.is_for(name):
+            instrument(name, spec, self._notifier)
 
     def is_whole(self, name: str) -> bool:
         """Whether a module has been imported; if it is being imported, its end will be told."""
@@ -209,3 +224,56 @@ def let_pass(names: Iterable[str]) -> None:
     for name in names:
         if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
             bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes
+
+
+def others() -> list[Any]:
+    """Find the sessions of other copies of patchkit, such as a vendored one, in this process."""
+    finders = [finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)]
+    watchers = [getattr(finder, "watcher", None) for finder in finders]
+    return list(dict.fromkeys(session for session in watchers if hasattr(session, "patches_on")))
+
+
+def home(session: Any) -> str:
+    """Say which copy of patchkit a session belongs to, and where that is installed."""
+    name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
+    return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
+
+
+def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
+    find = getattr(finder, "find_spec", None)
+    if find is None:
+        # Up to Python 3.11 importlib knows finders of an older kind.
+        old = getattr(_bootstrap, "_find_spec_legacy", None)
+        return old(finder, name, path) if old is not None else None
+    return find(name, path, target)  # type: ignore[no-any-return]
+
+
+# -- importlib.util.spec_from_file_location, which asks no finder ---------------------------------
+
+
+def _hook(util: Any) -> None:
+    """Have each finder see the specs that it makes; one hook serves them all."""
+    original = util.spec_from_file_location
+    if _is_ours(original):
+        return
+
+    @functools.wraps(original)
+    def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> ModuleSpec | None:
+        spec: ModuleSpec | None = original(name, *args, **kwargs)
+        if spec is not None:
+            for finder in reversed(_installed()):
+                finder.found(name, spec)
+        return spec
+
+    # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
+    spec_from_file_location.__module__ = _UTIL
+    util.spec_from_file_location = spec_from_file_location
+
+
+def _is_ours(function: Any) -> bool:
+    return getattr(function, "__globals__", None) is globals()
+
+
+def _installed() -> list[Finder]:
+    found = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
+    return list(dict.fromkeys(found))

@@ -19,6 +19,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import PatchkitError
+from patchkit.imports.finder import home, others
 from patchkit.imports.half_imported import forget_imports
 from patchkit.process.effects import Effects
 from patchkit.process.journal import process_facts
@@ -117,6 +118,16 @@ class Lookout:
         rows = {name: sorted(state.row.roles) for name, state in self._states.patches.items()}
         facts |= process_facts()
         self._states.journal.write("armed", patches=list(rows), roles=rows, **facts)
+
+    def tell_others(self) -> None:
+        """Tell of other copies of patchkit that patch this process too."""
+        for other in others():
+            self._states.journal.write("other-copy", copy=home(other))
+            self._states.say(
+                "warning",
+                f"another copy of patchkit patches this process too: {home(other)}. Wraps of both "
+                "act; a Replace of what the other one has changed is refused",
+            )
 
     def tell_inherited(self) -> None:
         """Write what a forked child has from its parent into a journal of its own."""

@@ -33,6 +33,7 @@ from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
 from patchkit.registry import OWN_PACKS
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role
+from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -77,6 +78,7 @@ class Session:
     def arm(self, roles: Collection[Role], *, lent: bool = False) -> None:
         """Watch imports, and enter the roles there are; others come later, or never if `lent`."""
         self.lookout.tell_armed()
+        self.lookout.tell_others()
         self._relevance.awaits_role = not (roles or lent)
         if self._relevance.awaits_role:
             self._relevance.settle_serving(frozenset(Role))
@@ -95,6 +97,11 @@ class Session:
         """Watch imports no more; what is applied stays."""
         self._finder.uninstall()
         self.lookout.stand_down()
+
+    def patches_on(self, owner: object, name: Any) -> list[str]:
+        """Name the patches that lie on an attribute or item; another copy of patchkit asks."""
+        site = self._applier.sites.get(owner, name if isinstance(name, str) else Item(name.key))
+        return site.patches if site is not None else []
 
     # -- what the finder tells ------------------------------------------------------------------
 

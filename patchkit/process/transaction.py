@@ -12,8 +12,10 @@ from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context, unwind
 from patchkit.changes.overwrites import route_of
 from patchkit.copies.scope import scope_of
+from patchkit.errors import TargetError
+from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
-from patchkit.rows.declaration import AfterImport, Edit
+from patchkit.rows.declaration import AfterImport, Edit, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,6 +75,9 @@ class Transaction(Record, frozen=False, eq=False):
         for place, change in wave:
             context = Context(module, body, sites, self.patch, (self.rank, place))
             prepared.append((change, prepare(change, context)))
+        for change, ready in prepared:
+            if isinstance(change, Replace):  # all else acts above or below
+                _refuse_to_discard(change, ready)
         rebuild = rebuild_after([ready for _, ready in prepared], sites)
         if rebuild is not None:
             self.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
@@ -98,3 +103,14 @@ class Transaction(Record, frozen=False, eq=False):
             site.rebind |= scope
             self.sites.append((words, site))
         return target, sites
+
+
+def _refuse_to_discard(change: Change, ready: Prepared) -> None:
+    """Refuse to put an object in place of one on which another copy of patchkit has patches."""
+    for other in others():
+        for site in ready.sites:
+            if names := other.patches_on(site.owner, site.name):
+                raise TargetError(
+                    f"Replace({change.place!s}): it would discard {', '.join(names)} of another "
+                    f"copy of patchkit, {home(other)}; expected one copy for both packs"
+                )

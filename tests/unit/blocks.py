@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
 from typing import Any
 
@@ -50,6 +52,7 @@ def trace() -> tuple[Any, ...]:
     """What a session leaves in a process."""
     return (
         list(sys.meta_path),
+        importlib.util.spec_from_file_location,
         arming.current(),
         arming._here.session,
     )

@@ -344,3 +344,14 @@ def test_a_stamp_tells_what_is_not_for_here(world: World) -> None:
     session.stamp(a_config())
     (told,) = [entry for entry in session.journal.entries if entry["event"] == "unmet"]
     assert told["reasons"] == {"p": "up 1.0 is outside >=2"}
+
+
+def test_which_patches_lie_on_an_attribute(world: World) -> None:
+    """Another copy of patchkit asks; nothing is said of what nobody has changed."""
+    session = a_session(world)
+    session.arm({Role.MAIN})
+    module = importlib.import_module("up.mod")
+    assert session.patches_on(module, "function") == ["p"]
+    assert session.patches_on(module, "__name__") == []
+    assert session.patches_on(vars(module), SimpleNamespace(key="function")) == ["p"]
+    assert session.patches_on(vars(module), SimpleNamespace(key="__name__")) == []
