@@ -59,7 +59,7 @@ def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
         if getattr(location.owner, "__module__", target.module) != target.module:
             return  # only a name for another module's class
         context = Context(module, module, sites, rank=(-1, 0))
-        ready = wrapped_at(location, by, context, str(target))
+        ready = wrapped_at([location], by, context, str(target))
     except TargetError:
         return
     ready.apply()

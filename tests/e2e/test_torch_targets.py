@@ -19,7 +19,7 @@ from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.sites import Sites
 from patchkit.errors import TargetError
-from patchkit.rows.declaration import Add, AfterImport, Replace, Wrap
+from patchkit.rows.declaration import Add, Replace, Wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +42,10 @@ def shift(x: Tensor, by: float = 1.0) -> Tensor: return x + by
 define("shift", shift, lambda x, by=1.0: torch.empty_like(x))
 def _shrink_impl(x: Tensor) -> Tensor: return x / 2
 define("shrink", _shrink_impl)
+def twice(x: Tensor) -> Tensor: return x * 2
+library.define("twice(Tensor x) -> Tensor")
+library.define("composite(Tensor x) -> Tensor")
+library.impl("composite", lambda x: x.sin().cos(), "CompositeImplicitAutograd")
 @torch.library.custom_op("pk_up::defined", mutates_args=())
 def defined(x: Tensor) -> Tensor: return x + 1
 @defined.register_fake
@@ -60,10 +64,7 @@ def minus(x, by=1.0): return x - by
 def minus_one(x): return x - 1
 def one_more(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs) + 100
 def forward(self, x): return x + 10 + (0 if self.training else 1)
-def override():
-    library = torch.library.Library("pk_up", "IMPL")
-    library.impl("shift", minus, "CPU")
-    return library._destroy
+def no_arguments(): ...
 """
 
 
@@ -105,14 +106,38 @@ X = torch.arange(4.0)
 OP = "torch.ops.pk_up.shift"
 
 
-@pytest.mark.filterwarnings("ignore:Warning only once")  # that a kernel is overridden
-def test_an_operator_takes_another_kernel(bench: Bench) -> None:
-    """An AfterImport registers it, as docs/targets.md shows, and undo gives the former one back."""
+def test_an_operator_is_replaced(bench: Bench) -> None:
+    """Whoever calls the operator runs the body's kernel, and after undo the former one."""
     op = torch.ops.pk_up.shift
-    undo = bench.apply(AfterImport("upstream", call="override"))
+    undo = bench.replace(OP, "minus")
     assert torch.equal(op(X), X - 1)
+    assert torch.equal(op(X, 3.0), X - 3)
+    assert torch.equal(op.default(X), X - 1)
+    undo()
     undo()
     assert torch.equal(op(X), X + 1)
+    assert "pk_up/shift/CPU" in torch.library._impls
+    assert torch.ops.pk_up.shift is op
+
+
+def test_an_operator_is_wrapped(bench: Bench) -> None:
+    """The wrapper calls the kernel that was there."""
+    undo = bench.wrap(OP)
+    assert torch.equal(torch.ops.pk_up.shift(X, by=2.0), X + 102)
+    undo()
+    assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
+
+
+def test_wrapped_and_replaced_in_any_order(bench: Bench) -> None:
+    """Replace goes below Wrap, and either comes off first."""
+    undo_wrap = bench.wrap(OP)
+    undo_replace = bench.replace(OP, "minus")
+    assert torch.equal(torch.ops.pk_up.shift(X), X - 1 + 100)
+    undo_wrap()
+    assert torch.equal(torch.ops.pk_up.shift(X), X - 1)
+    bench.wrap(OP)
+    undo_replace()
+    assert torch.equal(torch.ops.pk_up.shift(X), X + 101)
 
 
 def test_an_operator_that_is_gone(bench: Bench) -> None:
@@ -136,10 +161,12 @@ def test_a_function_that_calls_its_operator(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (Replace(f"upstream:{OP}", by="minus"), "dispatcher holds"),
-        (Replace(f"upstream:{OP}.default", by="minus"), "dispatcher holds"),
-        (Wrap("upstream:torch.ops.aten.add", by="one_more"), "dispatcher holds"),
-        (Replace("upstream:defined", by="minus_one"), "dispatcher holds"),
+        (Replace("upstream:torch.ops.pk_up.twice", by="minus_one"), "no kernel of its own here"),
+        (Replace(f"upstream:{OP}['CPU']", by="minus"), "is not there"),
+        (Add(f"upstream:{OP}['CUDA']", by="minus"), "expected a mapping"),
+        (Replace(f"upstream:{OP}", by="no_arguments"), "expected to take"),
+        (Replace("upstream:defined", by="no_arguments"), "expected to take"),
+        (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
         (Replace("upstream:shift", by="minus"), "function of the operator torch.ops.pk_up.shift"),
         (Wrap("upstream:_shrink_impl", by="one_more"), "the operator torch.ops.pk_up.shrink"),
         (Replace("upstream:torch.ops.pk_up.gone", by="minus"), "is not there"),
@@ -149,6 +176,57 @@ def test_what_cannot_be_is_refused(bench: Bench, change: Change, words: str) -> 
     """The error says what was found and what can be named instead."""
     with pytest.raises(TargetError, match=words):
         bench.apply(change)
+
+
+def test_a_composite_operator(bench: Bench) -> None:
+    """One that is made of others takes the body's function, with autograd through it."""
+    undo = bench.replace("torch.ops.pk_up.composite", "minus_one")
+    x = X.clone().requires_grad_()
+    torch.ops.pk_up.composite(x).sum().backward()
+    assert torch.equal(x.grad, torch.ones(4))
+    undo()
+    assert torch.equal(torch.ops.pk_up.composite(X), X.sin().cos())
+    undo = bench.wrap("torch.ops.pk_up.composite")
+    assert torch.equal(torch.ops.pk_up.composite(X), X.sin().cos() + 100)
+    undo()
+
+
+def test_a_defined_operator(bench: Bench) -> None:
+    """Every kernel of a `custom_op` is changed, whether it is called by name or by `torch.ops`."""
+    tables = dict(bench.upstream.defined._backend_fns)
+    for target in ("defined", "torch.ops.pk_up.defined"):
+        undo = bench.replace(target, "minus_one")
+        assert torch.equal(bench.upstream.defined(X), X - 1)
+        assert torch.equal(torch.ops.pk_up.defined(X), X - 1)
+        undo_wrap = bench.wrap(target)
+        assert torch.equal(bench.upstream.defined(X), X - 1 + 100)
+        undo()
+        assert torch.equal(bench.upstream.defined(X), X + 102)
+        undo_wrap()
+    after = bench.upstream.defined._backend_fns
+    assert all(after[kind] is tables[kind] for kind in tables)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_compiled(bench: Bench, backend: str) -> None:
+    """Graphs call the changed kernels, whether they were compiled before or after."""
+    before = torch.compile(bench.upstream.net, fullgraph=True, backend=backend)
+    assert torch.equal(before(X), (X + 1) * (X + 2))
+    undos = [bench.replace(OP, "minus"), bench.wrap("defined")]
+    after = torch.compile(bench.upstream.Net(), fullgraph=True, backend=backend)
+    expected = (X - 1) * (X + 102)
+    assert torch.equal(before(X), expected)
+    assert torch.equal(after(X), expected)
+    for undo in undos:
+        undo()
+    assert torch.equal(before(X), (X + 1) * (X + 2))
+
+
+def test_shapes_stay_upstreams(bench: Bench) -> None:
+    """Fake kernels are asked as before."""
+    bench.replace(OP, "minus")
+    empty = torch.empty(3, device="meta")
+    assert torch.ops.pk_up.shift(empty).shape == (3,)
 
 
 @pytest.mark.parametrize("target", ["Plain.forward", "plain.forward"])
@@ -246,6 +324,24 @@ def test_a_compiled_kernel_of_triton_takes_the_change(bench: Bench) -> None:
     assert bench.upstream.kernel is kernel
     undo()
     assert "run" not in vars(kernel)
+
+
+def test_an_operator_of_vllm() -> None:
+    """The attention operator is changed under its own name and comes back."""
+    name = "vllm.model_executor.layers.attention.attention"
+    module = importlib.import_module(name)
+    body = ModuleType("body")
+    body.note = lambda wrapped, instance, args, kwargs: "noted"  # type: ignore[attr-defined]
+    context = Context(module, body, Sites())
+    operator = "torch.ops.vllm.unified_attention_with_output"
+    ready = prepare(Wrap(f"{name}:{operator}", by="note"), context)
+    (kernel,) = ready.sites
+    before = kernel.current
+    ready.apply()
+    assert kernel.owner.has("CPU")
+    assert kernel.current is not before
+    ready.undo()
+    assert kernel.current is before
 
 
 def test_an_entry_of_vllms_model_registry() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import inspect
-import sys
 import threading
 from collections import namedtuple
 from types import (
@@ -16,7 +15,8 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.objects.kernels import has_python_kernel, loaded_torch
+from patchkit.changes.owners import MISSING
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
@@ -100,22 +100,17 @@ def refuse_kept(location: Location, new: Any, words: str) -> None:
         )
 
 
-# -- what something calls past its name: torch, a dispatcher --------------------------------------
+# -- functions that something calls past their names ----------------------------------------------
 
 
 def refuse_registered(value: Any, words: str) -> None:
-    """Refuse an operator of torch, and a function that one or a dispatcher goes on calling."""
-    if _is_operator(value):
-        raise TargetError(
-            f"{words}: found an operator of torch, whose kernels torch's dispatcher holds; let an "
-            "AfterImport register one with a torch.library.Library, and return what takes that down"
-        )
+    """Refuse a function that a dispatcher or an operator of torch goes on calling."""
     if not isinstance(value, FunctionType):
         return
     if operator := _operator_of(value):
         raise TargetError(
             f"{words}: found the function of the operator {operator}, which torch goes on calling;"
-            " Edit the function, or let an AfterImport register another kernel"
+            f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
     # A dict of the module, which other threads may be filling: copied in one go.
     for held in list(value.__globals__.values()):
@@ -135,21 +130,6 @@ def registrations(value: Any) -> list[object]:
     return list(registry.values()) if registry and is_one else []
 
 
-def _loaded_torch() -> Any:
-    """Return torch where it has been imported, and is no stand-in without operators; else None."""
-    torch = sys.modules.get("torch")
-    parts = ("_ops", "library", "ops")
-    return torch if all(hasattr(torch, part) for part in parts) else None
-
-
-def _is_operator(value: Any) -> bool:
-    torch = _loaded_torch()
-    if torch is None or isinstance(value, FunctionType):
-        return False
-    made = namespace(value).get("_opoverload", value)  # of what `custom_op` returns
-    return isinstance(made, (torch._ops.OpOverloadPacket, torch._ops.OpOverload))  # noqa: SLF001
-
-
 def _operator_of(function: FunctionType) -> str | None:
     """
     Name the operator that was made of a function, as far as that can be told.
@@ -157,7 +137,7 @@ def _operator_of(function: FunctionType) -> str | None:
     torch does not tell which function a kernel is. It is taken for one where an operator with a
     kernel from Python has its name and its arguments, and it does not call that operator itself.
     """
-    torch = _loaded_torch()
+    torch = loaded_torch()
     if torch is None:
         return None
     plain = function.__name__.strip("_")
@@ -171,16 +151,14 @@ def _operator_of(function: FunctionType) -> str | None:
         packet, _, overload = rest.partition(".")
         packets = getattr(torch.ops, space)  # what a library defined that is gone is listed still
         operator = getattr(getattr(packets, packet, None), overload or "default", None)
-        if operator is not None and _runs(torch, operator, function):
+        if operator is not None and _runs(operator, function):
             return f"torch.ops.{operator}".removesuffix(".default")
     return None
 
 
-def _runs(torch: Any, overload: Any, function: FunctionType) -> bool:
-    space, name = overload.namespace, overload.name().partition("::")[2]
-    places = (place.rpartition("/") for place in torch.library._impls)  # noqa: SLF001 - from Python
-    keys = {key for operator, _, key in places if operator == f"{space}/{name}"}
-    if {space, name} <= {*function.__code__.co_names} or keys <= {"Autograd", "Meta"}:
+def _runs(overload: Any, function: FunctionType) -> bool:
+    calls = {overload.namespace, overload.name().partition("::")[2]}
+    if calls <= {*function.__code__.co_names} or not has_python_kernel(overload):
         return False
     arguments = tuple(inspect.signature(function).parameters)
     return arguments == tuple(part.name for part in overload._schema.arguments)  # noqa: SLF001

@@ -1,7 +1,8 @@
 """
 Replace and Add: the target becomes the body's object, also where upstream has nothing yet.
 
-Most targets are one attribute or item. Of a kernel it is the launcher.
+Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
+torch's dispatcher), that is where the object goes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.context import PreparedLayers
-from patchkit.changes.objects.kernels import is_kernel, launch, launched
+from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
 from patchkit.changes.objects.refusals import (
     refuse_fixed,
     refuse_kept,
@@ -36,7 +37,7 @@ from patchkit.rows.declaration import Add
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from patchkit.changes.context import Context
     from patchkit.rows.declaration import Replace
@@ -51,11 +52,19 @@ def prepare(change: Replace | Add, context: Context) -> PreparedLayers:
 
 def _replaced(change: Replace, context: Context) -> PreparedLayers:
     assert context.module is not None
-    words = f"Replace({change.target!r})"
-    location = locate(context.module, change.place.qualname)
+    qualname, words = change.place.qualname, f"Replace({change.target!r})"
+    location = locate_free(context.module, qualname)
     old, new = location.value, _body_object(context, change.by)
+    is_of_kind = old is not MISSING and isinstance(new, type(old))  # one operator for another
+    if (op := op_at(location, context.sites)) and not is_of_kind:
+        if not callable(new):
+            raise TargetError(f"{words}: found {new!r}, expected a function")
+        _refuse_call(change, op.like, new)
+        return _layers(op.places, new, context)
     if is_kernel(old) and isinstance(new, FunctionType) and not change.unrelated:
-        return _layer(launch(old), launched(old, new), context)
+        return _layers([launch(old)], launched(old, new), context)
+    if old is MISSING:
+        locate(context.module, qualname)  # raises, and says what is near
     refuse_kept(location, new, words)
     refuse_registered(old, words)
     if not change.unrelated:
@@ -63,7 +72,7 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
     value = _substitute(location, new, unrelated=change.unrelated)
     _refuse_call(change, old, value)
     refuse_fixed(location, words)
-    return _layer(location, value, context)
+    return _layers([location], value, context)
 
 
 def _body_object(context: Context, name: str) -> Any:
@@ -75,9 +84,10 @@ def _body_object(context: Context, name: str) -> Any:
     return named if value is MISSING else value
 
 
-def _layer(place: Location, value: Any, context: Context) -> PreparedLayers:
-    layer = context.layer(lambda _: value, base=True)
-    return PreparedLayers([(context.sites.at(place), layer)])
+def _layers(places: Iterable[Location], value: Any, context: Context) -> PreparedLayers:
+    return PreparedLayers(
+        [(context.sites.at(place), context.layer(lambda _: value, base=True)) for place in places]
+    )
 
 
 def _added(change: Add, context: Context) -> PreparedLayers:
@@ -95,7 +105,7 @@ def _added(change: Add, context: Context) -> PreparedLayers:
         )
     refuse_fixed(location, words)
     value = _substitute(location, new)
-    return _layer(location, value, context)
+    return _layers([location], value, context)
 
 
 def _past_metaclass(location: Location) -> Location:

@@ -19,14 +19,14 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes.context import PreparedLayers
-from patchkit.changes.objects.kernels import is_kernel, launch
+from patchkit.changes.objects.kernels import is_kernel, launch, op_at
 from patchkit.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
-from patchkit.changes.owners import CACHED, Location, is_decorated, locate
+from patchkit.changes.owners import CACHED, MISSING, Location, is_decorated, locate, locate_free
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from patchkit.changes.context import Context, Prepared
     from patchkit.changes.sites import Site
@@ -47,31 +47,41 @@ def prepare(change: Wrap, context: Context) -> Prepared:
     """Resolve a target and try the wrapper on it."""
     assert context.module is not None
     words = f"Wrap({change.target!r})"
-    location = locate(context.module, change.place.qualname)
+    location = locate_free(context.module, change.place.qualname)
     by: Any = context.object_named(change.by)
     if not callable(by):
         raise TargetError(f"{words}: found {by!r}, expected a function")
     if fault := refused_call(_convention, by):
         raise TargetError(f"{words}: {change.by} {fault}")
+    if op := op_at(location, context.sites):
+        if op.closed:
+            raise TargetError(f"{words}: {op.closed}")
+        return wrapped_at(op.places, by, context, words)
+    if location.value is MISSING:
+        locate(context.module, change.place.qualname)  # raises, and says what is near
     refuse_registered(location.value, words)
     if is_kernel(location.value):
         location = launch(location.value)
     refuse_fixed(location, words)
-    return wrapped_at(location, by, context, words)
+    return wrapped_at([location], by, context, words)
 
 
-def wrapped_at(location: Location, by: By, context: Context, words: str) -> PreparedLayers:
-    """Prepare a wrapper around what a location holds; `words` begin the error."""
-    owner, site = location.owner, context.sites.at(location)
-    if isinstance(location.name, Item) or site.own or isinstance(owner, (type, ModuleType)):
-        make = functools.partial(_wrapper, by=by, in_class=isinstance(owner, type))
-    else:
-        make = functools.partial(_instance_wrapper, by=by, site=site)
-    try:
-        make(location.value)
-    except TypeError as error:
-        raise TargetError(f"{words}: {error}") from error
-    return PreparedLayers([(site, context.layer(make))])
+def wrapped_at(places: Iterable[Location], by: By, context: Context, words: str) -> PreparedLayers:
+    """Prepare a wrapper around what each of some locations holds; `words` begin the error."""
+    parts = []
+    for location in places:
+        owner, site = location.owner, context.sites.at(location)
+        is_item = isinstance(location.name, Item)
+        if is_item or site.own or isinstance(owner, (type, ModuleType)):
+            make = functools.partial(_wrapper, by=by, in_class=isinstance(owner, type))
+        else:
+            make = functools.partial(_instance_wrapper, by=by, site=site)
+        try:
+            make(location.value)
+        except TypeError as error:
+            raise TargetError(f"{words}: {error}") from error
+        parts.append((site, context.layer(make)))
+    return PreparedLayers(parts)
 
 
 def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:

@@ -20,7 +20,7 @@ from patchkit.upstream.resolving.literals import item_of
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.upstream.resolving.values import Kind, State, Value
-from patchkit.upstream.resolving.wrapped import wrapped_by
+from patchkit.upstream.resolving.wrapped import operator_in, wrapped_by
 
 if TYPE_CHECKING:
     from patchkit.rows.target import Step
@@ -153,6 +153,12 @@ class Resolver:
                 found.under(value.conditions)
                 for value in values
                 for found in self._step(value, step, is_last=at == len(steps))
+            )
+        if len(steps) > 3 and not isinstance(steps[-1], Item):
+            values = tuple(
+                found
+                for value in values
+                for found in operator_in(self.lookup, target.module, value)
             )
         # What is there first, and stand-ins last.
         order = sorted(_distinct(values), key=lambda one: (one.stands_in, one.state != "present"))

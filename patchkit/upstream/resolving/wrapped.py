@@ -1,13 +1,15 @@
 """
 Code of the release that a target runs and that stands elsewhere, at import bound to it by a call.
 
-`x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, and
-`C.run = f`, below a class, makes f a method. What a body calls by name is a helper, and no part.
+`x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, `C.run =
+f`, below a class, makes f a method, and `torch.ops.vllm.x` runs what is registered for it. What a
+body calls by name is a helper, and no part.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.syntax import (
@@ -15,16 +17,18 @@ from patchkit.upstream.resolving.syntax import (
     SCOPES,
     dotted,
     given_to,
+    of_arguments,
     statements,
 )
-from patchkit.upstream.resolving.values import Scope
+from patchkit.upstream.resolving.values import Kind, Scope, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup, Value
+    from patchkit.upstream.resolving.values import Lookup, Value, Values
 
+_OPERATORS = "torch.ops."
 _DEPTH = 4
 
 
@@ -117,9 +121,56 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
         yield from (one.id for one in given_to(call) if isinstance(one, ast.Name))
 
 
+# --- torch's operators that a module makes of its own functions
+
+
 def operator_call(node: ast.AST) -> ast.Call | None:
     """Return the call of a statement that makes an operator of a function; None for any other."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and dotted(call.func).endswith("custom_op"):
         return call
     return None
+
+
+def operator_in(lookup: Lookup, module: str, value: Value) -> Values:
+    """Tell what a name below `torch.ops` is, asked for from a module; any other stays as it is."""
+    tree = lookup.modules.get(module)
+    names = value.dotted.removeprefix(_OPERATORS).split(".")
+    if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
+        return (value,)
+    for statement in statements(tree.tree.body):
+        function = _function_of(statement, module.partition(".")[0], "::".join(names))
+        if function:
+            return tuple(map(_operator, lookup.evaluate(function, Scope(tree))))
+    reason = f"{module} does not make the operator {value.dotted}; name the module that does"
+    return (undecidable(reason, Kind.OUTSIDE, value.dotted),)
+
+
+def _operator(function: Value) -> Value:
+    """Say of a function how the operator is called, whatever its decorator makes of its name."""
+    node = function.nodes[0] if function.nodes else None
+    if not isinstance(node, ast.FunctionDef):
+        return function
+    called = of_arguments(node.args)
+    return replace(function, kind=Kind.FUNCTION, signature=called, sure=True, reason="")
+
+
+def _function_of(statement: ast.stmt, package: str, name: str) -> ast.expr | None:
+    if isinstance(statement, ast.FunctionDef):
+        calls = [one for one in statement.decorator_list if isinstance(one, ast.Call)]
+        made = [one.args[0] for one in calls if one.args and dotted(one.func).endswith("custom_op")]
+        if any(_text(one) == name for one in made):
+            return ast.Name(statement.name, ast.Load())
+    elif call := operator_call(statement):
+        given = dict(zip(("op_name", "op_func"), call.args, strict=False))
+        given |= {one.arg: one.value for one in call.keywords if one.arg}
+        called = _text(given.get("op_name"))
+        own = called if "::" in called else f"{package}::{called}"
+        if own == name and "target_lib" not in given:
+            return given.get("op_func")
+    return None
+
+
+def _text(node: ast.expr | None) -> str:
+    value = node.value if isinstance(node, ast.Constant) else ""
+    return value if isinstance(value, str) else ""
