@@ -48,9 +48,7 @@ class Versions:
         """Find a version; None for none installed, VersionError where a variable's is none."""
         name = canonical(name)
         if name not in self._found:
-            from patchkit.versions.distributions import ProviderSearch  # noqa: PLC0415 - it costs
-
-            self._found[name] = self.believed(name) or ProviderSearch(name, self._path).found()
+            self._found[name] = self.believed(name) or self._search(name)
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
@@ -75,6 +73,11 @@ class Versions:
         if requirement not in self._reasons:
             self._reasons[requirement] = self._reason(requirement)
         return self._reasons[requirement]
+
+    def _search(self, name: str) -> FoundVersion | None:
+        from patchkit.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs
+
+        return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
         requirement = parse_requirement(text)

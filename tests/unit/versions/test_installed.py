@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 import layouts
@@ -27,6 +28,13 @@ class TestOverrides:
         versions = Versions({"Torch_NPU": "2.5.1"}, "0.11.0", [str(lib)])
         assert versions.find("vllm") == FoundVersion("vllm", "0.11.0", "VLLM_VERSION")
         assert versions.find("torch-npu") == FoundVersion("torch-npu", "2.5.1", "PATCHKIT_VERSIONS")
+
+    def test_search_for_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What looks for distributions brings half of the library, and is not imported for them."""
+        searcher = "patchkit.versions.distributions"
+        monkeypatch.delitem(sys.modules, searcher, raising=False)
+        assert Versions({"up": "1.0"}).find("up") is not None
+        assert searcher not in sys.modules
 
     def test_of_settings(self) -> None:
         """Both variables reach the versions; VLLM_VERSION is the last word on vLLM."""
