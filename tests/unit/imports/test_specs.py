@@ -153,6 +153,7 @@ def test_uninstall_while_told(lab: Lab, recorder: Recorder) -> None:
     assert recorder.events == [("importing", "lab_mod")]
 
 
+@pytest.mark.processes
 def test_importlib_util_later(run_child: Callable[..., Any]) -> None:
     """Where importlib.util is not there yet it is not imported, and hooked when it comes."""
     child = run_child(
