@@ -71,7 +71,8 @@ def _no_process_unasked(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let no test start a process without saying so: `make test-unit` is to stay quick."""
     before = len(_STARTED)
     yield
-    if request.node.get_closest_marker("processes") is None:
+    marked = map(request.node.get_closest_marker, ("processes", "integration"))
+    if not any(marked):
         assert _STARTED[before:] == [], "it starts processes: mark it with `processes`"
 
 
