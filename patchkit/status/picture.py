@@ -159,10 +159,10 @@ def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
 
 
 def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
+    dark = (one for one in looks if one.get("processes") is None and not one.get("error"))
     notes = [
-        f"node {look['host']} has no /proc: processes that wrote no journal are not looked for"
-        for look in looks
-        if look.get("processes") is None and not look.get("error")
+        f"node {host} has no /proc: processes that wrote no journal are not looked for"
+        for host in dict.fromkeys(look["host"] for look in dark)  # several journals, told once
     ]
     if cut := [str(process.pid) for process in picture.processes if process.is_cut]:
         lacking = "journals that reached their limit, and lack what came later"

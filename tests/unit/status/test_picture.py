@@ -154,7 +154,7 @@ def test_ranks_are_in_order() -> None:
 def test_what_could_not_be_seen_is_said() -> None:
     """A node that does not answer, journals of another user, a system without /proc."""
     gone = {"host": "far (10.0.0.2)", "error": "no answer within 30 s"}
-    picture = draw([look(unreadable={"a.jsonl": "Permission denied"}), gone])
+    picture = draw([look(unreadable={"a.jsonl": "Permission denied"}), look(), gone])
     assert [one.message for one in picture.findings] == [
         "node node: a.jsonl: Permission denied",
         "node far (10.0.0.2): no answer within 30 s",
