@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 import textwrap
 from typing import TYPE_CHECKING
@@ -16,6 +18,8 @@ from patchkit.registry import Registry
 from patchkit.rows.declaration import Role
 from patchkit.rows.selection import Selection
 from patchkit.settings import Settings
+from patchkit.status import read_directory
+from patchkit.status.process_status import CALLED
 from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
@@ -155,6 +159,27 @@ def test_the_compiled_model_is_the_patched_one(kind: str, backend: str) -> None:
         session.stand_down()
     assert torch.equal(model(x), (x * 2 + 1 - 1) / 2)
     assert torch.equal(compiled(x), model(x))
+
+
+SCRIPT = """
+import patchkit.auto
+import torch
+from compiled_net import Model
+
+torch.compile(Model(), fullgraph=True, backend="eager")(torch.arange(4.0))
+"""
+
+
+@pytest.mark.parametrize("kind", ["Replace", "Wrap", "Edit"])
+def test_what_is_inlined_is_in_effect(kind: str, places: Path) -> None:
+    """What torch.compile traces is never called, and yet acts: the process says `called`."""
+    own = {"PATCHKIT_PATCHES": "net_pack", "PATCHKIT_JOURNAL": str(places / "journal")}
+    environ = {**os.environ, **own, "PYTHONPATH": str(places), "KIND": kind}
+    subprocess.run([sys.executable, "-c", SCRIPT], env=environ, check=True)
+    (process,) = read_directory(places / "journal")
+    applied = {one.name: one.calls for one in process.patches.values() if one.status == "applied"}
+    assert {name.partition("-")[0] for name in applied} == {kind.lower()}
+    assert [set(calls.values()) for calls in applied.values()] == [{CALLED}] * 4
 
 
 def patched(kind: str, x: torch.Tensor) -> torch.Tensor:
