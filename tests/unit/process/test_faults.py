@@ -132,7 +132,7 @@ def after(module):
     return undo
 """
 
-STRIDE = {"all": 1, "some": 90}.get(os.environ.get("FAULTS", ""), 400)
+STRIDE = {"all": 1, "some": 90}.get(os.environ.get("FAULTS", ""), 900)
 """Which steps fail: a sample, a larger one in `make test`, or each of them by `make faults`."""
 
 

@@ -171,7 +171,7 @@ class Applying(RuleBasedStateMachine):
 
 TestApplying = Applying.TestCase
 TestApplying.settings = settings(
-    max_examples=25 if os.environ.get("FAULTS") else 8,  # `make test` sets it
+    max_examples=25 if os.environ.get("FAULTS") else 4,  # `make test` sets it
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
