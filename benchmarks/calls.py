@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measure import Case, Samples, in_turns
 from benchmarks.results import Aim, Line, Result, lines_of
 from benchmarks.samples import folder, has_module
-from patchkit.process.journal import Journal
-from patchkit.process.session import Session
-from patchkit.registry import Registry, read_pack
+from benchmarks.sessions import session_of
 from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +47,7 @@ _METHODS = "".join(
     f"    def {name}(self, one, two=0):\n        return one\n" for name in _NAMES.values()
 )
 _UPSTREAM = f"{_DEFINITIONS}\nclass Sample:\n{_METHODS}\nsample = Sample()\n"
-_BODY = """
+BODY = """
 def replacement(one, two=0):
     return one
 
@@ -116,11 +111,9 @@ def _upstream(place: Path) -> ModuleType:
     pack = place / "sample_pack"
     pack.mkdir()
     (pack / "__init__.py").write_text(_PACK)
-    (pack / "patch_sample.py").write_text(_BODY)
+    (pack / "patch_sample.py").write_text(BODY)
     (place / "sample_upstream.py").write_text(_UPSTREAM)
-    settings = Settings(versions=(("sample", "1.0"),))
-    selection = Selection(settings, Versions.of(settings))
-    Session(Registry(read_pack("sample_pack")), selection, Journal()).arm([Role.MAIN])
+    session_of("sample_pack").arm([Role.MAIN])
     upstream: Any = importlib.import_module("sample_upstream")
     assert upstream.wrapped.__wrapped__, "the session has not applied the patch"
     for owner, exact in ((upstream, _exact), (upstream.Sample, _exact_method)):

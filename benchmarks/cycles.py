@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Samples
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
-from patchkit.process.journal import Journal
-from patchkit.process.session import Session
-from patchkit.registry import Registry, read_pack
+from benchmarks.sessions import session_of
 from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from patchkit.process.journal import Journal
+    from patchkit.process.session import Session
 
 _FIRST = "the first thousand"
 _LAST = "the last thousand"
@@ -103,12 +101,10 @@ def _session(home: Path) -> tuple[Session, Journal]:
     (home / "cycles_pack").mkdir()
     (home / "cycles_pack" / "__init__.py").write_text(_PACK)
     (home / "cycles_pack" / "patch_it.py").write_text(_BODY)
-    settings, journal = Settings(versions=(("sample", "1.0"),)), Journal()
-    selection = Selection(settings, Versions.of(settings))
-    session = Session(Registry(read_pack("cycles_pack")), selection, journal)
+    session = session_of("cycles_pack")
     importlib.import_module("sample_user")
     session.arm([Role.MAIN])
-    return session, journal
+    return session, session.journal
 
 
 def _cycles(session: Session, journal: Journal, count: int) -> None:

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
+from benchmarks.sessions import session_of
 from patchkit.process.journal import Journal
-from patchkit.process.session import Session
-from patchkit.registry import Registry, read_pack
 from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from patchkit.changes.sites import Site
+    from patchkit.process.session import Session
 
 _ROWS, _CHANGES = 60, 165
 _LOOKS = 20
@@ -78,9 +75,7 @@ def _session(home: Path) -> Session:
     _write(home / "sample_pack" / "__init__.py", text)
     _write(home / "sample_upstream" / "__init__.py", "")
     importlib.invalidate_caches()
-    settings = Settings(versions=(("sample", "1.0"),))
-    selection = Selection(settings, Versions.of(settings))
-    session = Session(Registry(read_pack("sample_pack")), selection, Journal(str(home / "journal")))
+    session = session_of("sample_pack", Journal(str(home / "journal")))
     session.arm([Role.MAIN])
     for number in range(_ROWS):
         importlib.import_module(f"sample_upstream.module_{number}")

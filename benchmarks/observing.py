@@ -7,20 +7,19 @@ import time
 import timeit
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.calls import BODY
 from benchmarks.measure import Case, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder
+from benchmarks.sessions import session_of
 from patchkit.process.effects import CALLED
 from patchkit.process.journal import Journal
-from patchkit.process.session import Session
-from patchkit.registry import Registry, read_pack
 from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from patchkit.process.session import Session
 
 _OBSERVED, _ALONE = "observed", "not observed"
 _NAMES = {_OBSERVED: "observed", _ALONE: "alone"}
@@ -28,13 +27,6 @@ _LOOP = "empty loop"
 _CALLS = 20_000
 _KINDS = ("replaced", "edited", "wrapped")
 _UPSTREAM = "".join(f"def {kind}(one, two=0):\n    return one\n" for kind in _KINDS)
-_BODY = """
-def replacement(one, two=0):
-    return one
-
-def around(wrapped, instance, args, kwargs):
-    return wrapped(*args, **kwargs)
-"""
 _PACK = """
 from patchkit import Edit, Patch, Replace, Role, Wrap
 
@@ -93,12 +85,10 @@ def _session(home: Path, name: str, journal: Journal) -> Session:
     pack = home / f"pack_{name}"
     pack.mkdir()
     (pack / "__init__.py").write_text(_PACK.format(name=name))
-    (pack / "patch_sample.py").write_text(_BODY)
+    (pack / "patch_sample.py").write_text(BODY)
     (home / f"upstream_{name}.py").write_text(_UPSTREAM)
     importlib.invalidate_caches()
-    settings = Settings(versions=(("sample", "1.0"),))
-    selection = Selection(settings, Versions.of(settings))
-    session = Session(Registry(read_pack(f"pack_{name}")), selection, journal)
+    session = session_of(f"pack_{name}", journal)
     session.arm([Role.MAIN])
     return session
 

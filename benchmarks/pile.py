@@ -14,20 +14,17 @@ from benchmarks.aliases import import_engine
 from benchmarks.measure import Case, cpu_of, in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.samples import folder, has_module
+from benchmarks.sessions import session_of
 from patchkit.changes.objects.refusals import refuse_registered
 from patchkit.changes.owners import is_pydantic
 from patchkit.errors import TargetError
-from patchkit.process.journal import Journal
-from patchkit.process.session import Session
-from patchkit.registry import Registry, read_pack
 from patchkit.rows.declaration import Role
-from patchkit.rows.selection import Selection
-from patchkit.settings import Settings
-from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from patchkit.process.session import Session
 
 _NAME = "pile"
 _TITLE = "165 changes to an imported vLLM, applied and taken back: CPU time"
@@ -191,9 +188,7 @@ def _session(home: Path, pack: str, changes: list[str]) -> Session:
         f"from patchkit import {names}\nPATCHES = ({', '.join(texts)},)\n"
     )
     (place / "patch_it.py").write_text(_BODY)
-    settings = Settings(versions=(("sample", "1.0"),))
-    selection = Selection(settings, Versions.of(settings))
-    return Session(Registry(read_pack(pack)), selection, Journal())
+    return session_of(pack)
 
 
 def _mock_case(places: list[Place]) -> Case:

@@ -8,6 +8,7 @@ torch.compile inlines is never called, but it lists the code that it traces.
 from __future__ import annotations
 
 import threading
+from operator import is_
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -17,7 +18,7 @@ from patchkit.process.patch_state import APPLIED
 from patchkit.record import Record, field
 
 if TYPE_CHECKING:
-    from types import CodeType
+    from types import CodeType, FunctionType
 
     from patchkit.process.journal import Journal
     from patchkit.process.patch_state import GroupState
@@ -34,10 +35,21 @@ _EDITED = "an edited file"
 class Observation(Record, frozen=False, eq=False):
     """What can be seen of one target of a patch."""
 
-    codes: list[CodeType] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)  # what it was found in
+    functions: list[FunctionType] = field(default_factory=list)
     classes: list[type] = field(default_factory=list)
     homes: set[str] = field(default_factory=set)  # modules whose code an artefact may hold
     is_called: bool = False  # by what applied it
+
+    @property
+    def codes(self) -> list[CodeType]:
+        """What runs, by now: a later Edit gives a function other code."""
+        return [function.__code__ for function in self.functions]
+
+    def holds(self, values: list[Any]) -> bool:
+        """Whether it is still true where these are; a class may get other methods at any time."""
+        is_same = len(values) == len(self.values) and all(map(is_, values, self.values))
+        return is_same and not self.classes
 
 
 class Compilers(Record, frozen=False, eq=False):
@@ -85,6 +97,7 @@ class Effects:
         self.compilers = Compilers()
         self._guard = threading.Lock()
         self._codes: dict[int, CodeType] = {}
+        self._found: dict[Key, Observation] = {}
         self._called: set[Key] = set()
         self._told: dict[Key, str] = {}
 
@@ -118,25 +131,31 @@ class Effects:
         """Observe nothing more."""
         with self._guard:
             self._observer.close()
-            self._codes = {}
+            self._codes, self._found = {}, {}
 
     # -- the evidence -----------------------------------------------------------------------------
 
     def _judge(self) -> dict[Key, str]:
-        found = self._evidence()
+        self._found = found = self._evidence()
         self._called &= found.keys()
         self._watch({id(code): code for one in found.values() for code in one.codes})
         traced, shared = self.compilers.traced(), _shared(found)
-        return {key: self._word(key, one, traced, shared) for key, one in found.items()}
+        return {
+            key: CALLED if key in self._called else self._word(key, one, traced, shared)
+            for key, one in found.items()
+        }
 
     def _evidence(self) -> dict[Key, Observation]:
-        groups = [group for group in self._schedule.groups() if group.patch.status == APPLIED]
-        return {
-            (group.patch.name, target): _evidence(group, target)
-            for group in groups
-            if group.applied_to is not None
-            for target in tuple(group.made.targets)
-        }
+        found: dict[Key, Observation] = {}
+        for group in self._schedule.groups():
+            if group.patch.status != APPLIED or group.applied_to is None:
+                continue
+            values = _values(group)
+            for target in tuple(group.made.targets):
+                one = self._found.get(key := (group.patch.name, target))
+                is_kept = one is not None and one.holds(values)
+                found[key] = one if one and is_kept else _evidence(group, target, values)
+        return found
 
     def _watch(self, codes: dict[int, CodeType]) -> None:
         self._observer.leave(code for at, code in self._codes.items() if at not in codes)
@@ -160,18 +179,25 @@ class Effects:
         return NEVER_CALLED if is_known and not unseen else NOT_OBSERVABLE
 
 
-def _evidence(group: GroupState, target: str) -> Observation:
+def _values(group: GroupState) -> list[Any]:
+    """List what the evidence of a group's targets is found in, to see whether it is another."""
+    layers = [layer.value for _, site in tuple(group.made.sites) for layer in site.layers]
+    return [group.made, *group.made.routes, *layers]
+
+
+def _evidence(group: GroupState, target: str, values: list[Any]) -> Observation:
     patch, pack, made = group.patch.name, group.patch.row.pack, group.made
     # What runs beside an import, or serves one, was called with it.
-    one = Observation(homes={group.plan.module, group.patch.body}, is_called=":" not in target)
+    homes = {group.plan.module, group.patch.body}
+    one = Observation(values, homes=homes, is_called=":" not in target)
     for site in [site for told, site in tuple(made.sites) if told == target]:
         functions = list(functions_at(site, patch, pack))
-        one.codes += [function.__code__ for function in functions]
+        one.functions += functions
         one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
         one.classes += classes_at(site, patch)
     for way in tuple(made.routes):
         if way.target == target and way.edited is not None:
-            one.codes.append(way.edited[0].__code__)
+            one.functions.append(way.edited[0])
             one.homes.add(_EDITED)
     return one
 

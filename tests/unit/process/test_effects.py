@@ -112,6 +112,16 @@ def test_a_call_is_seen(applied: Any, change: str) -> None:
     assert list(world.words(is_last=True).values()) == [CALLED]
 
 
+def test_code_that_is_new_since_the_last_look(applied: Any) -> None:
+    """A function that somebody gives other code later is seen by that."""
+    world = applied("Replace('up.mod:function', by='function')")
+    assert list(world.words().values()) == [NEVER_CALLED]
+    world.mod.function.__code__ = (lambda: "newer").__code__
+    assert list(world.words().values()) == [NEVER_CALLED]
+    world.mod.function()
+    assert list(world.words().values()) == [CALLED]
+
+
 @pytest.mark.parametrize(
     "change",
     [

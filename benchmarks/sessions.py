@@ -1,0 +1,17 @@
+"""Sessions over packs that are generated for a measurement, and patch `sample` 1.0."""
+
+from __future__ import annotations
+
+from patchkit.process.journal import Journal
+from patchkit.process.session import Session
+from patchkit.registry import Registry, read_pack
+from patchkit.rows.selection import Selection
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
+
+
+def session_of(pack: str, journal: Journal | None = None) -> Session:
+    """Make a session of a pack's rows that is not armed; its journal is in memory by default."""
+    settings = Settings(versions=(("sample", "1.0"),))
+    selection = Selection(settings, Versions.of(settings))
+    return Session(Registry(read_pack(pack)), selection, journal or Journal())
