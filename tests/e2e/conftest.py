@@ -1,7 +1,7 @@
 """
 Real vLLM, real Ray, simulated NPUs. Run it with the environment that `make e2e` makes.
 
-Two files of tests run at a time, each engine in processes of its own, with its logs in pytest's
+Three files of tests run at a time, each engine in processes of its own, with its logs in pytest's
 directory.
 """
 
@@ -19,12 +19,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Files that take minutes, the longest first; two workers that begin with them end together.
+# Files that take minutes, the longest first: workers that begin with them end together.
 LONG = (
-    *("test_old_ray.py", "test_lanes.py", "test_two_nodes.py", "test_ways_in.py"),
-    *("test_compile_cache.py", "test_journal_engine.py", "test_data_llm.py", "test_serve_llm.py"),
-    *("test_guide.py", "test_old_releases.py", "test_real_torch_npu.py", "test_cpu_ray.py"),
-    *("test_drift.py", "test_outsider_pack.py", "test_swallowed.py", "test_flagship.py"),
+    *("test_lanes.py", "test_ways_in.py", "test_compile_cache.py", "test_old_ray.py"),
+    *("test_two_nodes.py", "test_data_llm.py", "test_serve_llm.py", "test_guide.py"),
+    *("test_swallowed.py", "test_watch_workflows.py", "test_cpu_ray.py", "test_real_torch_npu.py"),
+    *("test_rows.py", "test_old_releases.py", "test_processes.py", "test_drift.py"),
+    *("test_journal_engine.py", "test_flagship.py", "test_status_ray.py", "test_outsider_pack.py"),
 )
 
 
