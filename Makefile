@@ -14,12 +14,14 @@ AROUND = tools examples tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
+EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
+RUNS = 20
 # A caller's own modules decide nothing here.
 unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	e2e-all matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -56,10 +58,15 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
 e2e: env-vllm    ## Real engines on a real Ray, three files of tests at a time
-	$(E2E_TESTS) -m "not every_cell" $(E2E)
+	$(E2E_TESTS) -m "not every_cell and not triton" $(E2E)
 
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
-	$(E2E_TESTS) $(E2E)
+	$(E2E_TESTS) -m "not triton" $(E2E)
+
+effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: half an hour
+	@$(PYTHON) tools/environments.py vllm-0.32.0-python-3.12 > /dev/null
+	.envs/vllm-0.32.0-python-3.12/bin/python -m pytest $(EFFECTS) tests/e2e/test_second_runner.py
+	for run in $$(seq $(RUNS)); do $(VLLM)/python -m pytest $(EFFECTS) || exit; done
 
 ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page anew
 	$(VLLM)/python -m pytest tests/e2e/test_ways_in.py tests/e2e/test_cpu_ray.py \

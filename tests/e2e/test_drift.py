@@ -71,6 +71,7 @@ def test_what_was_reviewed_here_runs_in_silence(
     assert set(pack.seen()) >= {"main", "core", "worker"}
 
 
+@pytest.mark.every_cell
 def test_another_source_is_told_by_the_process_that_runs_it(
     python: Path, model: Path, baseline: list[int], pack: Pack
 ) -> None:

@@ -71,7 +71,8 @@ def test_with_patchkit_it_generates_the_baseline(
     assert_workers(report, run, name)
 
 
-@pytest.mark.parametrize("name", ["ray-v2", pytest.param("mp-spawn", marks=every)])
+@every
+@pytest.mark.parametrize("name", ["ray-v2", "mp-spawn"])
 def test_as_a_plugin_it_generates_the_baseline(name: str, run: Runner, baseline: list[int]) -> None:
     """Installed as a vLLM plugin it needs no line in the script."""
     report = scenario.report(run(name, VLLM_PLUGINS="simnpu,patchkit"))

@@ -1,87 +1,38 @@
 """
 Every applied row of the thirty-six says whether it was called, in a real vLLM 0.32.0.
 
-The oracle is what the rows leave when they act: lines, written by another way than the journal.
+`make effects` runs it over and over, on several Pythons; `test_rows.py` asks the same once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import effects
 import pytest
-from test_rows import ACTS, SHOWN, run
-
-from patchkit.status import read_directory
-from patchkit.status.process_status import CALLED, NEVER_CALLED, NOT_OBSERVABLE
+from rows_runs import Run, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from test_rows import Run
-
-# Rows whose code has no function of its own, or that act before anything is called.
-UNSEEN = {
-    "constant": "vllm.v1.engine:FINISH_REASON_STRINGS",
-    "model-entry": "vllm.model_executor.models.registry:ModelRegistry.models['LlamaForCausalLM']",
-    "output-field": "vllm.v1.outputs:ModelRunnerOutput",
-}
-
-Words = dict[str, dict[int, dict[str, str]]]
-
-
-def words_of(one: Run) -> Words:
-    """By row and process, what each target says."""
-    found: Words = {}
-    for process in read_directory(one.journal):
-        for patch in process.patches.values():
-            is_mine = patch.name in ACTS.keys() | SHOWN
-            if is_mine and patch.status == "applied" and not patch.inherited:
-                found.setdefault(patch.name, {})[process.pid] = patch.calls
-    return found
+pytestmark = pytest.mark.every_cell
 
 
 @pytest.fixture(scope="module")
 def first(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Processes of their own, and a model that is compiled."""
-    return run("separate", python, model, tmp_path_factory.mktemp("v1"))
-
-
-def check(one: Run) -> Words:
-    """Compare what the journals say with the lines that the rows have left."""
-    found = words_of(one)
-    assert found.keys() == ACTS.keys() | SHOWN
-    acted = {(line.name, line.pid) for line in one.lines}
-    wrong: list[Any] = []
-    for name, by_process in found.items():
-        for pid, targets in by_process.items():
-            wrong += [
-                (name, pid, targets)
-                for target, word in targets.items()
-                if UNSEEN.get(name) == target and word != NOT_OBSERVABLE
-            ]
-            said = {word for target, word in targets.items() if UNSEEN.get(name) != target}
-            has_acted = (name, pid) in acted
-            if name not in SHOWN | UNSEEN.keys() and (CALLED in said) is not has_acted:
-                wrong.append((name, pid, has_acted, targets))
-            if name not in UNSEEN and NOT_OBSERVABLE in said:
-                wrong.append((name, pid, "is observable", targets))
-    assert not wrong
-    return found
+    return run("separate", python, model, tmp_path_factory.mktemp("first"))
 
 
 def test_each_row_says_what_is_so(first: Run) -> None:
     """Called where it left a line, never called where it did not; compiled code too."""
-    found = check(first)
-    assert [*found["compiled-forward"].values()] == [
-        {"vllm.model_executor.models.llama:LlamaMLP.forward": CALLED}
-    ]
-    assert CALLED in [word for words in found["runner-method"].values() for word in words.values()]
-    assert CALLED in [word for words in found["one-argument"].values() for word in words.values()]
+    effects.assert_true(first)
 
 
-def test_what_was_never_called(first: Run) -> None:
-    """The process in which vLLM looks at a model has main's rows, and calls none of them."""
-    found = words_of(first)
-    (helper,) = found["validator-edited"].keys() - {first.said["process"]}
-    for name in ("validator-edited", "validator-wrapped"):
-        assert [*found[name][helper].values()] == [NEVER_CALLED]
+def test_with_what_was_compiled_before(
+    first: Run, python: Path, model: Path, tmp_path: Path
+) -> None:
+    """The same with vLLM's cache: on a CPU it traces again what it has compiled before."""
+    cache = first.journal.with_name("cache")
+    assert any(cache.rglob("*")), "nothing was compiled"
+    effects.assert_true(run("separate", python, model, tmp_path, VLLM_CACHE_ROOT=str(cache)))

@@ -96,6 +96,7 @@ def test_on_a_full_disk_the_engine_generates(
     assert [(one["kind"], one["pid"]) for one in run.status["findings"]] == [("not-reached", core)]
 
 
+@pytest.mark.every_cell
 def test_on_a_read_only_disk_the_engine_generates(
     python: Path, model: Path, baseline: list[int], tmp_path: Path
 ) -> None:
@@ -109,10 +110,8 @@ def test_on_a_read_only_disk_the_engine_generates(
     assert (run.code, run.status["findings"]) == (0, [])
 
 
-@pytest.mark.parametrize(
-    "place",
-    [pytest.param("/proc/no-such-place", marks=pytest.mark.every_cell), "/dev/full/journal"],
-)
+@pytest.mark.every_cell
+@pytest.mark.parametrize("place", ["/proc/no-such-place", "/dev/full/journal"])
 def test_without_a_journal_the_engine_generates(
     place: str, python: Path, model: Path, baseline: list[int], tmp_path: Path
 ) -> None:

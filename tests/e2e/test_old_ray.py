@@ -133,6 +133,7 @@ def test_two_stages_fail_in_order_until_the_rows_are_there(old: Lab) -> None:
     assert NO_CONTEXT in asked["error"]
 
 
+@pytest.mark.every_cell
 def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
     """
     On Ray 2.44.1, vLLM's executor needs the communicator's row, and no other.

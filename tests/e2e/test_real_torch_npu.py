@@ -44,6 +44,7 @@ def test_the_real_backend_makes_the_device_travel(
     assert outcome.output.split()[-1] == "npu"
 
 
+@pytest.mark.every_cell
 def test_a_real_actor_accepts_the_device_only_with_patchkit(
     machine: dict[str, str], tmp_path: Path
 ) -> None:
