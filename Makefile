@@ -5,8 +5,7 @@ VLLM = .envs/vllm-0.32.0/bin
 # What hundreds of children of the unit tests import: compiled once, not by each of them.
 COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
 	pluggy pygments rich)
-# Engines wait more than they compute: three files of tests keep two cores busy, in 24 GB.
-E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 3 --dist loadfile --no-loadscope-reorder \
+E2E_TESTS = $(VLLM)/python -m pytest tests/e2e -n 2 --dist loadfile --no-loadscope-reorder \
 	--durations=0
 UNIT_TESTS = PYTHONDONTWRITEBYTECODE= $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 # What is checked beside the package, with the directories that its modules are found in.
@@ -57,7 +56,7 @@ check: env-unit  ## patchkit's own patches against every release in their ranges
 		--releases "vllm>=0.7,<0.34" --patches simnpu_rows --patches patchkit_conformance.seen
 	$(UNIT)/patchkit check --patches patchkit.data_llm --releases "ray>=2.35"
 
-e2e: env-vllm    ## Real engines on a real Ray, three files of tests at a time
+e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
 	$(E2E_TESTS) -m "not every_cell and not triton" $(E2E)
 
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half

@@ -119,6 +119,7 @@ def test_the_wrong_artifact_is_served_only_without_the_stamp(compiler: Compiler)
     assert right != plain
 
 
+@pytest.mark.every_cell
 def test_spawned_workers_agree_and_find_their_artifact_again(compiler: Compiler) -> None:
     """A default that is a set has another order in each process; the key is equal all the same."""
     settings = {

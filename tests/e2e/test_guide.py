@@ -228,6 +228,7 @@ def ranks(reader: Reader, model: Path, tmp_path_factory: pytest.TempPathFactory)
     return [run for _, run in done]
 
 
+@pytest.mark.every_cell
 def test_with_data_parallelism_both_classes_must_be_overridden(
     ranks: list[Run], baseline: list[int]
 ) -> None:
@@ -238,6 +239,7 @@ def test_with_data_parallelism_both_classes_must_be_overridden(
     assert first.said["cpus"] == sorted(os.sched_getaffinity(0)) != [CPU]
 
 
+@pytest.mark.every_cell
 def test_status_names_the_class_that_keeps_its_base(ranks: list[Run]) -> None:
     """The half of the pack counts as applied; what it does not reach is listed."""
     (journal,) = (one for one in ranks[1].journals if one.pid == ranks[1].said["core"])
