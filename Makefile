@@ -62,7 +62,7 @@ e2e: env-vllm    ## Real engines on a real Ray, two files of tests at a time
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 	$(E2E_TESTS) -m "not triton" $(E2E)
 
-effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: half an hour
+effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) tools/environments.py vllm-0.32.0-python-3.12 > /dev/null
 	.envs/vllm-0.32.0-python-3.12/bin/python -m pytest $(EFFECTS) tests/e2e/test_second_runner.py
 	for run in $$(seq $(RUNS)); do $(VLLM)/python -m pytest $(EFFECTS) || exit; done

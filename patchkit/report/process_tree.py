@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.report.console import columns, folded, whole
-from patchkit.report.words import one_line
+from patchkit.report.words import age, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def _is_verified(process: ProcessStatus) -> bool:
 def _look(same: Sequence[ProcessStatus], now: float) -> Text:
     """Say how long ago the processes looked at what they had applied; the longest counts."""
     looks = [process.verified or 0 for process in same if _is_verified(process)]
-    return Text(f"{max(0, now - min(looks)):.0f} s ago" if looks else "", style="note")
+    return Text(age(now - min(looks)) if looks else "", style="note")
 
 
 def _label(same: Sequence[ProcessStatus]) -> Text:

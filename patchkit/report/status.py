@@ -12,7 +12,7 @@ from rich.text import Text
 
 from patchkit.report.console import columns, console, folded, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
-from patchkit.report.words import count, one_line
+from patchkit.report.words import age, count, one_line
 from patchkit.status.process_status import CALLED, NEVER_CALLED
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def print_verified(picture: Picture) -> None:
     for name, stands in _by_patch(picture).items():
         for process, patch in stands:
             if patch.answered is not None:
-                age = f"{max(0, picture.now - patch.answered):.0f} s ago"
+                asked = age(picture.now - patch.answered)
                 answer = Text(one_line(patch.answer or "ok"), style="bad" if patch.answer else "ok")
                 where = _seen_in([process])
-                table.add_row(Text(one_line(name), style="name"), where, age, answer)
+                table.add_row(Text(one_line(name), style="name"), where, asked, answer)
     out = console()
     out.print(table if table.row_count else "no process has asked a patch's verify")
 
@@ -78,9 +78,9 @@ def print_verified(picture: Picture) -> None:
 def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> str:
     texts = []
     for process in processes:
-        age = "" if now is None else f", seen {max(0, now - (process.observed or now)):.0f} s ago"
-        texts.append(f"{', '.join(process.roles) or 'no role yet'} {process.pid}{age}")
-    return "; ".join(texts)
+        seen = "" if now is None else f", seen {age(now - (process.observed or now))}"
+        texts.append(f"{', '.join(process.roles) or 'no role yet'} {process.pid}{seen}")
+    return "\n".join(texts)
 
 
 @contextmanager
@@ -200,7 +200,7 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
         pids = [str(process.pid) for process in processes if process.host == host]
         more = f" and {len(pids) - MANY} more" if len(pids) > MANY else ""
         texts.append(f"{', '.join(pids[:MANY])}{more} on {one_line(host)}")
-    return "; ".join(texts)
+    return "\n".join(texts)
 
 
 # -- one patch --------------------------------------------------------------------------------

@@ -9,6 +9,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{end}"
 
 
+def age(seconds: float) -> str:
+    """Write `25 s ago`, or the minutes, hours or days of what is older than two of them."""
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return f"{max(0, seconds):.0f} s ago"
+
+
 def one_line(text: str) -> str:
     """Write a text on one line, without control characters."""
     return text if text.isprintable() else " ".join(printable(text).split())
