@@ -74,9 +74,11 @@ def test_only_torch_that_has_a_build_for_cpus_shares_the_cache() -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_an_environment_is_named_for_what_it_pins(name: str) -> None:
-    """The version in its name is the one that is installed, or its Python's."""
-    about, _, version = name.partition("-")
+    """The version in its name is the one that is installed, or its Python's, or there are both."""
+    release, _, python = name.partition("-python-")
+    about, _, version = release.partition("-")
     recipe = recipes.RECIPES[name]
+    assert python in ("", recipe.python)
     found = recipe.python if about == "unit" else pinned(recipe, PINNED[about])
     assert found == version
 
