@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 WRAPPERS = "patchkit.changes.objects.wrap"
 """Where functions around others are made, each with code of its own."""
 
+_MAKERS = ("__init__", "__new__")
 _DEEPEST = 20
 """Decorators that are followed."""
 
@@ -33,8 +35,29 @@ def classes_at(site: Site, patch: str) -> list[type]:
 
 def is_made_unseen(cls: type, pack: str) -> bool:
     """Whether an object of a class can be made without running code of the pack."""
-    made_by = {"__init__", "__new__"}
-    return all(made_by.isdisjoint(vars(base)) for base in _of_pack(cls, pack))
+    if issubclass(cls, Enum):  # its members are made with it
+        return True
+    makers = (vars(base).get(name) for base in _of_pack(cls, pack) for name in _MAKERS)
+    return not any(any(functions_in(maker, pack)) for maker in makers)
+
+
+def is_run_unseen(site: Site, patch: str) -> bool:
+    """Whether what a patch has put there may answer a call without running its function."""
+    layers = [layer.value for layer in site.layers if layer.patch == patch]
+    return any(_answers(part) for value in layers for part in _parts(value))
+
+
+def _answers(value: Any) -> bool:
+    """Whether it, or a decorator in it, has answers from before, or code that it has compiled."""
+    for _ in range(_DEEPEST):
+        if type(value) is CACHED:
+            if value.cache_info().currsize:
+                return True
+        elif not isinstance(value, FunctionType):
+            is_followed = "_self_wrapper" in dir(type(value))
+            return not is_followed and "__wrapped__" in namespace(value)
+        value = namespace(value).get("__wrapped__", MISSING)
+    return False
 
 
 def is_derived_from(cls: type, pack: str) -> bool:

@@ -20,6 +20,7 @@ from patchkit.report.as_json import bisect_json
 from patchkit.report.words import count
 from patchkit.rows.culprits import Judgement, Search
 from patchkit.settings import Settings
+from patchkit.status import read_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,9 +192,23 @@ class _Trials:
             kept = "--resume goes on from the runs before"
             raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
         say(f"{told}: {how} after {seconds:.1f} s")
+        if lacking := self._lacking(len(self.runs) + 1):
+            say(f"{told}: skipped, without the others {', '.join(lacking)} cannot be applied")
+            code = _SKIP
         self.runs.append({"patches": chosen, "exit": code, "seconds": round(seconds, 3)})
         self._write()
         return code
+
+    def _lacking(self, number: int) -> list[str]:
+        """Name the patches that a run could not apply, and the run with all of them could."""
+        every = self._facts["suspects"]
+        whole = (at for at, run in enumerate(self.runs, 1) if run["patches"] == every)
+        return sorted(self._failed(number) - self._failed(next(whole, number)))
+
+    def _failed(self, number: int) -> set[str]:
+        processes = read_directory(self.folder / f"{number}.journal")
+        patches = (patch for process in processes for patch in process.patches.values())
+        return {patch.name for patch in patches if patch.status == "failed"}
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".draft")
@@ -205,4 +220,11 @@ class _Trials:
             if state[key] != value:
                 there = f"{key}: found others than those of the runs in {self._file}"
                 raise BisectionError(f"{there}; start anew, without --resume")
-        return list(state["runs"])
+        return [
+            {
+                "patches": [*map(str, run["patches"])],
+                "exit": int(run["exit"]),
+                "seconds": float(run["seconds"]),
+            }
+            for run in state["runs"]
+        ]

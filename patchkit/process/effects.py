@@ -12,7 +12,13 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from patchkit.changes.own_code import classes_at, functions_at, is_derived_from, is_made_unseen
+from patchkit.changes.own_code import (
+    classes_at,
+    functions_at,
+    is_derived_from,
+    is_made_unseen,
+    is_run_unseen,
+)
 from patchkit.process.observing import observer
 from patchkit.process.patch_state import APPLIED
 from patchkit.record import Record, field
@@ -40,6 +46,7 @@ class Observation(Record, frozen=False, eq=False):
     classes: list[type] = field(default_factory=list)
     homes: set[str] = field(default_factory=set)  # modules whose code an artefact may hold
     is_called: bool = False  # by what applied it
+    is_unseen: bool = False  # a call may run none of the functions
 
     @property
     def codes(self) -> list[CodeType]:
@@ -174,7 +181,7 @@ class Effects:
             self._called.add(key)
             return CALLED
         is_silent = self.compilers.is_silent or not one.homes.isdisjoint(self.compilers.loaded)
-        unseen = is_silent or any(is_made_unseen(cls, pack) for cls in one.classes)
+        unseen = is_silent or one.is_unseen or any(is_made_unseen(cls, pack) for cls in one.classes)
         is_known = bool(ran) and all(has_run is False for has_run in ran.values())
         return NEVER_CALLED if is_known and not unseen else NOT_OBSERVABLE
 
@@ -195,6 +202,7 @@ def _evidence(group: GroupState, target: str, values: list[Any]) -> Observation:
         one.functions += functions
         one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
         one.classes += classes_at(site, patch)
+        one.is_unseen |= is_run_unseen(site, patch)
     for way in tuple(made.routes):
         if way.target == target and way.edited is not None:
             one.functions.append(way.edited[0])

@@ -94,12 +94,14 @@ class Lookout:
     def look(self) -> None:
         """Look again; what is found is told, and stops whoever enters a role next."""
         try:
-            self.look_again()
+            try:
+                self.look_again()
+            finally:
+                self.effects.look()
         except PatchkitError:
             pass  # it has been told
         except Exception as error:  # noqa: BLE001 - an attribute of upstream's, read by nobody else
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
-        self.effects.look()
         self._states.journal.verified()
 
     def exit_code(self, code: Any) -> Any:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType
 
+_NAME = "patchkit"
 _TOOLS = (4, 3)
 """Those that Python has no purpose for."""
 
@@ -57,20 +58,27 @@ class Monitored:
     def close(self) -> None:
         """Observe nothing more, and give the tool back."""
         self.leave([*self._watched.values()])
-        if self._tool is not None:
+        if self._has_tool():
             self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
             self._monitoring.free_tool_id(self._tool)
             self._tool = None
 
     def _set(self, code: CodeType, events: int) -> None:
-        if self._tool is not None:
+        if self._has_tool():
             self._monitoring.set_local_events(self._tool, code, events)
+
+    def _has_tool(self) -> bool:
+        """Whether the tool is still ours; if somebody has freed it, nothing is known any more."""
+        if self._tool is not None and self._monitoring.get_tool(self._tool) != _NAME:
+            self._tool = None
+            self._watched.clear()
+        return self._tool is not None
 
     def _free_tool(self) -> int | None:
         monitoring = self._monitoring
         for tool in _TOOLS:
             if monitoring.get_tool(tool) is None:
-                monitoring.use_tool_id(tool, "patchkit")
+                monitoring.use_tool_id(tool, _NAME)
                 monitoring.register_callback(tool, monitoring.events.PY_START, self._started)
                 return tool
         return None

@@ -16,14 +16,15 @@ _ERRORS = frozenset(
 )
 _WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
 _ASKS = frozenset({"hasattr", "getattr"})
-_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_ENDS = (ast.Return, ast.Continue, ast.Break)
 
 
-def catches(node: ast.Try) -> bool:
-    """Whether a `try` goes on where something is not there."""
-    return any(
-        one.type is None or not _ERRORS.isdisjoint(_words(one.type)) for one in node.handlers
-    )
+def catches(node: ast.Try, *, at_import: bool = False) -> bool:
+    """Whether a `try` reckons that something is not there; an import that ends so has failed."""
+    handlers = [
+        one for one in node.handlers if one.type is None or not _ERRORS.isdisjoint(_words(one.type))
+    ]
+    return any(not (at_import and isinstance(one.body[-1], ast.Raise)) for one in handlers)
 
 
 def suppresses(node: ast.With | ast.AsyncWith) -> bool:
@@ -55,11 +56,12 @@ class Guards:
             return True
         return any(word in self._flags or _WORD.fullmatch(word) for word in words)
 
-    def leaves(self, node: ast.stmt) -> bool:
-        """Whether what comes behind a statement runs only if a test says so."""
+    def leaves(self, node: ast.stmt, *, at_import: bool) -> bool:
+        """Whether what comes behind a statement runs only if a test says so, and else is missed."""
         if not isinstance(node, ast.If) or not self.tests(node.test):
             return False
-        return any(isinstance(body[-1], _ENDS) for body in (node.body, node.orelse) if body)
+        ends = _ENDS if at_import else (*_ENDS, ast.Raise)
+        return any(isinstance(body[-1], ends) for body in (node.body, node.orelse) if body)
 
 
 def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:

@@ -136,8 +136,10 @@ class _Reader:
             for statement in body:
                 first, last = lines_of([statement]) or (1, 0)
                 if self._told[last] > self._told[first - 1]:
-                    self._visit(statement)
-                self._guarded |= self._guards.leaves(statement)
+                    with contextlib.suppress(RecursionError):  # the next statement is read again
+                        self._visit(statement)
+                at_import = not self._in_function
+                self._guarded |= self._guards.leaves(statement, at_import=at_import)
 
     @contextlib.contextmanager
     def _as(self, *, guarded: bool = False, scope: ast.AST | None = None) -> Iterator[None]:
@@ -169,7 +171,7 @@ class _Reader:
                         self._visit(one)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=catches(node)):
+        with self._as(guarded=catches(node, at_import=not self._in_function)):
             self._block(node.body)
             for handler in node.handlers:
                 self._visit(handler)
@@ -184,11 +186,19 @@ class _Reader:
 
     _AsyncWith = _With
 
-    def _If(self, node: ast.If | ast.IfExp | ast.Assert) -> None:  # noqa: N802 - ast's name
+    def _If(self, node: ast.If | ast.IfExp) -> None:  # noqa: N802 - ast's name
         with self._as(guarded=self._guards.tests(node.test)):
             self._children(node)
 
-    _IfExp = _Assert = _While = _If
+    _IfExp = _While = _If
+
+    def _Assert(self, node: ast.Assert) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=self._in_function and self._guards.tests(node.test)):
+            self._children(node)
+
+    def _Match(self, node: ast.Match) -> None:  # noqa: N802 - ast's name
+        with self._as(guarded=self._guards.tests(node.subject)):
+            self._children(node)
 
     def _BoolOp(self, node: ast.BoolOp) -> None:  # noqa: N802 - ast's name
         with self._as(guarded=any(map(self._guards.tests, node.values))):

@@ -56,8 +56,8 @@ def row(number):
     more = {{{more}}}.get(number, {{}})
     change = Replace(f"vllm.values:p{{number}}", by="value")
     return Patch(
-        name=f"p{{number}}", body="patch_values", requires=("vllm>=0.11",), roles={{Role.MAIN}},
-        changes=(change,), **more,
+        name=f"p{{number}}", requires=("vllm>=0.11",), roles={{Role.MAIN}}, changes=(change,),
+        **{{"body": "patch_values", **more}},
     )
 
 PATCHES = tuple(map(row, range({COUNT})))
@@ -115,6 +115,19 @@ def test_after_and_named_suspects(bisect: Python, tmp_path: Path) -> None:
     said = told(bisect(*words, code=code, PATCHKIT_DISABLE="p59"))
     assert said["runs"][0]["patches"] == ["p2", "p5", "p9", "p30"]
     assert (said["culprits"], said["beside"]) == ([["p5"]], [["p2"]])
+
+
+def test_a_patch_that_needs_another_is_no_culprit(bisect: Python, tmp_path: Path) -> None:
+    """Alone it cannot be applied: that run is skipped, whatever the command's exit code is."""
+    write_pack(tmp_path, "7: {'body': 'patch_needing'}")
+    needing = (
+        "import vllm.values\nif not vllm.values.p3: raise ImportError('p3')\nvalue = 'patched'\n"
+    )
+    (tmp_path / "sixty" / "patch_needing.py").write_text(needing)
+    words = [word for name in ("p3", "p5", "p7") for word in ("--patch", name)]
+    done = bisect("--format", "json", *words, code="sys.exit(3 * patched('p5'))")
+    assert told(done)["culprits"] == [["p5"]]
+    assert "skipped, without the others p7 cannot be applied" in done.stderr
 
 
 def test_conflicts_are_refused(bisect: Python, tmp_path: Path) -> None:
@@ -228,7 +241,11 @@ def test_only_the_same_search_is_resumed(bisect: Python, tmp_path: Path) -> None
     (tmp_path / "sixty" / "patch_values.py").write_text("value = str('patched')\n")
     assert "patches: found others" in error(bisect("--resume", *one, code=code))
     (state,) = tmp_path.glob(".patchkit-bisect/*/state.json")
+    (tmp_path / "sixty" / "patch_values.py").write_text("value = 'patched'\n")
+    kept = json.loads(state.read_text())
     state.write_text("[]")
+    assert "state.json: " in error(bisect("--resume", *one, code=code))
+    state.write_text(json.dumps({**kept, "runs": [1]}))
     assert "state.json: " in error(bisect("--resume", *one, code=code))
 
 

@@ -40,7 +40,8 @@ class Options:
     one: int = 1
 """
 BODY = """
-import functools
+import enum, functools
+from typing import NamedTuple
 from up import mod
 LIMIT = 4
 def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
@@ -56,6 +57,17 @@ class Thing(mod.Thing):
     def __init__(self): super().__init__()
 class Bare(mod.Bare):
     def method(self): return 'new'
+class Pair(NamedTuple):
+    one: int = 2
+    def total(self): return 2
+class Mode(enum.Enum):
+    FAST = 2
+    def speed(self): return 2
+class Compiled:
+    def __init__(self, function): functools.update_wrapper(self, function)
+    def __call__(self): return 'new'
+@Compiled
+def compiled(): return 'new'
 class Held:
     def __call__(self): return 'new'
 held = Held()
@@ -112,6 +124,14 @@ def test_a_call_is_seen(applied: Any, change: str) -> None:
     assert list(world.words(is_last=True).values()) == [CALLED]
 
 
+def test_a_cache_that_was_warm_before_it_was_observed(applied: Any) -> None:
+    """It answers without its function: in a forked child, nobody sees that it was called."""
+    world = applied("Replace('up.mod:function', by='cached')")
+    world.mod.function()
+    world.effects.after_fork()
+    assert list(world.words(is_last=True).values()) == [NOT_OBSERVABLE]
+
+
 def test_code_that_is_new_since_the_last_look(applied: Any) -> None:
     """A function that somebody gives other code later is seen by that."""
     world = applied("Replace('up.mod:function', by='function')")
@@ -127,6 +147,9 @@ def test_code_that_is_new_since_the_last_look(applied: Any) -> None:
     [
         "Replace('up.mod:LIMIT', by='LIMIT')",
         "Replace('up.mod:function', by='held', unrelated=True)",
+        "Replace('up.mod:function', by='compiled', unrelated=True)",
+        "Replace('up.mod:Bare', by='Pair', unrelated=True)",
+        "Replace('up.mod:Bare', by='Mode', unrelated=True)",
         "Replace('up.mod:Bare', by='Bare')",
         "AddField('up.mod:Options', 'two', 'int', 2)",
     ],

@@ -132,6 +132,24 @@ def test_the_tool_is_given_back(eye: Any) -> None:
 
 
 @needs_monitoring
+def test_a_tool_that_somebody_else_has_freed(eye: Any) -> None:
+    """Nothing is known from then on, and who takes it keeps it."""
+    monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
+    _, code = new()
+    eye.watch(code)
+    monitoring.free_tool_id(4)
+    monitoring.use_tool_id(4, "another")
+    try:
+        _, other = new()
+        eye.watch(other)
+        assert eye.has_run(code) is None
+        eye.close()
+        assert monitoring.get_tool(4) == "another"
+    finally:
+        monitoring.free_tool_id(4)
+
+
+@needs_monitoring
 def test_no_free_tool(eye: Any) -> None:
     """Others have both: nothing is known, and theirs are left alone."""
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12

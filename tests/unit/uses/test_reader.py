@@ -114,6 +114,14 @@ def test_overrides_and_calls_of_the_base() -> None:
         ("import up\nup.X = 1\nfrom up import X", True),
         ("import sys\nsys.modules['up.a'] = mine\nimport up.a\nfrom up import X", False),
         ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
+        ("try:\n    from up import X\nexcept ImportError as e:\n    raise Old from e", False),
+        (
+            "def f():\n    try:\n        from up import X\n    except ImportError:\n        raise",
+            True,
+        ),
+        ("import up\nif up.__version__ < '1':\n    raise Old\nfrom up import X", False),
+        ("import up\nmatch up.__version__:\n    case '1':\n        from up import X", True),
+        (f"from up import Y\nz = Y{' + 1' * 900}\nfrom up import X", False),
     ],
 )
 def test_what_reckons_with_its_absence(text: str, guarded: bool) -> None:
