@@ -18,7 +18,7 @@ from patchkit.errors import BisectionError
 from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
 from patchkit.report.words import count
-from patchkit.rows.culprits import Judgement, Search
+from patchkit.rows.culprits import SKIP, Judgement, Search, judged_exit, lacking
 from patchkit.settings import Settings
 from patchkit.status import read_directory
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HOME = ".patchkit-bisect"
 
-_SKIP, _LAST_BAD = 125, 127
+_LAST_BAD = 127
 _ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
 
 
@@ -134,6 +134,11 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     return list(suspects)
 
 
+def _failed(journal: Path) -> list[str]:
+    patches = (one for process in read_directory(journal) for one in process.patches.values())
+    return sorted({patch.name for patch in patches if patch.status == "failed"})
+
+
 class _Trials:
     """Runs the command with sets of patches; each run is on disk before the next begins."""
 
@@ -158,7 +163,7 @@ class _Trials:
     def judge(self, patches: frozenset[str], suspected: int) -> Judgement:
         """Run the command until a set is judged; runs that are known count."""
         chosen = [name for name in self._facts["suspects"] if name in patches]
-        exits = [run["exit"] for run in self.runs if run["patches"] == chosen]
+        exits = [judged_exit(run, self.runs) for run in self.runs if run["patches"] == chosen]
         while (verdict := self._verdict(exits)) is None:
             exits.append(self._run(chosen, suspected))
         return verdict
@@ -173,9 +178,9 @@ class _Trials:
             )
 
     def _verdict(self, exits: Sequence[int]) -> Judgement | None:
-        if any(code not in (0, _SKIP) for code in exits):
+        if any(code not in (0, SKIP) for code in exits):
             return Judgement.BAD
-        if _SKIP in exits:
+        if SKIP in exits:
             return Judgement.SKIPPED
         return Judgement.GOOD if len(exits) >= self._times else None
 
@@ -192,23 +197,12 @@ class _Trials:
             kept = "--resume goes on from the runs before"
             raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
         say(f"{told}: {how} after {seconds:.1f} s")
-        if lacking := self._lacking(len(self.runs) + 1):
-            say(f"{told}: skipped, without the others {', '.join(lacking)} cannot be applied")
-            code = _SKIP
-        self.runs.append({"patches": chosen, "exit": code, "seconds": round(seconds, 3)})
+        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3)}
+        self.runs.append({**run, "failed": _failed(log.with_suffix(".journal"))})
         self._write()
-        return code
-
-    def _lacking(self, number: int) -> list[str]:
-        """Name the patches that a run could not apply, and the run with all of them could."""
-        every = self._facts["suspects"]
-        whole = (at for at, run in enumerate(self.runs, 1) if run["patches"] == every)
-        return sorted(self._failed(number) - self._failed(next(whole, number)))
-
-    def _failed(self, number: int) -> set[str]:
-        processes = read_directory(self.folder / f"{number}.journal")
-        patches = (patch for process in processes for patch in process.patches.values())
-        return {patch.name for patch in patches if patch.status == "failed"}
+        if alone := lacking(self.runs[-1], self.runs):
+            say(f"{told}: skipped, without the others {', '.join(alone)} cannot be applied")
+        return judged_exit(self.runs[-1], self.runs)
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".draft")
@@ -225,6 +219,7 @@ class _Trials:
                 "patches": [*map(str, run["patches"])],
                 "exit": int(run["exit"]),
                 "seconds": float(run["seconds"]),
+                "failed": [*map(str, run["failed"])],
             }
             for run in state["runs"]
         ]

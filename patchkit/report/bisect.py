@@ -9,23 +9,24 @@ from rich.text import Text
 
 from patchkit.report.console import columns, console, whole
 from patchkit.report.words import count
+from patchkit.rows.culprits import SKIP, judged_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _FEW = 3
-_WORDS = {0: ("good", "ok"), 125: ("skipped", "warn")}
+_WORDS = {0: ("good", "ok"), SKIP: ("skipped", "warn")}
 
 
 def print_bisection(
-    culprits: Sequence[str], beside: Sequence[str], runs: Iterable[Mapping[str, Any]], folder: str
+    culprits: Sequence[str], beside: Sequence[str], runs: Sequence[Mapping[str, Any]], folder: str
 ) -> None:
     """Print the runs in order, and the culprits last."""
     table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"), header=True)
     for number, run in enumerate(runs, 1):
         names = run["patches"]
         told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")
-        word = Text(*_WORDS.get(run["exit"], ("bad", "bad")))
+        word = Text(*_WORDS.get(judged_exit(run, runs), ("bad", "bad")))
         facts = str(number), str(run["exit"]), word, f"{run['seconds']:.1f}"
         table.add_row(*facts, Text(told or "none"))
     out = console()

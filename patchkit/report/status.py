@@ -200,7 +200,7 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
         pids = [str(process.pid) for process in processes if process.host == host]
         more = f" and {len(pids) - MANY} more" if len(pids) > MANY else ""
         texts.append(f"{', '.join(pids[:MANY])}{more} on {one_line(host)}")
-    return "\n".join(texts)
+    return "; ".join(texts)
 
 
 # -- one patch --------------------------------------------------------------------------------

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     Patches = frozenset[str]
+    Run = Mapping[str, Any]
+
+SKIP = 125
+"""The exit code of a run that judges nothing, as in `git bisect run`."""
 
 
 class Judgement(enum.Enum):
@@ -17,6 +21,16 @@ class Judgement(enum.Enum):
     GOOD = "passes"
     BAD = "fails"
     SKIPPED = "cannot be judged"
+
+
+def lacking(run: Run, runs: Sequence[Run]) -> list[str]:
+    """Name the patches that failed in a run, and did not in the first, which had all of them."""
+    return sorted({*run["failed"]} - {*runs[0]["failed"]})
+
+
+def judged_exit(run: Run, runs: Sequence[Run]) -> int:
+    """The exit code that a run is judged by: without what its patches need, it judges nothing."""
+    return SKIP if lacking(run, runs) else int(run["exit"])
 
 
 class Search:

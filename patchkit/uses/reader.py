@@ -67,8 +67,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
     given: set[str] = set()
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
-        with contextlib.suppress(RecursionError):
-            reader.read()
+        reader.read()
         found += reader.found
         given |= reader.given
     return [
@@ -136,7 +135,7 @@ class _Reader:
             for statement in body:
                 first, last = lines_of([statement]) or (1, 0)
                 if self._told[last] > self._told[first - 1]:
-                    with contextlib.suppress(RecursionError):  # the next statement is read again
+                    with contextlib.suppress(RecursionError):  # those behind it are read
                         self._visit(statement)
                 at_import = not self._in_function
                 self._guarded |= self._guards.leaves(statement, at_import=at_import)
@@ -147,8 +146,10 @@ class _Reader:
         self._guarded |= guarded
         if scope is not None:
             self._scope = LexicalScope(scope, self._tree, self._scope)
-        yield
-        self._guarded, self._in_function, self._scope, self._bases = before
+        try:
+            yield
+        finally:
+            self._guarded, self._in_function, self._scope, self._bases = before
 
     def _visit(self, node: ast.AST) -> None:
         special = getattr(self, f"_{type(node).__name__}", None)
@@ -186,15 +187,11 @@ class _Reader:
 
     _AsyncWith = _With
 
-    def _If(self, node: ast.If | ast.IfExp) -> None:  # noqa: N802 - ast's name
+    def _If(self, node: ast.If | ast.IfExp | ast.Assert) -> None:  # noqa: N802 - ast's name
         with self._as(guarded=self._guards.tests(node.test)):
             self._children(node)
 
-    _IfExp = _While = _If
-
-    def _Assert(self, node: ast.Assert) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=self._in_function and self._guards.tests(node.test)):
-            self._children(node)
+    _IfExp = _Assert = _While = _If
 
     def _Match(self, node: ast.Match) -> None:  # noqa: N802 - ast's name
         with self._as(guarded=self._guards.tests(node.subject)):

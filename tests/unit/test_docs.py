@@ -106,3 +106,9 @@ def test_runtime_env_is_there_without_an_import_of_its_own(world: World) -> None
     """`import patchkit` and `patchkit.ray.runtime_env()`, as the pages write it."""
     done = world.run("-c", "import patchkit; print(sorted(patchkit.ray.runtime_env()))")
     assert "env_vars" in done.stdout, done.stderr
+
+
+def test_the_page_of_findings_is_what_explain_prints() -> None:
+    """One file, so that they cannot differ."""
+    page = REPOSITORY / "docs" / "findings.md"
+    assert page.resolve() == REPOSITORY / "patchkit" / "findings.md"

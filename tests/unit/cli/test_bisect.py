@@ -126,7 +126,10 @@ def test_a_patch_that_needs_another_is_no_culprit(bisect: Python, tmp_path: Path
     (tmp_path / "sixty" / "patch_needing.py").write_text(needing)
     words = [word for name in ("p3", "p5", "p7") for word in ("--patch", name)]
     done = bisect("--format", "json", *words, code="sys.exit(3 * patched('p5'))")
-    assert told(done)["culprits"] == [["p5"]]
+    said = told(done)
+    assert said["culprits"] == [["p5"]]
+    (alone,) = [run for run in said["runs"] if run["failed"]]
+    assert (alone["patches"], alone["exit"]) == (["p7"], 1)
     assert "skipped, without the others p7 cannot be applied" in done.stderr
 
 

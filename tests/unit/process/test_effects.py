@@ -62,6 +62,7 @@ class Pair(NamedTuple):
     def total(self): return 2
 class Mode(enum.Enum):
     FAST = 2
+    def __init__(self, number): self.number = number
     def speed(self): return 2
 class Compiled:
     def __init__(self, function): functools.update_wrapper(self, function)
@@ -122,6 +123,15 @@ def test_a_call_is_seen(applied: Any, change: str) -> None:
         CALLS[change](world.mod)
     assert list(world.words().values()) == [CALLED]
     assert list(world.words(is_last=True).values()) == [CALLED]
+
+
+def test_a_look_of_the_session_tells_it(applied: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that looks whether targets were overwritten; it outlives what cannot be told."""
+    world = applied("Replace('up.mod:function', by='function')")
+    world.session.lookout.look()
+    assert "in-effect" in [one["event"] for one in world.session.journal.entries]
+    monkeypatch.setattr(type(world.effects), "look", lambda _: 1 / 0)
+    world.session.lookout.look()
 
 
 def test_a_cache_that_was_warm_before_it_was_observed(applied: Any) -> None:

@@ -9,6 +9,9 @@ import pytest
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.uses.reader import Use, uses_of
 
+DEEP = " + 1" * 900
+"""More than a reader that calls itself gets through."""
+
 
 def read(text: str, path: str = "own/mod.py") -> list[Use]:
     """The uses of `up` in a file."""
@@ -120,8 +123,11 @@ def test_overrides_and_calls_of_the_base() -> None:
             True,
         ),
         ("import up\nif up.__version__ < '1':\n    raise Old\nfrom up import X", False),
+        ("import up\ndef f():\n    if up.version:\n        raise Old\n    from up import X", True),
         ("import up\nmatch up.__version__:\n    case '1':\n        from up import X", True),
-        (f"from up import Y\nz = Y{' + 1' * 900}\nfrom up import X", False),
+        (f"from up import Y\nz = Y{DEEP}\nfrom up import X", False),
+        (f"from up import Y\nif find_spec(Y{DEEP}): ...\nfrom up import X", False),
+        (f"from up import Y\nz = 0 if envs else Y{DEEP}\nfrom up import X", False),
     ],
 )
 def test_what_reckons_with_its_absence(text: str, guarded: bool) -> None:
