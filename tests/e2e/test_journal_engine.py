@@ -90,8 +90,11 @@ def test_on_a_full_disk_the_engine_generates(
     assert len(run.warned) == len(mute) in (2, 3), run.warned  # the main process may just fit
     assert all(line.endswith("No space left on device") for line in run.warned)
     (core,) = mute - {worker.pid, run.report.main}
+    # Whose first page it is, is a race: the process that looks at the model may win one.
+    assert len(run.roles) in (2, 3), run.roles
+    assert all(roles == ["main"] for roles in run.roles.values())
     assert run.report.main in run.roles
-    assert list(run.roles.values()) == [["main"], ["main"]]
+    assert run.roles.keys() & mute <= {run.report.main}
     assert run.code == 1
     assert [(one["kind"], one["pid"]) for one in run.status["findings"]] == [("not-reached", core)]
 
