@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding, Report, State, cause_of
-from patchkit.check.learning import learn_all
+from patchkit.check.learning import learn_all, no_collection
 from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
+from patchkit.upstream.reading.parallel import CONNECTIONS, tried
 from patchkit.uses.packages import content_hash, modules_of
 from patchkit.uses.reader import Use, uses_of
 
@@ -60,7 +62,7 @@ def fit(
     """Read what a package uses, and look it up in releases, the oldest first."""
     for one in subjects:
         one.brief = True
-    uses = _uses(source, roots, kept)
+    uses = _uses(source, roots, kept, subjects)
     targets = sorted({one.target for one in uses}, key=str)
     faults = learn_all(subjects, lambda _: targets, progress)
     read = [one for one in subjects if one.name not in faults]
@@ -91,10 +93,15 @@ def fit(
     return Fit(package, source.version, uses, unfit, report)
 
 
-def _uses(source: ReleaseSource, roots: Sequence[str], kept: Kept) -> list[Use]:
+def _uses(
+    source: ReleaseSource, roots: Sequence[str], kept: Kept, subjects: Sequence[Subject]
+) -> list[Use]:
     key = f"{roots} {content_hash(source)}"
     known = kept.get("uses", key)
     if known is None:
-        known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]
+        with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
+            for one in subjects:  # meanwhile their lists of files are fetched
+                threads.submit(tried, lambda one: one.source.paths(), one)
+            known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]
         kept.put("uses", key, known)
     return [Use.of_data(one) for one in known]

@@ -27,7 +27,7 @@ from patchkit.upstream.reading.releases import Library, Release
 from patchkit.upstream.reading.settings import PipSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from patchkit.check.subjects import Subject
     from patchkit.upstream.reading.parallel import Progress, Results, Worker
@@ -71,18 +71,28 @@ def in_parallel(
     helpers: Sequence[Worker[T]] = (),
 ) -> dict[str, T | UpstreamError]:
     """Do the same with several releases at a time; for each name, what came of it, or its error."""
-    # To collect takes longer than all the rest where millions of nodes are alive, and releases
-    # that rest leave no circles that hold any.
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collection():
         results = for_each(subjects, work, progress, helpers)
-    finally:
-        if was_on:
-            gc.enable()
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.parsed.forget()
     return {one.name: result for one, result in zip(subjects, results, strict=True)}
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """
+    Collect no circles meanwhile.
+
+    That takes longer than all the rest where millions of nodes are alive, and neither files that
+    are read nor releases that rest leave circles that hold any.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Learner:

@@ -164,15 +164,20 @@ class Subject:
         """Look targets up, and what holds those that are gone."""
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
-            if missing:
-                paths = (path for target in missing for path in _paths(target))
-                self.resolver.modules.files.prefetch_unparsed(paths)
+            self._fetch_for(missing)
             with kept.turn:  # meanwhile, its neighbour may have been looked into
-                self._look_up(self._not_concluded(missing, kept), kept)
+                missing = self._not_concluded(missing, kept)
+                self._fetch_for(missing)
+                self._look_up(missing, kept)
                 gone = (one for one in targets if self._facts[one].state == "absent")
                 holders = self.unknown(one.holder for one in gone if one.qualname)
                 self._look_up(self._not_concluded(holders, kept), kept)
         kept.keep_release(self.key, self._facts)
+
+    def _fetch_for(self, targets: Sequence[Target]) -> None:
+        if targets:
+            paths = (path for target in targets for path in _paths(target))
+            self.resolver.modules.files.prefetch_unparsed(paths)
 
     def _not_concluded(self, targets: Iterable[Target], kept: Kept) -> list[Target]:
         files = self.resolver.modules.files

@@ -25,6 +25,7 @@ _AS_IT_IS = frozenset([*(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTIO
 _SPACES = frozenset([Kind.MODULE, Kind.CLASS])
 _OF_INSTANCES = frozenset([Kind.METHOD, Kind.ASYNC_METHOD])
 _FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
+_Known = dict[tuple[object, ...], Fault | None]
 _TAKE = "pass what it takes"
 _MATCH = "take what upstream passes, and hand it on"
 
@@ -44,7 +45,8 @@ def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[
     What stands below a test, how something is called, and an override may be meant for none of
     several releases, rather than for those from which it differs: they are told where one has them.
     """
-    found = {one.name: _misfits(uses, one) for one in subjects}
+    known: _Known = {}
+    found = {one.name: _misfits(uses, one, known) for one in subjects}
     counts = Counter((one.fault.code, one.target) for some in found.values() for one in some)
     return {
         name: [one for one in some if not _is_meant(one, counts, subjects)]
@@ -63,7 +65,7 @@ def _is_meant(
     return judged > 1 and counts[code, target] >= judged
 
 
-def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
+def _misfits(uses: Sequence[Use], subject: Subject, known: _Known) -> list[Misfit]:
     """List what does not fit one release; what is gone with its holder is not told."""
     found: dict[tuple[Target, str], Misfit] = {}
     gone: dict[Target, list[Use]] = {}
@@ -73,7 +75,7 @@ def _misfits(uses: Sequence[Use], subject: Subject) -> list[Misfit]:
             if _is_of_value(use.target, subject):
                 continue
             gone.setdefault(use.target, []).append(use)
-        elif fault := _refusal(use, facts):
+        elif fault := _once(use, facts, known):
             others = found.get((use.target, fault.message))
             several = [*(others.uses if others else ()), use]
             found[use.target, fault.message] = Misfit(fault, use.target, several)
@@ -99,6 +101,14 @@ def _gone(target: Target, uses: Sequence[Use], subject: Subject) -> Misfit:
     code = codes.USE_GONE_AT_IMPORT if first.at_import else codes.USE_GONE
     code = codes.GUARDED_GONE if first.guarded else code
     return Misfit(Fault(code, subject.facts(target).reason, _FOLLOW), target, [first, *others])
+
+
+def _once(use: Use, facts: Facts, known: _Known) -> Fault | None:
+    # Whoever holds them knows them by these numbers; releases share signatures that are alike.
+    key = (id(use), id(facts.signature), facts.kind, facts.is_present and facts.is_sure)
+    if key not in known:
+        known[key] = _refusal(use, facts)
+    return known[key]
 
 
 def _refusal(use: Use, facts: Facts) -> Fault | None:

@@ -45,6 +45,9 @@ class Target(Record):
             steps_of(qualname)
         return cls(module, qualname)
 
+    def __hash__(self) -> int:  # a `fit` asks for it a hundred thousand times
+        return hash((self.module, self.qualname))
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """The qualname, taken apart; () for a module."""

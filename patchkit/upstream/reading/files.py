@@ -117,6 +117,7 @@ class ParsedFiles:
         self._limit = limit
         self._lock = threading.Lock()
         self._files: dict[FileKey, Parsed] = {}
+        self._met: set[FileKey] = set()
         self._size = 0
 
     def get(self, key: FileKey, read: Callable[[], bytes | None]) -> Parsed | None:
@@ -130,6 +131,7 @@ class ParsedFiles:
             return None
         new = Parsed(text, *parse(text), {})
         with self._lock:
+            self._met.add(key)
             found = self._files.setdefault(key, new)
             self._size += len(text) if found is new else 0
             while self._size > self._limit and len(self._files) > 1:
@@ -139,10 +141,10 @@ class ParsedFiles:
     def __contains__(self, key: object) -> bool:
         return key in self._files
 
-    def paths(self) -> list[str]:
-        """List the files that are known, whichever release they are in."""
+    def met(self) -> frozenset[FileKey]:
+        """List the files that were ever parsed, whichever release they are in."""
         with self._lock:
-            return [path for path, _ in self._files]
+            return frozenset(self._met)
 
     def forget(self) -> None:
         """Let go of all."""
@@ -191,9 +193,12 @@ class Files:
         self._source.prefetch(list(paths))
 
     def prefetch_unparsed(self, paths: Iterable[str]) -> None:
-        """Fetch what is not parsed of some files, and of those that other releases have parsed."""
-        several = dict.fromkeys((*paths, *self._shared.paths()))
-        self.prefetch(one for one in several if (one, self.mark(one)) not in self._shared)
+        """Fetch what is not parsed of some files, and what is new of those that others parsed."""
+        met = self._shared.met()
+        others = {path for path, _ in met}.difference(several := set(paths))
+        new = (one for one in others if (one, self.mark(one)) not in met)
+        unparsed = (one for one in several if (one, self.mark(one)) not in self._shared)
+        self.prefetch((*unparsed, *new))
 
     def python(self) -> Iterator[str]:
         """Every `.py` path."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -137,7 +138,7 @@ class Signature(inspect.Signature):
     @classmethod
     def of_data(cls, data: Iterable[Sequence[Any]]) -> Signature:
         """Read what `as_data` has written."""
-        return cls(parameter(*one) for one in data)
+        return _signature(tuple(map(tuple, data)))
 
     def bound(self) -> Signature:
         """Leave out the first positional parameter, as a bound method does."""
@@ -152,6 +153,11 @@ class Signature(inspect.Signature):
             one.replace(name=f"_{owner}{one.name}") if owner and is_private(one.name) else one
             for one in self.parameters.values()
         )
+
+
+@functools.lru_cache(maxsize=1 << 14)  # most releases have the same ones
+def _signature(parameters: tuple[tuple[Any, ...], ...]) -> Signature:
+    return Signature(parameter(*one) for one in parameters)
 
 
 def is_private(name: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packages import row
@@ -17,6 +18,7 @@ from patchkit.review.lock_format import Lock
 from patchkit.rows.target import Target
 from patchkit.settings import Settings
 from patchkit.upstream.facts import Facts
+from patchkit.upstream.reading.archive import Archived
 from patchkit.upstream.reading.cache import Cache, default_directory
 from patchkit.uses.reader import uses_of
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from packages import World
+
+    from patchkit.uses.reader import Use
 
 WRAP = row("p", "patch_a", "Wrap('up.mod:f', by='w')")
 BODY = "def w(wrapped, instance, args, kwargs):\n    {}\n"
@@ -197,6 +201,25 @@ def test_fit_of_releases_and_of_nothing(index: Path, capsys: pytest.CaptureFixtu
         (index / "up-1.0-py3-none-any.whl").read_bytes()
     )
     assert main([*words, "up==1.0", "theirs==1.0"]) == 2
+
+
+def test_releases_are_opened_while_a_package_is_read(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index answers meanwhile."""
+    opened = threading.Event()
+    paths = Archived.paths
+    monkeypatch.setattr(Archived, "paths", lambda one: (opened.set(), paths(one))[1])
+
+    def read(*given: Any) -> list[Use]:
+        assert opened.wait(60)
+        return uses_of(*given)
+
+    monkeypatch.setattr("patchkit.check.fit.uses_of", read)
+    (index / "theirs").mkdir()
+    (index / "theirs" / "__init__.py").write_text("from up.lib import g  # unheard of\n")
+    assert main(["fit", "theirs", "--of", "up", "--releases", "up==1.1"]) == 0
+    assert opened.is_set()
 
 
 def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,3 +69,11 @@ def test_a_bound_method_lacks_its_first_parameter() -> None:
     assert str(of_arguments(node.args).bound()) == "(a)"
     node = ast.parse("def f(*args): ...").body[0]
     assert str(of_arguments(node.args).bound()) == "(*args)"
+
+
+def test_signatures_that_are_kept_alike_are_one() -> None:
+    """Most releases have the same ones, and to make one takes longer than to look it up."""
+    data = [("a", 1, False), ("b", 3, True)]
+    assert Signature.of_data(data) is Signature.of_data([list(one) for one in data])
+    assert Signature.of_data(data) is not Signature.of_data(data[:1])
+    assert Signature.of_data(data).as_data() == data
