@@ -95,8 +95,10 @@ def test_on_a_full_disk_the_engine_generates(
     assert all(roles == ["main"] for roles in run.roles.values())
     assert run.report.main in run.roles
     assert run.roles.keys() & mute <= {run.report.main}
-    assert run.code == 1
-    assert [(one["kind"], one["pid"]) for one in run.status["findings"]] == [("not-reached", core)]
+    # A main process that did not fit may have been cut off before it told of its child.
+    missing = [(one["kind"], one["pid"]) for one in run.status["findings"]]
+    assert missing == [("not-reached", core)] or (not missing and run.report.main in mute)
+    assert run.code == len(missing)
 
 
 @pytest.mark.every_cell
