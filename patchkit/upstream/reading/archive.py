@@ -72,6 +72,7 @@ class Archived:
     reader: Reader
     cache: Cache = field(default_factory=lambda: Cache(None))
     key: str = ""  # says in the cache which bytes the archive has, such as `sha256:…`
+    project: str = ""  # whose releases share files of the same path, size and checksum
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
     _listing: Listing | None = field(default=None, init=False)
     _failure: UpstreamError | None = field(default=None, init=False)
@@ -81,7 +82,7 @@ class Archived:
         member = self._members([path]).get(path)
         if member is None or not is_python(path):
             return None
-        kept = self.cache.get(self._name(path))
+        kept = self.cache.get(self._name(path, member.size, member.crc))
         # The cache vouches for content, and this for its place.
         is_right = kept is not None and zlib.crc32(kept) == member.crc
         return kept if is_right else self._fetch([path])[path]
@@ -101,7 +102,11 @@ class Archived:
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Fetch those of the files that there are and that have not been kept."""
-        missing = [path for path in self._members(paths) if not self.cache.has(self._name(path))]
+        missing = [
+            path
+            for path, one in self._members(paths).items()
+            if not self.cache.has(self._name(path, one.size, one.crc))
+        ]
         if missing:
             self._fetch(sorted(missing))
 
@@ -134,10 +139,10 @@ class Archived:
 
     def _keep(self, files: dict[str, bytes]) -> None:
         for path, content in files.items():
-            self.cache.put(self._name(path), content)
+            self.cache.put(self._name(path, len(content), zlib.crc32(content)), content)
 
-    def _name(self, path: str) -> str:
-        return f"member {self.key}\0{path}"
+    def _name(self, path: str, size: int, checksum: int) -> str:
+        return f"member {self.project or self.key} {size:x} {checksum:x}\0{path}"
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:

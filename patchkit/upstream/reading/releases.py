@@ -108,7 +108,7 @@ class Release:
         reader: Reader = SdistReader(self._downloaded)
         if self.link.is_wheel:
             reader = WheelReader(self.library.web.content(self.link.url), self._downloaded)
-        return Archived(*named, reader, self.library.cache, key)
+        return Archived(*named, reader, self.library.cache, key, self.project if sha256 else "")
 
     def _downloaded(self, reason: Exception | None = None) -> AbstractContextManager[Path]:
         if reason:

@@ -32,6 +32,7 @@ def test_names_that_lead_out_do_not(name: str) -> None:
 
 
 FILES = {"up/a.py": b"a", "up/b.py": b"b"}
+KEPT = f"member key 1 {zlib.crc32(b'a'):x}\0up/a.py"
 
 
 class Counter:
@@ -68,6 +69,17 @@ def test_prefetch_brings_what_is_missing_in_one_go() -> None:
     assert reader.asked == ["listing", ["up/a.py", "up/b.py"]]
 
 
+@pytest.mark.parametrize(
+    ("other", "fetched"), [("up", ["up/b.py"]), ("down", ["up/a.py", "up/b.py"])]
+)
+def test_a_file_that_releases_share_is_fetched_once(other: str, fetched: list[str]) -> None:
+    """By its path, size and checksum, in releases of one project."""
+    reader, cache = Counter(), Cache(None)
+    Archived("up 1.0", "1.0", "FILE", reader, cache, "key", "up").prefetch(["up/a.py"])
+    Archived("up 2.0", "2.0", "FILE", reader, cache, "other", other).prefetch(FILES)
+    assert reader.asked[-1] == fetched
+
+
 def test_an_archive_that_comes_whole_is_kept_whole() -> None:
     """Nothing is fetched after that."""
     reader = Counter(is_whole=True)
@@ -85,11 +97,11 @@ def test_what_the_cache_has_lost_is_fetched_again(is_whole: bool, fault: str) ->
         cache.put("files key", json.dumps(reader.listing()[0]).encode())
     else:
         opened(reader, cache).prefetch(FILES)
-        cache.put("member key\0up/a.py", b"b")
+        cache.put(KEPT, b"b")
     source = opened(reader, cache)
     assert source.read("up/a.py") == b"a"
     assert source.read("up/a.py") == b"a"
-    assert cache.get("member key\0up/a.py") == b"a"
+    assert cache.get(KEPT) == b"a"
 
 
 def test_a_broken_archive_is_asked_once() -> None:
