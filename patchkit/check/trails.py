@@ -201,10 +201,9 @@ def meant(target: Target, subject: Subject) -> str:
 def _near(target: Target, subject: Subject) -> list[Target]:
     """List targets of a release whose names are like one that it lacks, the likest first."""
     modules = subject.resolver.modules
-    tree = modules.get(target.module)
-    if tree is None:
+    if modules.get(target.module) is None:
         return _elsewhere(target, subject)
-    page = Catalog(modules.files).page(tree.path) if tree.path and target.qualname else None
+    page = Catalog(modules).module(target.module) if target.qualname else None
     names = sorted(page.names | page.tops) if page else []
     return [Target(target.module, one) for one in get_close_matches(target.qualname, names, n=2)]
 

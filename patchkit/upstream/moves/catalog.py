@@ -21,7 +21,7 @@ from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from patchkit.upstream.reading.files import Files
+    from patchkit.upstream.resolving.module_tree import Modules
 
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _LINE = re.compile(
@@ -31,6 +31,10 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _RUN = 4
+TRIVIAL = 20
+"""Words below which a source is evidence of nothing: `return self.x` has 12."""
+TELLING = 35
+"""Words from which a source is evidence without its name."""
 
 
 class Definition(NamedTuple):
@@ -106,6 +110,8 @@ class Likeness:
         ]
         self.size = len(words) - sum(len(head) for head in heads)
         """In words, of a function those of its body: `pass` has none, `return self.x` 12."""
+        self.is_trivial = self.size < TRIVIAL
+        self.is_telling = self.size >= TELLING
         self._runs = frozenset(
             hash(tuple(words[at : at + _RUN])) for at in range(max(1, len(words) - _RUN + 1))
         )
@@ -134,6 +140,7 @@ class SourceFile:
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
         self.module = module_name(path)
+        self.last = self.module.rpartition(".")[2]
         self.definitions = scan(text)
         self.text = text
 
@@ -169,8 +176,9 @@ class SourceFile:
 class Catalog:
     """The files of one release."""
 
-    def __init__(self, files: Files) -> None:
-        self.files = files
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self.files = modules.files
         self._pages: dict[str, SourceFile | None] = {}
 
     @cached_property
@@ -203,6 +211,11 @@ class Catalog:
     def page(self, path: str) -> SourceFile | None:
         """Read one file; None where there is none."""
         return next(iter(self.pages([path] if path in self.paths else [])), None)
+
+    def module(self, name: str) -> SourceFile | None:
+        """Read the file of a module; None where it has none."""
+        tree = self._modules.get(name)
+        return self.page(tree.path) if tree and tree.path else None
 
 
 def nearness(one: str, other: str) -> float:

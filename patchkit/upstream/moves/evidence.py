@@ -9,11 +9,14 @@ limits below were chosen on three pairs of vLLM's releases; docs/resolution.md h
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Catalog, Likeness, block, nearness, rarest
-from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.upstream.reading.files import Files
+from patchkit.upstream.reading.tree import Tree
+from patchkit.upstream.resolving.module_tree import Modules, module_name
 from patchkit.upstream.resolving.syntax import SCOPES
 
 if TYPE_CHECKING:
@@ -26,14 +29,8 @@ SAME_NAME = 0.3
 """Likeness from which a class or function of the same name is the same."""
 RENAMED_NEAR = 0.6
 """Likeness from which one of another name is the same, in the same module or class."""
-SHORT = 0.9
-"""Likeness from which a short one is."""
 RENAMED = 0.8
 """Likeness from which it is anywhere else; and a method's body outside of its class."""
-TRIVIAL = 20
-"""Words below which a source is evidence of nothing: `return self.x` has 12."""
-TELLING = 35
-"""Words from which a source is evidence without its name."""
 
 _RARE = 6
 
@@ -60,16 +57,6 @@ class Lost(NamedTuple):
         """The last part of its qualname."""
         return self.target.qualname.rpartition(".")[2]
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether its source is evidence of nothing."""
-        return self.likeness.size < TRIVIAL
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether its source is evidence without its name."""
-        return self.likeness.size >= TELLING
-
 
 class Candidate(NamedTuple):
     """A definition that may be what is looked for; a method is defined in a class, and is none."""
@@ -88,32 +75,33 @@ class Evidence:
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
         self._new = new
-        self._old = old
+        self._has_old = old is not None
         self._reach = reach
-        self._here = Catalog(new.modules.files)
-        self._there = Catalog(old.modules.files) if old else None
-        self._fresh = self._here.paths - (self._there.paths if self._there else frozenset())
+        nothing = Files(Tree("no release", None, Path()))
+        self.here = Catalog(new.modules)
+        self.there = Catalog(old.modules if old else Modules(nothing))
+        self.fresh = self.here.paths - self.there.paths
 
     def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
         """Read files to look into for what a module had, of a size in bytes; stage by stage."""
         # Files of the module's name, and what a module that became a package holds.
         below = f"{module.replace('.', '/')}/"
-        named = self._here.named(module.rpartition(".")[2])
-        inside = (path for path in self._here.paths if path.startswith(below))
+        named = self.here.named(module.rpartition(".")[2])
+        inside = (path for path in self.here.paths if path.startswith(below))
         near = {path for path in (*named, *inside) if self._has_changed(path)}
-        yield self._here.pages(near)
-        if self._there is not None:
-            yield self._here.pages(near | self._fresh)
-            grown = self._within_reach(module, size, self._there)
-            yield self._here.pages({*near, *self._fresh, *grown})
+        yield self.here.pages(near)
+        if self._has_old:
+            yield self.here.pages(near | self.fresh)
+            grown = self._within_reach(module, size)
+            yield self.here.pages({*near, *self.fresh, *grown})
         elif self._reach is None:
-            yield self._here.pages(self._here.paths)
+            yield self.here.pages(self.here.paths)
 
-    def _within_reach(self, module: str, size: int, old: Catalog) -> Iterator[str]:
+    def _within_reach(self, module: str, size: int) -> Iterator[str]:
         left = self._reach
-        both = self._here.paths - self._fresh
+        both = self.here.paths - self.fresh
         for path in sorted(both, key=lambda one: (-nearness(module_name(one), module), one)):
-            mark, before = self._here.files.mark(path), old.files.mark(path)
+            mark, before = self.here.files.mark(path), self.there.files.mark(path)
             if mark and before and (mark == before or mark.size < before.size + size // 2):
                 continue
             if left is not None and mark is not None:
@@ -123,20 +111,8 @@ class Evidence:
             yield path
 
     def _has_changed(self, path: str) -> bool:
-        mark = self._here.files.mark(path)
-        return self._there is None or mark is None or mark != self._there.files.mark(path)
-
-    def fresh(self) -> list[SourceFile]:
-        """Read the files that the other release lacks."""
-        return self._here.pages(self._fresh)
-
-    def page(self, module: str) -> SourceFile | None:
-        """Return the file of a module."""
-        return _page(self._here, self._new, module)
-
-    def old_page(self, module: str) -> SourceFile | None:
-        """Return the file that a module had in the other release."""
-        return _page(self._there, self._old, module) if self._there and self._old else None
+        mark = self.here.files.mark(path)
+        return mark is None or mark != self.there.files.mark(path)
 
     # --- candidates
 
@@ -151,7 +127,7 @@ class Evidence:
 
     def renamed(self, pages: Sequence[SourceFile], lost: Lost) -> Iterator[Candidate]:
         """List definitions of any name whose source is that of what is looked for."""
-        for candidate in self.alike(pages, lost) if lost.is_telling else ():
+        for candidate in self.alike(pages, lost) if lost.likeness.is_telling else ():
             is_near = candidate.place.module == lost.target.module and not candidate.is_method
             if candidate.likeness >= (RENAMED_NEAR if is_near else RENAMED):
                 yield candidate
@@ -169,7 +145,7 @@ class Evidence:
         self, page: SourceFile, definitions: Iterable[Definition], lost: Lost
     ) -> Iterator[Candidate]:
         """Compare definitions that are there, and were not there beside what is looked for."""
-        old = self.old_page(lost.target.module)
+        old = self.there.module(lost.target.module)
         beside = (old.names if old else frozenset()) - {lost.target.qualname}
         around = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
@@ -199,42 +175,41 @@ class Evidence:
 
     def succeeds(self, page: SourceFile, module: str) -> bool:
         """Whether a file took two, and half, of what a module defined."""
-        old = self.old_page(module)
+        old = self.there.module(module)
         taken = self.gained(page) & old.tops if old else frozenset()
         return old is not None and len(taken) >= 2 and len(taken) * 2 >= len(old.tops)
+
+    def succession(self, old: SourceFile, new: SourceFile) -> Candidate | None:
+        """Compare a module as a whole with one of which it may be what became."""
+        is_named = new.last == old.last
+        shared = old.tops & new.tops or not old.tops
+        if not (is_named and shared) and not self.succeeds(new, old.module):
+            return None
+        alike = old.whole.to(new.whole)
+        enough = alike >= (SAME_NAME if is_named else RENAMED_NEAR)
+        return Candidate(Target(new.module), alike) if enough else None
 
     def gained(self, page: SourceFile) -> frozenset[str]:
         """Name what a file has come to define by itself."""
         if not self._has_changed(page.path):
             return frozenset()
-        before = self._before(page)
+        before = self.there.page(page.path)
         return page.tops - before.tops if before else page.tops
 
     def _was_there(self, page: SourceFile, qualname: str, target: Target) -> bool:
-        if self._there is None:
-            return False
         if not self._has_changed(page.path):
             return True
-        before = self._before(page)
+        before = self.there.page(page.path)
         if before is not None:
             return qualname in before.names
-        last = page.module.rpartition(".")[2]
-        others = self._there.pages(self._there.named(last) - self._here.paths)
+        others = self.there.pages(self.there.named(page.last) - self.here.paths)
         return any(qualname in one.names for one in others if one.module != target.module)
-
-    def _before(self, page: SourceFile) -> SourceFile | None:
-        return self._there.page(page.path) if self._there else None
-
-
-def _page(catalog: Catalog, resolver: Resolver, module: str) -> SourceFile | None:
-    tree = resolver.modules.get(module)
-    return catalog.page(tree.path) if tree and tree.path else None
 
 
 def _is_same(candidate: Candidate, lost: Lost) -> bool:
     if candidate.is_method:
-        return lost.is_telling and candidate.likeness >= RENAMED
-    return not lost.is_trivial and candidate.likeness >= SAME_NAME
+        return lost.likeness.is_telling and candidate.likeness >= RENAMED
+    return not lost.likeness.is_trivial and candidate.likeness >= SAME_NAME
 
 
 def _shares(text: bytes, rare: Sequence[bytes]) -> bool:

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Likeness
-from patchkit.upstream.moves.evidence import (
-    RENAMED,
-    RENAMED_NEAR,
-    SAME_NAME,
-    SHORT,
-    TELLING,
-    Candidate,
-    Evidence,
-    Lost,
-)
+from patchkit.upstream.moves.evidence import RENAMED, RENAMED_NEAR, Evidence, Lost
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from patchkit.upstream.moves.catalog import SourceFile
+    from patchkit.upstream.moves.evidence import Candidate
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 
@@ -36,6 +28,8 @@ class Whereabouts(NamedTuple):
 
 
 GONE = Whereabouts(None, None, "")
+_SHORT = 0.9
+"""Likeness from which a short method is the same, in the same class."""
 
 
 class MoveSearch:
@@ -112,10 +106,10 @@ class MoveSearch:
 
     def _renamed_in(self, owner: Target, lost: Lost) -> Candidate | None:
         where = self._new.resolve(owner).defined or owner
-        page = self._evidence.page(where.module)
-        if page is None or lost.is_trivial:
+        page = self._evidence.here.module(where.module)
+        if page is None or lost.likeness.is_trivial:
             return None
-        enough = RENAMED_NEAR if lost.is_telling else SHORT
+        enough = RENAMED_NEAR if lost.likeness.is_telling else _SHORT
         inside = [
             one
             for one in page.definitions
@@ -126,7 +120,7 @@ class MoveSearch:
 
     def _elsewhere(self, old: Resolution, otherwise: str) -> Whereabouts:
         lost = Lost.of(old)
-        if lost is None or not lost.is_telling:
+        if lost is None or not lost.likeness.is_telling:
             return Whereabouts(None, None, otherwise)
         *_, pages = self._evidence.stages(lost.target.module, len(lost.text))
         alike = (one for one in self._evidence.alike(pages, lost) if one.likeness >= RENAMED)
@@ -167,35 +161,27 @@ class MoveSearch:
         if found.state != "present" or target.qualname not in self._evidence.gained(page):
             return None
         answer = _at(place, old, found, f"moved to {place}")
-        is_telling = Likeness(old.nodes[:1]).size >= TELLING
-        if is_telling and (answer.likeness or 0) >= RENAMED:
+        if Likeness(old.nodes[:1]).is_telling and (answer.likeness or 0) >= RENAMED:
             return answer
         return answer if self._evidence.succeeds(page, target.module) else None
 
     # --- modules
 
     def _module(self, target: Target) -> Whereabouts:
-        page = self._evidence.old_page(target.module)
+        page = self._evidence.there.module(target.module)
         if page is None:
             return GONE
-        judged = (self._judged_module(page, fresh) for fresh in self._evidence.fresh())
+        fresh = self._evidence.here.pages(self._evidence.fresh)
+        judged = (self._evidence.succession(page, one) for one in fresh)
         best = self._evidence.best([one for one in judged if one], target)
         return _told(best, "moved to") if best else GONE
 
-    def _judged_module(self, old: SourceFile, new: SourceFile) -> Candidate | None:
-        is_named = _last(new.module) == _last(old.module)
-        shared = old.tops & new.tops or not old.tops
-        if not (is_named and shared) and not self._evidence.succeeds(new, old.module):
-            return None
-        alike = old.whole.to(new.whole)
-        enough = alike >= (SAME_NAME if is_named else RENAMED_NEAR)
-        return Candidate(Target(new.module), alike) if enough else None
-
     def _by_name(self, target: Target) -> Whereabouts:
         places: set[Target] = set()
+        last = target.module.rpartition(".")[2]
         for pages in self._evidence.stages(target.module, 0):
             for page in pages:
-                is_named = _last(page.module) == _last(target.module)
+                is_named = page.last == last
                 if target.qualname in page.names | page.tops if target.qualname else is_named:
                     places.add(Target(page.module, target.qualname))
             if places:
@@ -205,10 +191,6 @@ class MoveSearch:
             return GONE  # several are no answer
         words = f"something of that name is at {there[0]}, by name only"
         return Whereabouts(there[0], None, words)
-
-
-def _last(module: str) -> str:
-    return module.rpartition(".")[2]
 
 
 def _at(place: Target, old: Resolution, found: Resolution, words: str) -> Whereabouts:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Likeness
-from patchkit.upstream.moves.evidence import RENAMED, TELLING
+from patchkit.upstream.moves.evidence import RENAMED
 from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.upstream.resolving.resolve import Resolver
 from upstream.memory import Memory
@@ -259,7 +259,7 @@ def telling(name: str) -> list[str]:
         one.name
         for one in several
         if names.count(one.name) == 1
-        and Likeness([one]).size >= TELLING
+        and Likeness([one]).is_telling
         and all(likeness_of(one, other) < 0.5 for other in several if other is not one)
     ]
 
