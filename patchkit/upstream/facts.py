@@ -49,7 +49,7 @@ class Facts:
 
     def as_data(self) -> dict[str, Any]:
         """Write it as JSON has it."""
-        plain = {name: getattr(self, name) for name in _FIELDS}
+        plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
         if self.signature is not None:
             plain["signature"] = self.signature.as_data()
         return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
@@ -65,9 +65,6 @@ class Facts:
         for name in ("wrapped", "bases"):
             fields[name] = tuple(map(tuple, fields.get(name, ())))
         return cls(**fields)
-
-
-_FIELDS = tuple(field.name for field in dataclasses.fields(Facts))
 
 
 def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Facts:

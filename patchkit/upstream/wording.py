@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 LENGTH = 16
 _HOPS = 8
-_DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(\w+)")
+_DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(?P<name>\w+)")
+_ASSIGNS = re.compile(rb" *(?P<name>[^\s:=]+)[ \t]*[:=](?!=)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
 _IMPORTS = re.compile(rb"\nfrom ([.\w]+) import (\([^)]*\)|[^\n(]*)")
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -32,7 +33,6 @@ _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 # No pattern holds a name: to compile one takes longer than all the rest.
 _SETS = re.compile(rb"[ \t]*=(?!=)")
 _DECLARES = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")  # NAME = …, NAME: int = …
-_BEGINS = re.compile(rb"[ \t]*[:=](?!=)")
 # An assignment of something spelled out, with no call, no alias and no choice in it.
 _PLAIN = re.compile(
     rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
@@ -104,9 +104,8 @@ class _Page(SourceLines):
         super().__init__(source)
         self._names = [name.encode() for name in qualname.split(".")]
         self._mentions = {name: self.lines_with(name) for name in dict.fromkeys(self._names)}
-        mentions = self._mentions[self._names[-1]]
-        defined = list(self._definitions(mentions))
-        self.texts = defined or list(self._assignments(mentions))
+        defined = [(self.first_decorator(at), self.end(at)) for at in self._bound(_DEFINES)]
+        self.texts = defined or [(at, self.end(at)) for at in self._bound(_ASSIGNS)]
         self._are_assigned = not defined
         self._outside = {name: self._outside_of(at) for name, at in self._mentions.items()}
 
@@ -164,21 +163,13 @@ class _Page(SourceLines):
             places = [at for at in places if not start <= at < end]
         return places
 
-    def _definitions(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
-        for at in mentions:
-            found = _DEFINES.match(self.source, at)
-            if found and found[2] == self._names[-1] and self._scope(at) == self._names[:-1]:
-                yield self.first_decorator(at), self.end(at)
-
-    def _assignments(self, mentions: list[int]) -> Iterator[tuple[int, int]]:
-        name = self._names[-1]
-        for at in mentions:
-            start = at + self.indent(at)
-            begins = self.source.startswith(name, start) and _BEGINS.match(
-                self.source, start + len(name)
-            )
-            if begins and self._scope(at) == self._names[:-1]:
-                yield at, self.end(at)
+    def _bound(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
+        """The lines that bind the name, as a pattern has it."""
+        *around, name = self._names
+        for at in self._mentions[name]:
+            found = pattern.match(self.source, at)
+            if found and found["name"] == name and self._scope(at) == around:
+                yield at
 
     def _scope(self, at: int) -> list[bytes] | None:
         names: list[bytes] = []
