@@ -27,11 +27,10 @@ class SourceLines:
         found = []
         at = source.find(name)
         while at >= 0:
-            if source[at - 1 : at] in WORD or source[at + size : at + size + 1] in WORD:
-                at = source.find(name, at + 1)
-                continue
-            found.append(source.rfind(b"\n", 0, at) + 1)
-            at = source.find(name, self.line_end(at))
+            is_part = source[at - 1 : at] in WORD or source[at + size : at + size + 1] in WORD
+            if not is_part:
+                found.append(self.line_at(at))
+            at = source.find(name, at + 1 if is_part else self.line_end(at))
         return found
 
     def line_at(self, at: int) -> int:

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import urllib3
-from urllib3.exceptions import (
-    ConnectTimeoutError,
-    HTTPError,
-    InsecureRequestWarning,
-    NewConnectionError,
-    ProxyError,
-    SSLError,
-)
+from urllib3 import exceptions
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.parallel import CONNECTIONS
@@ -37,7 +30,7 @@ if TYPE_CHECKING:
 _REDIRECTS = 10
 _PASSING = (500, 502, 503, 520, 524, 527)
 """What servers answer while they are busy or being restarted; pip tries again at the same."""
-_DOWN = (NewConnectionError, ConnectTimeoutError, ProxyError)
+_DOWN = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyError)
 
 
 class BrokenOffError(UpstreamError):
@@ -74,7 +67,7 @@ class Connections:
         response, url = self._followed(method, url, headers)
         try:
             yield response, url
-        except HTTPError as error:
+        except exceptions.HTTPError as error:
             reason = f"{host_of(url)} breaks off its answer ({_reason(error)})"
             raise BrokenOffError(reason) from error
         finally:
@@ -97,9 +90,9 @@ class Connections:
     def _begun(self, method: str, url: str, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
-        if reason := self._down.get(host_of(url)):
-            raise UnreachableError(reason)
         host = host_of(url)
+        if reason := self._down.get(host):
+            raise UnreachableError(reason)
         if host not in self._logins:
             self._logins[host] = _of_netrc(url)
         login = _login_of(url) or self._logins[host]
@@ -112,7 +105,7 @@ class Connections:
                 preload_content=False,
                 redirect=False,
             )
-        except (HTTPError, ValueError) as error:
+        except (exceptions.HTTPError, ValueError) as error:
             raise self._unreachable(url, error) from error
 
     def _unreachable(self, url: str, error: Exception) -> UnreachableError:
@@ -120,7 +113,7 @@ class Connections:
         cause = getattr(error, "reason", error)
         if isinstance(cause, _DOWN):
             self._down[host_of(url)] = reason
-        if isinstance(cause, SSLError):
+        if isinstance(cause, exceptions.SSLError):
             reason += "; pip's settings `cert` and `trusted-host` say whom to believe"
         return UnreachableError(reason)
 
@@ -159,7 +152,7 @@ class Connections:
             kind = "ca_cert_dir" if Path(settings.cert).is_dir() else "ca_certs"
             options[kind] = settings.cert
         if trusted:
-            urllib3.disable_warnings(InsecureRequestWarning)
+            urllib3.disable_warnings(exceptions.InsecureRequestWarning)
         if not proxy:
             return urllib3.PoolManager(**options)
         proxy = proxy if "://" in proxy else f"http://{proxy}"

@@ -7,6 +7,7 @@ import re
 import threading
 import warnings
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from patchkit.errors import UpstreamError
@@ -210,12 +211,9 @@ class Files:
         extensions = set(filter(None, map(compiled, paths)))
         tops = {path.partition("/")[0].removesuffix(".py") for path in (*paths, *extensions)}
         folders: set[str] = set()
-        for path in (*self.python(), *extensions):
-            folder = path.rpartition("/")[0]
-            while folder and folder not in folders:
-                folders.add(folder)
-                folder = folder.rpartition("/")[0]
-        return {"compiled": extensions, "folder": folders, "top": tops}
+        for folder in {path.rpartition("/")[0] for path in (*self.python(), *extensions)}:
+            folders.update(accumulate(folder.split("/"), "{}/{}".format))
+        return {"compiled": extensions, "folder": folders - {""}, "top": tops}
 
 
 def parse(text: bytes) -> tuple[ast.Module, str]:

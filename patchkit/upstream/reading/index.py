@@ -44,11 +44,6 @@ class Link(NamedTuple):
     is_yanked: bool = False  # whether its author has taken it back (PEP 592)
 
     @property
-    def is_wheel(self) -> bool:
-        """Whether it is a wheel; else it is a source distribution."""
-        return self.filename.endswith(".whl")
-
-    @property
     def local(self) -> Path | None:
         """Where it lies on this machine, None where it does not."""
         return _local(self.url)

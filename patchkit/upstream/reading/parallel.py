@@ -31,12 +31,8 @@ Worker = Callable[[Iterable[int]], Results[T]]
 """Takes places of items one after another; gives back each with what came of it."""
 _Done = SimpleQueue[tuple[int, T | UpstreamError] | BaseException]
 
-
-class Progress(Protocol):
-    """Told how far long work has come; called in the thread that asked for the work."""
-
-    def __call__(self, done: int, total: int, label: str) -> None:
-        """Take note that `done` of `total` are done, the last of which is `label`."""
+Progress = Callable[[int, int, str], None]
+"""Told in the thread that asked for long work how much of it is done, of how much, and the last."""
 
 
 def for_each(

@@ -106,7 +106,7 @@ class Release:
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
         reader: Reader = SdistReader(self._downloaded)
-        if self.link.is_wheel:
+        if self.link.filename.endswith(".whl"):
             reader = WheelReader(self.library.web.content(self.link.url), self._downloaded)
         return Archived(*named, reader, self.library.cache, key, self.project if sha256 else "")
 
@@ -186,4 +186,4 @@ def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
     plain = "+" not in link.version and not link.is_yanked
     pure = link.filename.endswith("-none-any.whl")
     name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)
-    return (plain, link.is_wheel, pure, "x86_64" in link.filename, name)
+    return (plain, link.filename.endswith(".whl"), pure, "x86_64" in link.filename, name)
