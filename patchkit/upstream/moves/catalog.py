@@ -178,13 +178,13 @@ class Catalog:
 
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
-        self.files = modules.files
+        self.source = modules.files.source
         self._pages: dict[str, SourceFile | None] = {}
 
     @cached_property
     def paths(self) -> frozenset[str]:
         """Every Python file."""
-        return frozenset(self.files.python())
+        return frozenset(self._modules.files.python())
 
     def named(self, last: str) -> set[str]:
         """List the files of the modules whose name ends like this."""
@@ -202,9 +202,9 @@ class Catalog:
         wanted = sorted(paths)
         missing = [path for path in wanted if path not in self._pages]
         if missing:
-            self.files.prefetch(missing)
+            self.source.prefetch(missing)
         for path in missing:
-            text = self.files.read(path)
+            text = self.source.read(path)
             self._pages[path] = None if text is None else SourceFile(path, text)
         return [page for path in wanted if (page := self._pages[path])]
 

@@ -101,7 +101,7 @@ class Evidence:
         left = self._reach
         both = self.here.paths - self.fresh
         for path in sorted(both, key=lambda one: (-nearness(module_name(one), module), one)):
-            mark, before = self.here.files.mark(path), self.there.files.mark(path)
+            mark, before = self.here.source.mark(path), self.there.source.mark(path)
             if mark and before and (mark == before or mark.size < before.size + size // 2):
                 continue
             if left is not None and mark is not None:
@@ -111,8 +111,8 @@ class Evidence:
             yield path
 
     def _has_changed(self, path: str) -> bool:
-        mark = self.here.files.mark(path)
-        return mark is None or mark != self.there.files.mark(path)
+        mark = self.here.source.mark(path)
+        return mark is None or mark != self.there.source.mark(path)
 
     # --- candidates
 

@@ -158,7 +158,7 @@ class Files:
     """The Python files of one release; what `shared` keeps is parsed once for several releases."""
 
     def __init__(self, source: ReleaseSource, *, shared: ParsedFiles | None = None) -> None:
-        self._source = source
+        self.source = source
         self._own = ParsedFiles()
         self._shared = shared or self._own
         self._answers: dict[Question, str] = {}
@@ -172,42 +172,30 @@ class Files:
     def _answer(self, question: Question) -> str:
         kind, path = question
         if kind == "file":
-            return str(self._source.mark(path) or _THERE) if self._source.has(path) else ""
+            return str(self.source.mark(path) or _THERE) if self.source.has(path) else ""
         return _THERE if path in self._listed[kind] else ""
 
     def parsed(self, path: str) -> Parsed | None:
         """Read and parse a file; None where there is none."""
-        mark = self.mark(path)
+        mark = self.source.mark(path)
         kept = self._shared if mark else self._own
-        return kept.get((path, mark), lambda: self.read(path))
-
-    def read(self, path: str) -> bytes | None:
-        """Read a file; None where there is none."""
-        return self._source.read(path) if self._source.has(path) else None
-
-    def mark(self, path: str) -> ContentMark | None:
-        """Tell a file's content from another; None without file, or where only reading tells."""
-        return self._source.mark(path) if self._source.has(path) else None
-
-    def prefetch(self, paths: Iterable[str]) -> None:
-        """Fetch several files at once."""
-        self._source.prefetch(list(paths))
+        return kept.get((path, mark), lambda: self.source.read(path))
 
     def prefetch_unparsed(self, paths: Iterable[str]) -> None:
         """Fetch what is not parsed of some files, and what is new of those that others parsed."""
-        met = self._shared.met()
+        met, mark = self._shared.met(), self.source.mark
         others = {path for path, _ in met}.difference(several := set(paths))
-        new = (one for one in others if (one, self.mark(one)) not in met)
-        unparsed = (one for one in several if (one, self.mark(one)) not in self._shared)
-        self.prefetch((*unparsed, *new))
+        new = (one for one in others if (one, mark(one)) not in met)
+        unparsed = (one for one in several if (one, mark(one)) not in self._shared)
+        self.source.prefetch((*unparsed, *new))
 
     def python(self) -> Iterator[str]:
         """Every `.py` path."""
-        return (path for path in self._source.paths() if path.endswith(".py"))
+        return (path for path in self.source.paths() if path.endswith(".py"))
 
     @cached_property
     def _listed(self) -> dict[str, set[str]]:
-        paths = self._source.paths()
+        paths = self.source.paths()
         extensions = set(filter(None, map(compiled, paths)))
         tops = {path.partition("/")[0].removesuffix(".py") for path in (*paths, *extensions)}
         folders: set[str] = set()
