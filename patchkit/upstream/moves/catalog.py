@@ -19,7 +19,7 @@ from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from patchkit.upstream.resolving.module_tree import Modules
 
@@ -102,13 +102,11 @@ def _end(width: int) -> re.Pattern[bytes]:
 class Likeness:
     """A definition to which others are compared: its statements, as a rule one."""
 
-    def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        several = list(nodes)
-        words = [word for node in several for word in _words(node, decorator_list=[])]
-        heads = [
-            _words(node, decorator_list=[], body=[]) for node in several if isinstance(node, DEFS)
-        ]
-        self.size = len(words) - sum(len(head) for head in heads)
+    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+        words = [word for node in nodes for word in _words(node, decorator_list=[])]
+        functions = (node for node in nodes if isinstance(node, DEFS))
+        heads = (_words(node, decorator_list=[], body=[]) for node in functions)
+        self.size = len(words) - sum(map(len, heads))
         """In words, of a function those of its body: `pass` has none, `return self.x` 12."""
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
@@ -224,10 +222,9 @@ def nearness(one: str, other: str) -> float:
     return len(set(ours) & set(theirs)) / max(len(ours), len(theirs))
 
 
-def rarest(text: bytes, pages: Iterable[SourceFile], count: int) -> list[bytes]:
+def rarest(text: bytes, pages: Sequence[SourceFile], count: int) -> list[bytes]:
     """Pick the words of a text that the fewest files hold, of those that any does."""
     longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
-    several = list(pages)
-    held = {word: sum(word in page.text for page in several) for word in longest}
+    held = {word: sum(word in page.text for page in pages) for word in longest}
     known = [word for word in longest if held[word]]
     return sorted(known, key=lambda word: (held[word], word))[:count]

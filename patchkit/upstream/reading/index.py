@@ -43,11 +43,6 @@ class Link(NamedTuple):
     sha256: str | None = None  # None where the index does not say
     is_yanked: bool = False  # whether its author has taken it back (PEP 592)
 
-    @property
-    def local(self) -> Path | None:
-        """Where it lies on this machine, None where it does not."""
-        return _local(self.url)
-
 
 @dataclass(frozen=True)
 class Index:
@@ -78,7 +73,7 @@ class Index:
         return list(found.values())
 
     def _linked(self, place: str) -> Iterable[Link]:
-        if local := _local(place):
+        if local := local_path(place):
             return _local_links(local)
         page = self._page(place)
         return _links(page) if page else ()
@@ -124,7 +119,8 @@ class Index:
         return f"no release of {project} was found; looked at {looked}"
 
 
-def _local(place: str) -> Path | None:
+def local_path(place: str) -> Path | None:
+    """Say where a URL or path lies on this machine; None where it does not."""
     parts = urlsplit(place)
     if parts.scheme in ("http", "https"):
         return None

@@ -54,15 +54,12 @@ def for_each(
 
     done: _Done[T] = SimpleQueue()
     is_over, left = threading.Event(), deque(range(len(items)))
-    workers: list[tuple[Worker[T], Iterator[int]]] = [
-        *((here, _taken(left.popleft)) for _ in range(CONNECTIONS)),
-        *((one, _taken(left.pop)) for one in helpers),
-    ]
+    workers = [(here, left.popleft)] * CONNECTIONS + [(one, left.pop) for one in helpers]
     found: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
         try:
-            for worker, places in workers:
-                threads.submit(_run, worker, places, done, is_over)
+            for worker, take in workers:
+                threads.submit(_run, worker, _taken(take), done, is_over)
             while len(found) < len(items):
                 result = done.get()
                 if isinstance(result, BaseException):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
 from patchkit.upstream.reading.archive import Archived, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
-from patchkit.upstream.reading.index import Index, parse_filename
+from patchkit.upstream.reading.index import Index, local_path, parse_filename
 from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
@@ -101,8 +101,8 @@ class Release:
     def opened(self) -> ReleaseSource:
         """Open its files; nothing is fetched before one is asked for."""
         named = (self.name, self.version, self.link.filename)
-        if self.link.local:
-            return Archived(*named, _reader(self.link.local))
+        if local := local_path(self.link.url):
+            return Archived(*named, _reader(local))
         sha256 = self.link.sha256
         key = f"sha256:{sha256}" if sha256 else self._state()
         reader: Reader = SdistReader(self._downloaded)

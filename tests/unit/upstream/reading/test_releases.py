@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.index import local_path
 from patchkit.upstream.reading.parallel import for_each
 from patchkit.upstream.reading.releases import find_releases
 from upstream import archives
@@ -212,7 +213,7 @@ def test_indexes_and_links_together(buyer: Customer, tmp_path: Path) -> None:
         assert [one.version for one in releases] == ["1.0", "1.1", "1.2"]
         assert not prefetch(releases, ["up/core.py"])
         assert [one.source.has("up/core.py") for one in releases] == [False, True, True]
-    assert [one.link.local is None for one in releases] == [True, False, False]
+    assert [local_path(one.link.url) is None for one in releases] == [True, False, False]
     with buyer.library(indexes=(), find_links=(links.as_uri(),)) as library:
         assert len(find_releases("up", library)) == 2
 
