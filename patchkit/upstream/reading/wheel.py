@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, check_name
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.archive import Listing, Span
+    from patchkit.upstream.reading.web import RemoteContent
 
 MAX_DIRECTORY = 16 << 20  # bytes of a table of contents; those of vLLM's wheels have 0.5 MB
 
@@ -34,16 +35,6 @@ _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError)
 
 
-class Content(Protocol):
-    """The bytes of an archive; NoRangesError where it can only be had whole, or UpstreamError."""
-
-    def tail(self, size: int) -> tuple[bytes, int]:
-        """Read the last bytes, all where there are fewer, and tell how many there are in all."""
-
-    def fetch(self, spans: Sequence[Span]) -> list[bytes]:
-        """Read the spans, in their order, each in full."""
-
-
 @dataclass(frozen=True)
 class LocalContent:
     """A file on this machine."""
@@ -51,7 +42,7 @@ class LocalContent:
     file: Path
 
     def tail(self, size: int) -> tuple[bytes, int]:
-        """Read the last bytes, and tell how many there are in all."""
+        """Read the last bytes, all where there are fewer, and tell how many there are in all."""
         try:
             total = self.file.stat().st_size
         except OSError as error:
@@ -74,7 +65,7 @@ class LocalContent:
 class WheelReader:
     """Reads a wheel wherever it lies."""
 
-    content: Content
+    content: LocalContent | RemoteContent
     download: Callable[[NoRangesError], AbstractContextManager[Path]] | None = None
     """Brings it here whole where its server knows no parts, as the error says."""
 
@@ -116,7 +107,7 @@ class WheelReader:
 class _Window:
     """A file of which one piece up to its end is held, a longer one as `zipfile` goes back."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: LocalContent | RemoteContent) -> None:
         self._content = content
         self._held, self._size = content.tail(_FIRST_LOOK)
         self._position = 0
