@@ -12,12 +12,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from patchkit.record import Record
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.rows.declaration import Row
 
 GROUP = "patchkit.processes"
 

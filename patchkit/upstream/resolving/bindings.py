@@ -6,13 +6,12 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.upstream.resolving.module_tree import BLOCKS
+from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree
 from patchkit.upstream.resolving.syntax import SCOPES, expressions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 ANY = "*"
 """Stands for every name: a star import, and what may end the import."""

@@ -15,13 +15,12 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
-from patchkit.upstream.resolving.values import Kind, Value, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
-from patchkit.upstream.resolving.fields import DATACLASSES, flavour, truth
+from patchkit.upstream.resolving.fields import DATACLASSES, Field, flavour, truth
 from patchkit.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
-from patchkit.upstream.resolving.values import Kind, Value, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.upstream.resolving.fields import Field
-    from patchkit.upstream.resolving.values import Lookup
 
 _OPTIONS = {
     "__init__": "init",

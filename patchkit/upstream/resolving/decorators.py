@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.upstream.resolving.outside import as_typing
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, truth_of
 from patchkit.upstream.resolving.touches import DEPTH, bases_added_by, function_of, touched_by
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Scope, Value
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from patchkit.upstream.resolving.values import Lookup
 
 SAME = "same"
 WRAPS = "wraps"

@@ -10,12 +10,11 @@ from patchkit.upstream.resolving import decorators, inheritance
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
 from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
-from patchkit.upstream.resolving.syntax import DEFS, of_arguments
+from patchkit.upstream.resolving.syntax import DEFS, Def, of_arguments
 from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.bindings import Binding
-    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Lookup, Scope, Values
 
 _PLAIN = (

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.classes import SPREAD, made, mro, own_binding, written
 from patchkit.upstream.resolving.outside import as_typing, is_class
 from patchkit.upstream.resolving.syntax import dotted
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Scope, Value, undecidable
-
-if TYPE_CHECKING:
-    from patchkit.upstream.resolving.values import Lookup
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value, undecidable
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _BASES = {

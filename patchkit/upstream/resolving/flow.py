@@ -19,14 +19,13 @@ from patchkit.upstream.resolving.bindings import (
     shaped,
     walrus_names,
 )
-from patchkit.upstream.resolving.syntax import SCOPES, dotted, words
+from patchkit.upstream.resolving.syntax import SCOPES, Def, dotted, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from patchkit.upstream.resolving.bindings import Cases
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Lookup
 
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}

@@ -24,14 +24,13 @@ from patchkit.upstream.resolving.classes import (
 )
 from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.outside import has_member
-from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, is_private
 from patchkit.upstream.resolving.touches import edits_of
 from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.upstream.resolving.syntax import Def
     from patchkit.upstream.resolving.values import Lookup, Values
 
 _OF_CLASSES = frozenset(dir(type)) | {

@@ -7,12 +7,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from patchkit.upstream.reading.files import Parsed, Question
+from patchkit.upstream.reading.files import Files, Parsed, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from patchkit.upstream.reading.files import Files
 
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")

@@ -10,8 +10,8 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from patchkit.rows.target import Item, Target
-from patchkit.upstream.reading.files import Files
+from patchkit.rows.target import Item, Step, Target
+from patchkit.upstream.reading.files import Files, ParsedFiles, ReleaseSource
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import mro
 from patchkit.upstream.resolving.constructors import call_signature
@@ -19,15 +19,11 @@ from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.literals import item_of
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
-from patchkit.upstream.resolving.values import Kind, State, Value
-from patchkit.upstream.resolving.wrapped import operator_in, wrapped_by
+from patchkit.upstream.resolving.values import Kind, Lookup, State, Value, Values
+from patchkit.upstream.resolving.wrapped import Wrapped, operator_in, wrapped_by
 
 if TYPE_CHECKING:
-    from patchkit.rows.target import Step
-    from patchkit.upstream.reading.files import ParsedFiles, ReleaseSource
     from patchkit.upstream.resolving.syntax import Signature
-    from patchkit.upstream.resolving.values import Lookup, Values
-    from patchkit.upstream.resolving.wrapped import Wrapped
 
 
 class Resolution:

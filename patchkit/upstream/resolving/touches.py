@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.literals import Literals
 from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
-from patchkit.upstream.resolving.values import Kind, Scope
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup, Value, Values
 
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""

@@ -20,13 +20,12 @@ from patchkit.upstream.resolving.syntax import (
     of_arguments,
     statements,
 )
-from patchkit.upstream.resolving.values import Kind, Scope, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, undecidable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup, Value, Values
 
 _OPERATORS = "torch.ops."
 _DEPTH = 4
