@@ -15,12 +15,10 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
-from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, undecidable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence, Set
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
+    from collections.abc import Iterator, Set
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""
@@ -53,23 +51,17 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     return order
 
 
-def own_binding(
-    lookup: Lookup,
-    tree: ModuleTree,
-    classes: Sequence[ast.ClassDef],
-    name: str,
-    until: ast.stmt | None = None,
-) -> Cases:
+def own_binding(lookup: Lookup, scope: Scope, name: str) -> Cases:
     """Tell what the body of a class binds a name to."""
-    node = classes[-1]
+    node, until = scope.classes[-1], scope.until
     line = until.lineno if until and until is not node else 0
     is_inside = node.lineno <= line <= (node.end_lineno or 0)
 
     def follow() -> Cases:
-        flow = Flow(name, tree, lookup, until if is_inside else None, is_module=False)
+        flow = Flow(name, scope.tree, lookup, until if is_inside else None, is_module=False)
         return flow.whole(node) or UNBOUND
 
-    return follow() if is_inside else tree.noted(("own", id(node), name), follow)
+    return follow() if is_inside else scope.tree.noted(("own", id(node), name), follow)
 
 
 def written(entry: Value, name: str) -> str:

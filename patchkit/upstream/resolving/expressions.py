@@ -98,7 +98,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     """Look into the innermost class, then into the module: classes between are not seen."""
     if scope.classes:
-        cases = own_binding(lookup, scope.tree, scope.classes, name, scope.until)
+        cases = own_binding(lookup, scope, name)
         if any(case.binding for case in cases):
             return tuple(
                 value.under(case.conditions)

@@ -96,7 +96,7 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind != "enum" or name.startswith("_"):
         return value
-    if own_binding(lookup, entry.home, entry.classes, "_ignore_")[0].binding:
+    if own_binding(lookup, Scope(entry.home, entry.classes), "_ignore_")[0].binding:
         return undecidable(f"{entry.qualname}._ignore_ may name {name}")
     return entry.having(
         name,
@@ -170,7 +170,7 @@ def _called_field(lookup: Lookup, entry: Value, field: Field, call: ast.Call, ki
 
 def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
-    cases = own_binding(lookup, entry.home, entry.classes, "__slots__")
+    cases = own_binding(lookup, Scope(entry.home, entry.classes), "__slots__")
     bindings = [one.binding for one in cases if one.binding]
     plain = written(entry, name)
     inside = {literals.membership(lookup, one, entry.home, plain) for one in bindings}

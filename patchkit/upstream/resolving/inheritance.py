@@ -100,10 +100,10 @@ def _search(
 def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values]) -> Values | None:
     """Tell what one class holds, with what follows where it may hold nothing; or None."""
     plain = written(entry, name)
-    cases = own_binding(lookup, entry.home, entry.classes, plain)
+    scope = Scope(entry.home, entry.classes)
+    cases = own_binding(lookup, scope, plain)
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
-    scope = Scope(entry.home, entry.classes)
     values = [
         one.under(case.conditions)
         for case in bound
