@@ -157,16 +157,8 @@ def bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
         return _imported(lookup, binding, scope)
     if binding.module:
         return (_as_imported(lookup.module(binding.module)),)
-    value = Value(
-        "present",
-        Kind.ASSIGNMENT,
-        scope.tree.name,
-        scope.name(binding.name),
-        scope.tree,
-        (binding.node, *binding.parts),
-        expression=binding.value,
-        scope=scope,
-    )
+    where = (scope.tree.name, scope.name(binding.name), scope.tree, (binding.node, *binding.parts))
+    value = Value("present", Kind.ASSIGNMENT, *where, expression=binding.value, scope=scope)
     inside = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
         return (_class(lookup, replace(value, classes=(*scope.classes, binding.node)), inside),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.upstream.resolving import expressions, lazy, literals
@@ -106,7 +107,7 @@ class ReleaseLookup:
 
     def visible(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Values:
         """Tell what a name stands for in the code of a module, builtins included."""
-        circle = undecidable(f"{name} is defined by itself")
+        circle = f"{name} is defined by itself"
         key = (tree.name, name, until)
         return self._once(key, circle, lambda: self._visible(tree, name, until))
 
@@ -115,12 +116,9 @@ class ReleaseLookup:
         key = (module, name)
         if key in self._attributes:
             return self._attributes[key]
-        circle = undecidable(f"{module}:{name} is imported in a circle")
-
-        def work() -> Values:
-            return self._once(key, circle, lambda: self._attribute(module, name))
-
-        return self.settled(self._attributes, key, work)
+        circle = f"{module}:{name} is imported in a circle"
+        work = partial(self._attribute, module, name)
+        return self.settled(self._attributes, key, lambda: self._once(key, circle, work))
 
     def module(self, name: str) -> Value:
         """Tell what a module's name stands for."""
@@ -135,10 +133,10 @@ class ReleaseLookup:
             return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
         return absent(f"there is no module {name}")
 
-    def _once(self, key: tuple[object, ...], circle: Value, work: Callable[[], Values]) -> Values:
+    def _once(self, key: tuple[object, ...], circle: str, work: Callable[[], Values]) -> Values:
         if key in self._asked:
             self.circles += 1
-            return (circle,)
+            return (undecidable(circle),)
         self._asked.add(key)
         try:
             return work()
