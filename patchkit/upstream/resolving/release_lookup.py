@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import builtins
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from patchkit.upstream.resolving import expressions, lazy, literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import called_at_import
-from patchkit.upstream.resolving.values import Kind, Scope, Value, Values, absent, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, absent, undecidable
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Sequence
 
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-
-T = TypeVar("T")
+    from patchkit.upstream.resolving.values import Values
 
 _IMPLICIT = frozenset(
     {
@@ -31,35 +30,22 @@ _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 """What no star import brings: without `__all__` nothing private, and none lists these."""
 
 
-class ReleaseLookup:
+class ReleaseLookup(Lookup):
     """Looks names up in one release, for one Python."""
 
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
         self.platform = platform
         self.decide = Conditions(modules, platform).decide
-        self.circles = 0
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
         self._asked: set[tuple[object, ...]] = set()
         self._attributes: dict[Any, Values] = {}
-
-    def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
-        """Work something out once; again where it came out as it did because of a circle."""
-        before = self.circles
-        value: T = memo[key] if key in memo else work()
-        if self.circles == before:
-            memo[key] = value
-        return value
 
     bound = expressions.bound
     evaluate = expressions.evaluate
     member = expressions.member
 
     # --- what star imports bring
-
-    def has_module(self, name: str) -> bool:
-        """Whether the release has a module."""
-        return name in self.modules or self.modules.compiled(name)
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
@@ -119,19 +105,6 @@ class ReleaseLookup:
         circle = f"{module}:{name} is imported in a circle"
         work = partial(self._attribute, module, name)
         return self.settled(self._attributes, key, lambda: self._once(key, circle, work))
-
-    def module(self, name: str) -> Value:
-        """Tell what a module's name stands for."""
-        tree = self.modules.get(name)
-        if tree is not None:
-            return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
-        if not self.modules.covers(name):
-            return undecidable(f"{name} lies outside the release", Kind.OUTSIDE, name)
-        if self.modules.compiled(name):
-            return Value("present", Kind.MODULE, name, reason="it has no Python source")
-        if self.modules.has_stub(name):
-            return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
-        return absent(f"there is no module {name}")
 
     def _once(self, key: tuple[object, ...], circle: str, work: Callable[[], Values]) -> Values:
         if key in self._asked:

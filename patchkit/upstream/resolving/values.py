@@ -138,23 +138,38 @@ T = TypeVar("T")
 
 
 class Lookup(Protocol):
-    """Looks names up in one release; `ReleaseLookup` does."""
+    """Looks names up in one release; what is not done here `ReleaseLookup` does."""
 
-    @property
-    def modules(self) -> Modules:
-        """The release's modules."""
-
-    circles: int
+    modules: Modules
+    decide: Callable[[ast.expr, ModuleTree], bool | None]
+    """Tells whether a condition in a module holds; None where that cannot be told."""
+    circles: int = 0
     """How often something was asked for that is being worked out."""
 
     def settled(self, memo: dict[Any, Any], key: Any, work: Callable[[], T]) -> T:
         """Work something out once; again where it came out as it did because of a circle."""
-
-    def decide(self, test: ast.expr, tree: ModuleTree) -> bool | None:
-        """Tell whether a condition in a module holds; None where that cannot be told."""
+        before = self.circles
+        value: T = memo[key] if key in memo else work()
+        if self.circles == before:
+            memo[key] = value
+        return value
 
     def has_module(self, name: str) -> bool:
         """Whether the release has a module."""
+        return name in self.modules or self.modules.compiled(name)
+
+    def module(self, name: str) -> Value:
+        """Tell what a module's name stands for."""
+        tree = self.modules.get(name)
+        if tree is not None:
+            return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
+        if not self.modules.covers(name):
+            return undecidable(f"{name} lies outside the release", Kind.OUTSIDE, name)
+        if self.modules.compiled(name):
+            return Value("present", Kind.MODULE, name, reason="it has no Python source")
+        if self.modules.has_stub(name):
+            return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
+        return absent(f"there is no module {name}")
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
@@ -167,9 +182,6 @@ class Lookup(Protocol):
 
     def attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
-
-    def module(self, name: str) -> Value:
-        """Tell what a module's name stands for."""
 
     def bound(self, binding: Binding, scope: Scope) -> Values:
         """Tell what a binding makes of its name."""
