@@ -41,30 +41,26 @@ _SETTING = {
     ),
 }
 """Decorators of classes that return what they were given, with what they set on it."""
-_SAME = frozenset(
-    {
-        *("abc.abstractmethod", "atexit.register", "enum.unique", "functools.total_ordering"),
-        *("typing.override", "typing.final", "typing.no_type_check", "typing.deprecated"),
-        *("typing.runtime_checkable", "typing.dataclass_transform", "warnings.deprecated"),
-        *("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.no_grad.__call__"),
-        *("torch.library.register_fake", "torch.library.impl"),
-        *("pydantic.model_validator", "pydantic.functional_validators.model_validator"),
-        *("pydantic.field_validator", "pydantic.functional_validators.field_validator"),
-        *("pydantic.model_serializer", "pydantic.field_serializer", "pydantic.computed_field"),
-        *("pydantic.validator", "pydantic.root_validator"),
-        *DATACLASSES,
-        *_SETTING,
-    }
-)
+_SAME = {
+    *("abc.abstractmethod", "atexit.register", "enum.unique", "functools.total_ordering"),
+    *("typing.override", "typing.final", "typing.no_type_check", "typing.deprecated"),
+    *("typing.runtime_checkable", "typing.dataclass_transform", "warnings.deprecated"),
+    *("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.no_grad.__call__"),
+    *("torch.library.register_fake", "torch.library.impl"),
+    *("pydantic.model_validator", "pydantic.functional_validators.model_validator"),
+    *("pydantic.field_validator", "pydantic.functional_validators.field_validator"),
+    *("pydantic.model_serializer", "pydantic.field_serializer", "pydantic.computed_field"),
+    *("pydantic.validator", "pydantic.root_validator"),
+    *DATACLASSES,
+    *_SETTING,
+}
 _ROUTES = ("fastapi.APIRouter.", "fastapi.FastAPI.")
 """Classes whose methods are decorators that return what they were given."""
-_WRAPS = frozenset(
-    {
-        *("contextlib.contextmanager", "contextlib.asynccontextmanager"),
-        *("torch.no_grad", "torch.autograd.no_grad", "torch.enable_grad", "torch.inference_mode"),
-        *("torch.compile", "functools.singledispatch"),
-    }
-)
+_WRAPS = {
+    *("contextlib.contextmanager", "contextlib.asynccontextmanager"),
+    *("torch.no_grad", "torch.autograd.no_grad", "torch.enable_grad", "torch.inference_mode"),
+    *("torch.compile", "functools.singledispatch"),
+}
 DESCRIPTORS = {
     "builtins.staticmethod": Kind.STATICMETHOD,
     "builtins.classmethod": Kind.CLASSMETHOD,

@@ -27,13 +27,11 @@ _CLASSES = {f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "I
 }
 """What makes a class where it is called."""
 _NOT_PLAIN = frozenset({"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"})
-_OBJECTS = frozenset(
-    {
-        *("functools.partial", "re.compile", "regex.compile", "logging.getLogger"),
-        *("os.getenv", "os.environ.get", "fastapi.APIRouter"),
-        *("typing.TypeVar", "typing.NewType", "typing.ParamSpec"),
-    }
-)
+_OBJECTS = {
+    *("functools.partial", "re.compile", "regex.compile", "logging.getLogger"),
+    *("os.getenv", "os.environ.get", "fastapi.APIRouter"),
+    *("typing.TypeVar", "typing.NewType", "typing.ParamSpec"),
+}
 """What makes an object where it is called; classes do so too."""
 
 

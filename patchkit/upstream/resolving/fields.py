@@ -28,9 +28,7 @@ _BASES = {
     "ctypes.Union": "ctypes",
     **{f"enum.{name}": "enum" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
 }
-_FIELDS = frozenset(
-    {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
-)
+_FIELDS = {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
 _TRUE = ast.Constant(value=True)
 HOOKS = ("__new__", "__init__", "__post_init__")
 VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)

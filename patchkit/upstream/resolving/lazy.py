@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
 _Tested = tuple[bool, bool] | None
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
-_READERS = frozenset(
-    {
-        *("dict", "eval", "filter", "getattr", "get_type_hints", "getmembers", "getmodule"),
-        *("hasattr", "id", "isinstance", "len", "list", "map", "print", "repr", "set", "sorted"),
-        *("str", "tuple", "type", "vars"),
-    }
-)
+_READERS = {
+    *("dict", "eval", "filter", "getattr", "get_type_hints", "getmembers", "getmodule"),
+    *("hasattr", "id", "isinstance", "len", "list", "map", "print", "repr", "set", "sorted"),
+    *("str", "tuple", "type", "vars"),
+}
 """Functions that do nothing to a namespace that they are given."""
 _SIGNS = (b"globals(", b"vars(", b"locals(", b"sys.modules", b"exec(", b"setattr(", b"__dict__")
 

@@ -6,15 +6,13 @@ import importlib
 from functools import lru_cache
 from typing import Any
 
-_STANDARD = frozenset(
-    {
-        *("abc", "argparse", "ast", "asyncio", "builtins", "collections", "collections.abc"),
-        *("concurrent.futures", "contextlib", "ctypes", "dataclasses", "enum", "functools"),
-        *("http.server", "io", "json", "json.encoder", "logging", "logging.handlers"),
-        *("multiprocessing", "multiprocessing.process", "queue", "socketserver", "string"),
-        *("threading", "types", "typing", "unittest"),
-    }
-)
+_STANDARD = {
+    *("abc", "argparse", "ast", "asyncio", "builtins", "collections", "collections.abc"),
+    *("concurrent.futures", "contextlib", "ctypes", "dataclasses", "enum", "functools"),
+    *("http.server", "io", "json", "json.encoder", "logging", "logging.handlers"),
+    *("multiprocessing", "multiprocessing.process", "queue", "socketserver", "string"),
+    *("threading", "types", "typing", "unittest"),
+}
 """Modules that may be imported to be asked: importing them does nothing else."""
 
 _MODULE = (

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
     from patchkit.upstream.resolving.values import Values
 
-_IMPLICIT = frozenset(
-    {
-        *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),
-        *("__builtins__", "__dict__", "__cached__", "__annotations__", "__class__"),
-    }
-)
+_IMPLICIT = {
+    *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),
+    *("__builtins__", "__dict__", "__cached__", "__annotations__", "__class__"),
+}
 _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 """What no star import brings: without `__all__` nothing private, and none lists these."""
 
