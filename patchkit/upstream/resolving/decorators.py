@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.upstream.resolving.outside import as_typing
@@ -134,7 +135,7 @@ def _effect(
         return _UNTOLD
     source = _Source(lookup, value)
     touched, is_open = touched_by(lookup, value)
-    flavour = source.dataclass_of(node, DATACLASSES)
+    flavour = source.dataclass_of(node)
     what = SAME if flavour else source.outcome(node, is_call=isinstance(decorator, ast.Call))
     bases = tuple(bases_added_by(lookup, value)) if "__bases__" in touched else ()
     touched -= {"__bases__"} if bases else set()
@@ -158,10 +159,8 @@ class _Use(NamedTuple):
     """How a decorator is used, and how its source names what it decorates: `func`, `args[0]`."""
 
     given: str
-    is_call: bool
-    """Whether it was called with options first, and is not given the object yet."""
-    facts: Mapping[str, bool]
-    """Tests that this decides, as they are written."""
+    is_call: bool  # whether it was called with options first, and is not given the object yet
+    facts: Mapping[str, bool]  # tests that this decides, as they are written
 
 
 class _Source:
@@ -175,10 +174,7 @@ class _Source:
     def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
         """Tell what comes out: of `@node`, or of `@node(…)`."""
         key = ("outcome", id(node), is_call, self._is_bound, depth)
-
-        def work() -> str:
-            return self._outcome(node, is_call=is_call, depth=depth)
-
+        work = partial(self._outcome, node, is_call=is_call, depth=depth)
         return self._lookup.settled(self._tree.notes, key, work)
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
@@ -194,13 +190,13 @@ class _Source:
             return WRAPS
         return outcomes.pop() if len(outcomes) == 1 else UNKNOWN
 
-    def dataclass_of(self, node: ast.FunctionDef, flavours: Mapping[str, str]) -> str:
+    def dataclass_of(self, node: ast.FunctionDef) -> str:
         """Tell which flavour of dataclass it makes, `unknown` for another, '' where none."""
         marks = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
         if not any(dotted(one).endswith("dataclass_transform") for one in marks):
             return ""
         called = {
-            flavours.get(value.dotted, "")
+            DATACLASSES.get(value.dotted, "")
             for one in ast.walk(node)
             if isinstance(one, ast.Call) and "dataclass" in dotted(one.func)
             for value in self._lookup.evaluate(one.func, Scope(self._tree))

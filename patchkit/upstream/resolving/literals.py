@@ -21,6 +21,7 @@ _Entry = tuple[object, ast.expr] | str
 _OPEN = object()
 """Stands in a list or table for what is not spelled out."""
 _DEPTH = 40
+_CONTAINERS = (ast.Dict, ast.List, ast.Tuple, ast.BinOp)
 _CHANGED = (
     rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
 )
@@ -163,29 +164,27 @@ def _joined(first: Any, second: Any) -> Any:
 # --- items
 
 
-def item_of(lookup: Lookup, value: Value, item: Item) -> tuple[Value, Values]:
-    """Tell what an item of a container is: as a place of its own, and what stands there."""
+def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Values:
+    """Tell what an item of a container is: as a place of its own where it is the last step."""
     if value.state != "present":
-        return value, (value,)
+        return (value,)
     opened, node = "", None
-    if value.tree is None or not isinstance(
-        value.expression, (ast.Dict, ast.List, ast.Tuple, ast.BinOp)
-    ):
-        missing = undecidable(f"{value.qualname} is no container that is spelled out")
-        return missing, (missing,)
+    if value.tree is None or not isinstance(value.expression, _CONTAINERS):
+        return (undecidable(f"{value.qualname} is no container that is spelled out"),)
     for entry in _entries(lookup, value, value.expression):
         if isinstance(entry, str):
             opened = entry
         elif entry[0] == item.key:
             node, opened = entry[1], ""
     if node is None:
-        missing = _missing(value, value.expression, item, opened)
-        return missing, (missing,)
+        return (_missing(value, value.expression, item, opened),)
     values = lookup.evaluate(node, Scope(value.tree))
+    if not is_last:
+        return values
     called = values[0].signature if len(values) == 1 else None
     where = (value.module, f"{value.qualname}{item}", value.tree, (node,))
     place = Value("present", Kind.ITEM, *where, expression=node, signature=called)
-    return (place.unsure(f"unless {opened} has it too") if opened else place), values
+    return (place.unsure(f"unless {opened} has it too") if opened else place,)
 
 
 def _missing(value: Value, container: ast.expr, item: Item, opened: str) -> Value:

@@ -180,10 +180,9 @@ class Resolver:
         return next(filter(None, words), "")
 
     def _step(self, value: Value, step: Step, *, is_last: bool) -> Values:
-        if not isinstance(step, Item):
-            return self.lookup.member(value, step)
-        item, values = item_of(self.lookup, value, step)
-        return (item,) if is_last else values
+        if isinstance(step, Item):
+            return item_of(self.lookup, value, step, is_last=is_last)
+        return self.lookup.member(value, step)
 
 
 def _distinct(values: Values) -> Values:
