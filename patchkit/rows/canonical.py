@@ -1,8 +1,4 @@
-"""
-A text for a value that is the same in every process, whatever hash seed and addresses are.
-
-Functions and classes are written by name, everything else by what pickle would make it of.
-"""
+"""Texts of values that are the same in every process: names, or what pickle makes of a value."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-What a pack author writes: `Patch`, `Role` and the kinds of change, as frozen data.
-
-Nothing here looks at the world. `patchkit.registry` refuses malformed rows, because only it knows
-the pack that an error has to name.
-"""
+"""What a pack author writes, as frozen data; `patchkit.registry` refuses what is malformed."""
 
 from __future__ import annotations
 

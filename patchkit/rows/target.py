@@ -25,11 +25,7 @@ Step = str | Item
 
 
 class Target(Record):
-    """
-    A module, and in it a dotted name ('' for the module itself).
-
-    Items are written like in Python: `pkg.registry:MODELS['Llama']`, `pkg.table:ROWS[0]`.
-    """
+    """A module and a dotted name in it ('' for itself), with items: `pkg.table:ROWS['key'][0]`."""
 
     module: str
     qualname: str = ""

@@ -1,8 +1,4 @@
-"""
-What a class derives from and what its body binds; what decorators, hooks and metaclasses add.
-
-Bases come in the order of C3; what is not known of them stands in its place.
-"""
+"""What a class derives from, and what its body, decorators, hooks and metaclasses bind."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ class Made:
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    """List a class and its bases as Python does."""
+    """List a class and its bases as Python does; what is not known of them stands in its place."""
     key, notes = ("mro", id(value.classes[-1])), value.home.notes
     if key not in notes:
         notes[key] = (value, undecidable(_ITSELF))

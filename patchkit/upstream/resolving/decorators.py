@@ -1,9 +1,4 @@
-"""
-What decorators do to what they decorate.
-
-The well-known are listed; upstream's own are read: one that returns what it was given leaves it
-as it is, one that uses `functools.wraps` leaves the signature. Of any other nothing is said.
-"""
+"""What decorators do: the well-known are listed, those that upstream defines are read."""
 
 from __future__ import annotations
 
@@ -21,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-SAME = "same"
-WRAPS = "wraps"
+SAME = "same"  # it returns what it was given
+WRAPS = "wraps"  # with `functools.wraps`, which leaves the signature
 WRAPS_ASYNC = "wraps as a coroutine function"
 UNKNOWN = "unknown"
 DATACLASSES = {"dataclasses.dataclass": "dataclass", "pydantic.dataclasses.dataclass": "pydantic"}

@@ -1,9 +1,4 @@
-"""
-Classes whose annotations mean something: dataclasses, pydantic, msgspec, named tuples, enums.
-
-A field is there as a field; whether it also leaves an attribute on the class depends on what made
-the class, and on its default.
-"""
+"""Classes whose annotations mean something: dataclasses, pydantic, msgspec, tuples, enums."""
 
 from __future__ import annotations
 

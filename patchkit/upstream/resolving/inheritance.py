@@ -1,8 +1,4 @@
-"""
-What a class holds: of its own, from its bases in the order of C3, and from what made it.
-
-A base that cannot be resolved leaves everything open that is not found before it.
-"""
+"""What a class holds: of its own, from its bases in the order of C3, and from what made it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Names that no statement binds: what a module's `__getattr__` gives, and namespaces that code fills.
-
-Of a `__getattr__` only tests of the name against what is spelled out are followed; what it hands on
-is not told.
-"""
+"""Names that no statement binds: what a module's `__getattr__` gives, what code puts there."""
 
 from __future__ import annotations
 
@@ -75,7 +70,7 @@ def open_namespace(tree: ModuleTree) -> str:
 
 
 def _gives(literals: Literals, node: ast.stmt, name: str) -> bool | None:
-    """Whether a `__getattr__` gives a name; None where that cannot be told."""
+    """Whether the tests in a `__getattr__` let a name through; None where that cannot be told."""
     if not isinstance(node, ast.FunctionDef) or not node.args.args:
         return None
     test = partial(_test, literals, node.args.args[0].arg, name)

@@ -1,8 +1,4 @@
-"""
-From a target to what it is in a release, without running any of it.
-
-What the source does not tell is said to be undecidable, with the reason; nothing is guessed.
-"""
+"""From a target to what it is in a release, without running any of it; nothing is guessed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""
-What code of the release sets on what it is given: a function on a class, say, that it decorates.
-
-Code at import, below a class, may do so to the class as well.
-"""
+"""What code sets on a class that it is given, as a decorator, or that stands above it."""
 
 from __future__ import annotations
 
