@@ -71,9 +71,6 @@ class _Refusals:
             self.refuse(field, str(error), expected, error)
 
 
-# -- a pack ---------------------------------------------------------------------------------------
-
-
 def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     """Return the patches of an imported pack; DeclarationError where its files do not fit them."""
     row = _Refusals(pack)
@@ -121,9 +118,6 @@ def _is_in_zip(module: ModuleType, file: str) -> bool:
         return module.__loader__.get_data(file) is not None  # type: ignore[union-attr]
     except (OSError, AttributeError):
         return False
-
-
-# -- a row ----------------------------------------------------------------------------------------
 
 
 def check_patch(pack: str, patch: Patch) -> None:
@@ -214,9 +208,6 @@ def _parsed(text: Any) -> Target | None:
         return Target.parse(text)
     except (ValueError, AttributeError):
         return None
-
-
-# -- a row of processes ---------------------------------------------------------------------------
 
 
 def check_processes(where: str, rows: Any, others: Collection[ProcessRow]) -> tuple[Any, ...]:

@@ -107,9 +107,6 @@ def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     return lookup.visible(scope.tree, name, scope.until)
 
 
-# --- calls
-
-
 def _made(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
     made = Value("present", Kind.ASSIGNMENT, expression=call, sure=False)
     name = as_typing(maker.dotted)
@@ -186,9 +183,6 @@ def _as_imported(value: Value) -> Value:
     return replace(value, state="present", sure=True, reason="")
 
 
-# --- definitions
-
-
 def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     for decorator in value.classes[-1].decorator_list:
         if decorators.effect_of(lookup, decorator, scope).what == UNKNOWN:
@@ -210,9 +204,6 @@ def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
 def _decorated(value: Value, decorator: str) -> Value:
     reason = f"nothing is known about the decorator @{decorator}"
     return replace(value, kind=Kind.DECORATED).unsure(reason)
-
-
-# --- assignments
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:

@@ -64,9 +64,6 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     return tuple(replace(one, attribute=True) for one in found)
 
 
-# --- the search
-
-
 def _search(
     lookup: Lookup, value: Value, name: str, entries: Sequence[Value], doubt: str
 ) -> Values:

@@ -66,9 +66,6 @@ def open_namespace(tree: ModuleTree) -> str:
     return tree.by_file("open", lambda: _open(tree))
 
 
-# --- lazy names
-
-
 def _gives(literals: Literals, node: ast.stmt, name: str) -> bool | None:
     """Whether the tests in a `__getattr__` let a name through; None where that cannot be told."""
     if not isinstance(node, ast.FunctionDef) or not node.args.args:
@@ -159,9 +156,6 @@ def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool
 def _replaces(statement: ast.stmt) -> bool:
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     return target is not None and _is_own_module(target)
-
-
-# --- open namespaces
 
 
 def _open(tree: ModuleTree) -> str:

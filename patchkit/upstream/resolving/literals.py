@@ -161,9 +161,6 @@ def _joined(first: Any, second: Any) -> Any:
     raise NotLiteralError
 
 
-# --- items
-
-
 def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Values:
     """Tell what an item of a container is: as a place of its own where it is the last step."""
     if value.state != "present":

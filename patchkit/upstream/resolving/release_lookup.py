@@ -43,8 +43,6 @@ class ReleaseLookup(Lookup):
     evaluate = expressions.evaluate
     member = expressions.member
 
-    # --- what star imports bring
-
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` brings a name; None where that cannot be told."""
         if name in _NEVER_EXPORTED:
@@ -67,8 +65,6 @@ class ReleaseLookup(Lookup):
             return None if bound_later or lazy.open_namespace(tree) else False
         is_open = any(case.binding is None or case.binding.is_open for case in cases)
         return None if is_open else True
-
-    # --- names
 
     def cases(self, tree: ModuleTree, name: str, until: ast.stmt | None = None) -> Cases:
         """Tell what a module's name may be bound to."""

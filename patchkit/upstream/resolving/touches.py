@@ -130,9 +130,6 @@ def _code(function: Value) -> _Effects:
     return function.home.by_file(("code", id(node)), lambda: _Effects.of(node))
 
 
-# --- code below a class
-
-
 def edits_of(lookup: Lookup, entry: Value) -> Edits:
     """List what may be done to a class by code of its module below it."""
     key, notes = ("edits", id(entry.classes[-1])), entry.home.notes
