@@ -38,12 +38,10 @@ _ASKED = Edits({}, "")
 class _Effects(NamedTuple):
     """What a function does, as far as that concerns the attributes of what it is given."""
 
-    stored: frozenset[str]
-    setters: tuple[ast.Call, ...]
-    called: frozenset[tuple[str, str]]
-    """Whatever else it calls, each as the dotted name before the last dot, and the rest."""
-    given: frozenset[str]
-    """Its first parameter, and those of the functions in it that it returns."""
+    stored: set[str]
+    setters: list[ast.Call]
+    called: set[tuple[str, str]]  # else: the dotted name before the last dot, and the rest
+    given: set[str]  # its first parameter, and those of the functions in it that it returns
 
     @classmethod
     def of(cls, function: ast.AST) -> _Effects:
@@ -52,21 +50,13 @@ class _Effects(NamedTuple):
         calls = [node for node in nodes if isinstance(node, ast.Call) and not _is_of_text(node)]
         parts = [(call, *dotted(call.func).rpartition(".")) for call in calls]
         returned = {dotted(node.value) for node in nodes if isinstance(node, ast.Return)}
-        return cls(
-            frozenset(
-                node.attr
-                for node in nodes
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
-            ),
-            tuple(call for call, _, _, name in parts if name in _SETTERS),
-            frozenset((owner, name) for _, owner, _, name in parts if name not in _SETTERS),
-            frozenset(
-                node.args.args[0].arg
-                for node in nodes
-                if isinstance(node, DEFS) and node.args.args
-                if node is function or node.name in returned
-            ),
-        )
+        attributes = (node for node in nodes if isinstance(node, ast.Attribute))
+        stored = {one.attr for one in attributes if isinstance(one.ctx, (ast.Store, ast.Del))}
+        setters = [call for call, _, _, name in parts if name in _SETTERS]
+        called = {(owner, name) for _, owner, _, name in parts if name not in _SETTERS}
+        inner = (node for node in nodes if isinstance(node, DEFS) and node.args.args)
+        given = {one.args.args[0].arg for one in inner if one is function or one.name in returned}
+        return cls(stored, setters, called, given)
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> Touched:
