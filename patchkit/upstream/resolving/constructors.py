@@ -34,8 +34,10 @@ _BARE = frozenset({"builtins.object", "abc.ABC", "typing.Generic"})
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Tell how a class is called; None where that cannot be told."""
-    if not value.classes or not value.sure or metaclass(lookup, value) is not None:
+    """Tell how something is called, a class included; None where that cannot be told."""
+    if value.kind is not Kind.CLASS or not value.classes:
+        return value.signature
+    if not value.sure or metaclass(lookup, value) is not None:
         return None
     if flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
         return None

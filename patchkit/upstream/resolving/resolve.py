@@ -101,12 +101,7 @@ class Resolution:
         """How it can be called, a class included; None where that is not told."""
         if not self.is_sure:
             return None
-        called = {
-            call_signature(self._lookup, variant)
-            if variant.kind is Kind.CLASS and variant.classes
-            else variant.signature
-            for variant in self._deciding
-        }
+        called = {call_signature(self._lookup, variant) for variant in self._deciding}
         return called.pop() if len(called) == 1 else None
 
     @cached_property
