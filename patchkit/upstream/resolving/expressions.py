@@ -14,7 +14,7 @@ from patchkit.upstream.resolving.syntax import DEFS, Def, of_arguments
 from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, absent, undecidable
 
 if TYPE_CHECKING:
-    from patchkit.upstream.resolving.bindings import Binding
+    from patchkit.upstream.resolving.bindings import Binding, Case
     from patchkit.upstream.resolving.values import Lookup, Scope, Values
 
 _PLAIN = (
@@ -97,13 +97,8 @@ def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
     """Look into the innermost class, then into the module: classes between are not seen."""
     if scope.classes:
         cases = own_binding(lookup, scope, name)
-        if any(case.binding for case in cases):
-            return tuple(
-                value.under(case.conditions)
-                for case in cases
-                if case.binding
-                for value in lookup.bound(case.binding, scope)
-            )
+        if values := tuple(value for case in cases for value in lookup.bound(case, scope)):
+            return values
     return lookup.visible(scope.tree, name, scope.until)
 
 
@@ -142,8 +137,13 @@ _IMPLICIT_KINDS = {
 }
 
 
-def bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
-    """Tell what a binding makes of its name."""
+def bound(lookup: Lookup, case: Case, scope: Scope) -> Values:
+    """Tell what a name is in a case; () where it is not bound."""
+    values = _bound(lookup, case.binding, scope) if case.binding else ()
+    return tuple(value.under(case.conditions) for value in values)
+
+
+def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     if binding.is_open:
         star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
         what = star if binding.module else line

@@ -97,12 +97,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     cases = own_binding(lookup, scope, plain)
     bound = [case for case in cases if case.binding is not None]
     field = fields.of_name(lookup, entry, name, bound=bool(bound))
-    values = [
-        one.under(case.conditions)
-        for case in bound
-        if case.binding
-        for one in lookup.bound(case.binding, scope)
-    ]
+    values = [one for case in bound for one in lookup.bound(case, scope)]
     if plain != name:
         values = [replace(one, qualname=f"{entry.qualname}.{name}") for one in values]
     if field is not None:

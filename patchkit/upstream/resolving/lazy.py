@@ -147,7 +147,7 @@ def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool
             continue
         cases = Flow(name, tree, lookup).run(statement.body) or UNBOUND
         if len(cases) == 1 and cases[0].binding is not None:
-            found = lookup.bound(cases[0].binding, Scope(tree))
+            found = lookup.bound(cases[0], Scope(tree))
             if all(value.state == "present" for value in found):
                 return found
     return ()

@@ -141,9 +141,9 @@ class ReleaseLookup(Lookup):
         return undecidable(reason, Kind.OUTSIDE, f"{module}.{name}")
 
     def _of_case(self, tree: ModuleTree, name: str, case: Case) -> Values:
-        binding = case.binding
-        values = self.bound(binding, Scope(tree)) if binding else self._unbound(tree, name)
-        return tuple(value.under(case.conditions) for value in values)
+        if case.binding:
+            return self.bound(case, Scope(tree))
+        return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
     def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
         """Doubt what a function of the module binds anew, if that runs at import."""

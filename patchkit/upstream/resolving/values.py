@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
-    from patchkit.upstream.resolving.bindings import Binding, Cases, Condition
+    from patchkit.upstream.resolving.bindings import Case, Cases, Condition
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
     from patchkit.upstream.resolving.syntax import Signature
 
@@ -183,8 +183,8 @@ class Lookup(Protocol):
     def attribute(self, module: str, name: str) -> Values:
         """Tell what an attribute of a module is."""
 
-    def bound(self, binding: Binding, scope: Scope) -> Values:
-        """Tell what a binding makes of its name."""
+    def bound(self, case: Case, scope: Scope) -> Values:
+        """Tell what a name is in a case; () where it is not bound."""
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Values:
         """Tell what an expression comes to; one value for each way that it may."""
