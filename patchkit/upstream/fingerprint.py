@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.values import Value
     from patchkit.upstream.resolving.wrapped import Wrapped
 
-LENGTH = 16
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 _ANNOTATED = frozenset({"annotation", "returns"})
 _READERS = frozenset(
@@ -113,7 +112,7 @@ def _digest(parts: Iterable[str]) -> str:
     for part in parts:
         whole.update(part.encode("utf-8", "surrogatepass"))
         whole.update(b"\0")
-    return whole.hexdigest()[:LENGTH]
+    return whole.hexdigest()[:16]
 
 
 def _children(

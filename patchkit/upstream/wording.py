@@ -22,7 +22,6 @@ from patchkit.upstream.indentation import WORD, SourceLines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LENGTH = 16
 _HOPS = 8
 _DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(?P<name>\w+)")
 _ASSIGNS = re.compile(rb" *(?P<name>[^\s:=]+)[ \t]*[:=](?!=)")
@@ -94,7 +93,7 @@ def _hash(parts: list[bytes]) -> str:
     for part in parts:
         whole.update(b"%d\n" % len(part))
         whole.update(part)
-    return whole.hexdigest()[:LENGTH]
+    return whole.hexdigest()[:16]
 
 
 class _Page(SourceLines):
