@@ -11,12 +11,11 @@ from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature
-from patchkit.upstream.resolving.values import Kind
+from patchkit.upstream.resolving.values import Kind, Value
 from patchkit.upstream.wording import wording_of
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
-    from patchkit.upstream.resolving.values import Value
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 

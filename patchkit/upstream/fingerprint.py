@@ -16,15 +16,13 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
-from patchkit.upstream.resolving.values import Kind
-from patchkit.upstream.resolving.wrapped import operator_call
+from patchkit.upstream.resolving.values import Kind, Value
+from patchkit.upstream.resolving.wrapped import Wrapped, operator_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from patchkit.upstream.resolving.resolve import Resolution
-    from patchkit.upstream.resolving.values import Value
-    from patchkit.upstream.resolving.wrapped import Wrapped
 
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 _ANNOTATED = frozenset({"annotation", "returns"})

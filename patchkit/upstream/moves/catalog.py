@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.upstream.fingerprint import canonical
 from patchkit.upstream.reading.files import parse
-from patchkit.upstream.resolving.module_tree import module_name
+from patchkit.upstream.resolving.module_tree import Modules, module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchkit.upstream.resolving.module_tree import Modules
 
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _LINE = re.compile(

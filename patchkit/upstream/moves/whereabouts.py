@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.catalog import Likeness
-from patchkit.upstream.moves.evidence import RENAMED, RENAMED_NEAR, Evidence, Lost
+from patchkit.upstream.moves.catalog import Likeness, SourceFile
+from patchkit.upstream.moves.evidence import RENAMED, RENAMED_NEAR, Candidate, Evidence, Lost
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
-    from patchkit.upstream.moves.catalog import SourceFile
-    from patchkit.upstream.moves.evidence import Candidate
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 

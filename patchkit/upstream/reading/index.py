@@ -13,14 +13,13 @@ from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.archive import SUFFIX
-from patchkit.upstream.reading.cache import IndexPage
+from patchkit.upstream.reading.cache import Cache, IndexPage
 from patchkit.upstream.reading.replies import StatusError, joined, without_secrets
 from patchkit.versions.requirements import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from patchkit.upstream.reading.cache import Cache
     from patchkit.upstream.reading.settings import PipSettings
     from patchkit.upstream.reading.web import Web
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
-from patchkit.upstream.reading.archive import Archived, SdistReader
+from patchkit.upstream.reading.archive import Archived, Reader, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
-from patchkit.upstream.reading.index import Index, local_path, parse_filename
+from patchkit.upstream.reading.index import Index, Link, local_path, parse_filename
 from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from patchkit.upstream.reading.archive import Reader
     from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.upstream.reading.index import Link
     from patchkit.upstream.reading.web import Web
     from patchkit.versions.requirements import ReleaseVersion
 

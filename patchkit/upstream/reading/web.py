@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.archive import MAX_DOWNLOAD
+from patchkit.upstream.reading.archive import MAX_DOWNLOAD, Span
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
 from patchkit.upstream.reading.parallel import CONNECTIONS
 from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
@@ -22,7 +22,6 @@ from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from patchkit.upstream.reading.archive import Span
     from patchkit.upstream.reading.settings import PipSettings
 
 T = TypeVar("T")
