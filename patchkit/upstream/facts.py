@@ -67,11 +67,7 @@ class Facts:
 
 
 def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Facts:
-    """
-    Look a target up in one release; raises UpstreamError where that cannot be read.
-
-    What is `brief` tells what it is and how it is called, and nothing of its source.
-    """
+    """Look a target up, `brief` without its source; UpstreamError for an unreadable release."""
     found = resolver.resolve(target)
     if found.state != "present":
         return _accessor(resolver, target) or Facts(found.state, found.reason)

@@ -1,8 +1,4 @@
-"""
-Where a target went that a release no longer has.
-
-A method is looked for where its class went, and elsewhere only by its source.
-"""
+"""Where a target went that a release lacks; a method with its class, elsewhere by its source."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """
 A release in an archive: what has been read once is kept, the rest is fetched when asked for.
 
-A source distribution has to be read whole; see `wheel` for the others.
-
 A file from an index is a stranger's: names that point outside, sizes that lie and archives made to
 fill the memory are refused, with the reason.
 """
@@ -169,7 +167,7 @@ _NOT_INSTALLED = frozenset({"benchmarks", "doc", "docs", "examples", "test", "te
 
 @dataclass(frozen=True)
 class SdistReader:
-    """Reads a source distribution."""
+    """Reads a source distribution, which has to be read whole; see `wheel` for the others."""
 
     obtain: Callable[[], AbstractContextManager[Path]]  # brings the file here for a time
 

@@ -1,8 +1,4 @@
-"""
-Connections as pip's settings ask for them: certificates, proxies, retries, names and passwords.
-
-They are kept and shared; a host that cannot be reached is asked once, not once a release.
-"""
+"""Connections as pip's settings ask for them: certificates, proxies, retries, passwords."""
 
 from __future__ import annotations
 
@@ -38,7 +34,7 @@ class BrokenOffError(UpstreamError):
 
 
 class Connections:
-    """What requests go through, and which hosts take none; offline, none does."""
+    """What requests go through; a host that cannot be reached is asked once. Offline, none is."""
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._settings = settings

@@ -1,9 +1,4 @@
-"""
-Where pip would look for packages: its configuration files and `PIP_*` variables.
-
-Read as pip documents them, without pip: asking it costs a third of a second, and an environment
-may have none. Which index is the usual one, where nobody has set any, stands in pip's own source.
-"""
+"""Where pip would look for packages, read without pip, which is slow to ask and may be missing."""
 
 from __future__ import annotations
 
@@ -36,7 +31,7 @@ _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
 
 
 class PipSettings(NamedTuple):
-    """What pip's settings say about finding and fetching packages."""
+    """What pip's files and `PIP_*` variables say about finding and fetching packages."""
 
     indexes: tuple[str, ...] = ()  # URLs of simple indexes, the main one first
     find_links: tuple[str, ...] = ()  # URLs and paths, of pages and directories with packages
