@@ -114,8 +114,6 @@ class Evidence:
         mark = self.here.source.mark(path)
         return mark is None or mark != self.there.source.mark(path)
 
-    # --- candidates
-
     def same_name(self, pages: Iterable[SourceFile], lost: Lost) -> Iterator[Candidate]:
         """List definitions of the same name that are the same, or in a file that succeeds its."""
         for page in pages:
@@ -166,8 +164,6 @@ class Evidence:
             reverse=True,
         )
         return next((one for one in several if self.is_there(one.place)), None)
-
-    # --- what is there, and was
 
     def is_there(self, place: Target) -> bool:
         """Whether the release has a target."""

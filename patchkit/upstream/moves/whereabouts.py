@@ -57,8 +57,6 @@ class MoveSearch:
             return self._through(old, old.defined)
         return self._definition(target, old)
 
-    # --- what has another name too
-
     def _through(self, old: Resolution, defined: Target) -> Whereabouts:
         found = self._new.resolve(defined)
         if found.state == "present":
@@ -66,8 +64,6 @@ class MoveSearch:
         further = self.find(defined)
         words = f"it was {defined}, {further.words}"
         return further._replace(words=words) if further.place else further
-
-    # --- members of classes
 
     def _member(self, target: Target, old: Resolution) -> Whereabouts:
         owner = target.holder
@@ -123,8 +119,6 @@ class MoveSearch:
             return Whereabouts(None, None, otherwise)
         return _told(best, f"{otherwise}; its body went to")
 
-    # --- definitions in modules
-
     def _definition(self, target: Target, old: Resolution) -> Whereabouts:
         lost = Lost.of(old)
         if lost is None:
@@ -158,8 +152,6 @@ class MoveSearch:
         if Likeness(old.nodes[:1]).is_telling and (answer.likeness or 0) >= RENAMED:
             return answer
         return answer if self._evidence.succeeds(page, target.module) else None
-
-    # --- modules
 
     def _module(self, target: Target) -> Whereabouts:
         page = self._evidence.there.module(target.module)
