@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, RequirementError
 from patchkit.rows.canonical import canonical
@@ -24,10 +24,9 @@ _ENV = r"[A-Za-z_]\w*(=(?s:.*))?"
 _SEVERAL = (tuple, list, set, frozenset)
 
 
-class _Refusals:
-    def __init__(self, pack: str, patch: str | None = None) -> None:
-        self.pack = pack
-        self.patch = patch
+class _Refusals(NamedTuple):
+    pack: str
+    patch: str | None = None
 
     def refuse(
         self, field: str, found: str, expected: str, cause: Exception | None = None
