@@ -54,7 +54,7 @@ def own_binding(lookup: Lookup, scope: Scope, name: str) -> Cases:
     is_inside = node.lineno <= line <= (node.end_lineno or 0)
 
     def follow() -> Cases:
-        flow = Flow(name, scope.tree, lookup, until if is_inside else None, is_module=False)
+        flow = Flow(name, scope.tree, lookup, until if is_inside else None)
         return flow.whole(node) or UNBOUND
 
     return follow() if is_inside else scope.tree.noted(("own", id(node), name), follow)

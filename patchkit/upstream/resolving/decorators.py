@@ -100,9 +100,7 @@ def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> Effect:
     return effects[0] if is_told else _UNTOLD
 
 
-def function_kind(
-    lookup: Lookup, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, *, method: bool
-) -> tuple[Kind | None, str]:
+def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None, str]:
     """Tell what a decorated function is; or None, and the decorator that nothing is known about."""
     is_async = isinstance(node, ast.AsyncFunctionDef)
     special: Kind | None = None
@@ -117,7 +115,7 @@ def function_kind(
                 return None, ast.unparse(decorator)
             is_async, special = effect.what == WRAPS_ASYNC, None
     plain = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
-    return special or (AS_METHOD[plain] if method else plain), ""
+    return special or (AS_METHOD[plain] if scope.classes else plain), ""
 
 
 def _effect(

@@ -191,7 +191,7 @@ def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
 
 
 def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
-    kind, unknown = decorators.function_kind(lookup, node, scope, method=bool(scope.classes))
+    kind, unknown = decorators.function_kind(lookup, node, scope)
     if kind is None:
         return _decorated(value, unknown)
     called = of_arguments(node.args)

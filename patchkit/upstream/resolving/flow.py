@@ -40,25 +40,21 @@ class Flow:
     """Follows the statements of a module or class for one name, up to a statement or to the end."""
 
     def __init__(
-        self,
-        name: str,
-        tree: ModuleTree,
-        lookup: Lookup,
-        until: ast.stmt | None = None,
-        *,
-        is_module: bool = True,
+        self, name: str, tree: ModuleTree, lookup: Lookup, until: ast.stmt | None = None
     ) -> None:
         self._name = name
         self._tree = tree
         self._lookup = lookup
         self._until = (until.lineno, until.col_offset) if until else None
-        self._package = tree.name if is_module and tree.is_package else None
+        self._package = tree.name if tree.is_package else None
         self._has_walrus = has_walrus(tree)
         self._raised: list[Cases] = []
         self.submodule_imported = False
 
     def whole(self, scope: ast.Module | ast.ClassDef) -> Cases | None:
         """Follow all statements of the scope; None where they always end in an error."""
+        if isinstance(scope, ast.ClassDef):
+            self._package = None
         return self.run(Binders.of_scope(self._tree, scope).of(self._name))
 
     def run(self, body: Iterable[ast.stmt], cases: Cases = UNBOUND) -> Cases | None:
