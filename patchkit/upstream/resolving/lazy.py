@@ -154,8 +154,7 @@ def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str, *, replaced: bool
 
 
 def _replaces(statement: ast.stmt) -> bool:
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return target is not None and _is_own_module(target)
+    return isinstance(statement, ast.Assign) and _is_own_module(statement.targets[0])
 
 
 def _open(tree: ModuleTree) -> str:
