@@ -139,8 +139,9 @@ _IMPLICIT_KINDS = {
 
 def bound(lookup: Lookup, case: Case, scope: Scope) -> Values:
     """Tell what a name is in a case; () where it is not bound."""
-    values = _bound(lookup, case.binding, scope) if case.binding else ()
-    return tuple(value.under(case.conditions) for value in values)
+    if case.binding is None:
+        return ()
+    return tuple(value.under(case.conditions) for value in _bound(lookup, case.binding, scope))
 
 
 def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
