@@ -24,8 +24,7 @@ _OPTIONS = {
     **dict.fromkeys(("__setattr__", "__delattr__"), "frozen"),
 }
 """What a dataclass writes, with the option that asks for it."""
-_OFF = frozenset({"order", "frozen"})
-"""Options that are off unless somebody turns them on."""
+_OFF = frozenset({"order", "frozen"})  # off unless somebody turns them on
 _MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
 _OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
 _OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})

@@ -26,8 +26,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
-_DEPTH = 5
-"""How many names may stand for names."""
+_DEPTH = 5  # how many names may stand for names
 
 
 class Platform(NamedTuple):

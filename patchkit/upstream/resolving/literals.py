@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.values import Lookup, Values
 
 _Entry = tuple[object, ast.expr] | str
-_OPEN = object()
-"""Stands in a list or table for what is not spelled out."""
+_OPEN = object()  # stands in a list or table for what is not spelled out
 _DEPTH = 40
 _CONTAINERS = (ast.Dict, ast.List, ast.Tuple, ast.BinOp)
 _CHANGED = (

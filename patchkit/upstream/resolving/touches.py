@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""
 
-DEPTH = 3
-"""How many calls are followed."""
+DEPTH = 3  # how many calls are followed
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
 _HARMLESS = frozenset({"builtins", "typing", "typing_extensions", "logging"})
 """Modules whose functions set nothing on a class that they are given."""

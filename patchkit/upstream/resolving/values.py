@@ -58,8 +58,7 @@ class Scope:
 
     tree: ModuleTree
     classes: tuple[ast.ClassDef, ...] = ()
-    until: ast.stmt | None = None
-    """The statement that it is part of, for what runs at import."""
+    until: ast.stmt | None = None  # the statement that it is part of, for what runs at import
 
     def name(self, name: str) -> str:
         """Qualify a name that is bound here."""
