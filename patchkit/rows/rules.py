@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, RequirementError
+from patchkit.record import Record
 from patchkit.rows.canonical import canonical
 from patchkit.rows.declaration import AddField, Change, Edit, Patch, Role
 from patchkit.rows.processes import BY, NAMED, ProcessRow
@@ -24,7 +25,7 @@ _ENV = r"[A-Za-z_]\w*(=(?s:.*))?"
 _SEVERAL = (tuple, list, set, frozenset)
 
 
-class _Refusals(NamedTuple):
+class _Refusals(Record):
     pack: str
     patch: str | None = None
 
