@@ -113,9 +113,6 @@ class ScaffoldError(PatchkitError):
     """`patchkit new` cannot write the patch as asked; nothing was written."""
 
 
-# -- parts of messages -----------------------------------------------------------------------------
-
-
 def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
     """Return the file and line of a row (of the pack, if none is named); None if there is none."""
     file = getattr(sys.modules.get(pack), "__file__", None)

@@ -96,9 +96,6 @@ def pytest_report_header() -> str:
     return f"patchkit: {here}, {count} patch{'' if count == 1 else 'es'}"
 
 
-# -- patched --------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def patchkit_applied(request: pytest.FixtureRequest) -> Generator[Callable[..., None], None, None]:
     """Apply patches until the test ends: `patchkit_applied("name", …)`, as often as needed."""
@@ -119,9 +116,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             packs = marker.kwargs.get("packs", item.config.getoption("patchkit_patches"))
             stack.enter_context(applied(*marker.args, packs=packs))
         yield
-
-
-# -- vllm -----------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(trylast=True)

@@ -87,9 +87,6 @@ def duplicate(row: Row, other: Row) -> DeclarationError:
     return DeclarationError(row.pack, row.name, "name", found, "a name that no other patch has")
 
 
-# -- packs ---------------------------------------------------------------------------------------
-
-
 def packs_for(
     settings: Settings, extra: Iterable[str] = (), installed: Iterable[str] | None = None
 ) -> tuple[str, ...]:

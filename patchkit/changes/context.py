@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from patchkit.changes.sites import Layer
+from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, near
 from patchkit.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from types import ModuleType
-
-    from patchkit.changes.sites import Site, Sites
 
 
 class Context(Record):

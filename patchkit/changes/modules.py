@@ -13,19 +13,17 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import unwind
+from patchkit.changes.context import Context, unwind
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
 from patchkit.imports.supplied_modules import loader_of
-from patchkit.rows.declaration import Provide
+from patchkit.rows.declaration import AfterImport, BeforeImport, Provide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from patchkit.changes.context import Context
     from patchkit.changes.sites import Site
-    from patchkit.rows.declaration import AfterImport, BeforeImport
 
     Fill = Callable[[ModuleType], object]
 
@@ -76,9 +74,6 @@ def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ..
     required = [one for one in given if one.default is one.empty]
     takes_one = len(required) == 1 and required[0].kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD
     return (module,) if module is not None and takes_one else ()
-
-
-# -- Provide --------------------------------------------------------------------------------------
 
 
 @dataclass

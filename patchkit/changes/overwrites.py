@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.changes.foreign import described, leads_to
 from patchkit.changes.owners import MISSING, namespace, peek, read, words
 from patchkit.imports.half_imported import is_half_imported
-from patchkit.rows.target import Item
+from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from types import CodeType, FunctionType, ModuleType
 
     from patchkit.changes.sites import Site, Sites
-    from patchkit.rows.target import Step
 
 
 class Overwrite(NamedTuple):
@@ -62,9 +61,6 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
             yield where, Overwrite(value, "what it copied before", wraps=False)
         else:
             yield where, Overwrite(value, described(value), wraps=leads_to(value, site.current))
-
-
-# -- the way to a target ---------------------------------------------------------------------------
 
 
 class Route(NamedTuple):

@@ -125,9 +125,6 @@ def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
     return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"
 
 
-# -- one place ------------------------------------------------------------------------------------
-
-
 def read(owner: Any, step: Step) -> Any:
     """Return what is stored, inherited things included; MISSING if nothing is."""
     if isinstance(step, Item):
@@ -180,9 +177,6 @@ def place_of(owner: object, name: Step) -> Place:
     if isinstance(owner, ModuleType) and not isinstance(name, Item):
         return id(namespace(owner)), Item(name)
     return id(owner), name
-
-
-# -- what lies there ------------------------------------------------------------------------------
 
 
 def function_of(value: Any) -> FunctionType | None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from patchkit.changes.foreign import described
 from patchkit.changes.owners import (
     MISSING,
+    Location,
+    Place,
     function_of,
     held_elsewhere,
     place_of,
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType, FunctionType
 
-    from patchkit.changes.owners import Location, Place
     from patchkit.rows.target import Step
 
 _Noted = TypeVar("_Noted")

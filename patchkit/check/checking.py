@@ -8,32 +8,28 @@ from patchkit.check import codes
 from patchkit.check.coverage import Coverage
 from patchkit.check.declarations import of_ranges, of_row, unordered
 from patchkit.check.edits import EditSequence
-from patchkit.check.findings import Finding, Report, State, cause_of
+from patchkit.check.findings import Fault, Finding, Report, State, cause_of
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
 from patchkit.check.row_uses import RowUses
 from patchkit.check.trails import Moves, places_of
-from patchkit.check.using import finding_of
+from patchkit.check.using import Misfit, finding_of
 from patchkit.errors import UpstreamError
-from patchkit.rows.declaration import Add, Provide, Replace, Wrap
+from patchkit.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.uses.packages import modules_of
-from patchkit.uses.reader import uses_of
+from patchkit.uses.reader import Use, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.findings import Fault
     from patchkit.check.subjects import Subject
-    from patchkit.check.using import Misfit
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.target import Target
     from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.parallel import Progress
-    from patchkit.uses.reader import Use
 
 
 _WORST = list(State)

@@ -6,7 +6,7 @@ import copy
 import functools
 from typing import TYPE_CHECKING, Any
 
-from patchkit.rows.declaration import Add, AddField, Provide
+from patchkit.rows.declaration import Add, AddField, Change, Provide, Row
 from patchkit.rows.target import Target
 from patchkit.versions.requirements import (
     FoundVersion,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change, Row
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 

@@ -6,15 +6,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from patchkit.check import codes
-from patchkit.check.coverage import allows, open_requirements, packages_of, projects_of
-from patchkit.check.findings import Finding
+from patchkit.check.coverage import Coverage, allows, open_requirements, packages_of, projects_of
+from patchkit.check.findings import Finding, Place
 from patchkit.versions.requirements import allows_any, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from patchkit.check.coverage import Coverage
-    from patchkit.check.findings import Place
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Change, Row

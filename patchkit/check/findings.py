@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check import codes
-from patchkit.errors import UnreachableError
+from patchkit.errors import UnreachableError, UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from patchkit.check.codes import Code, Severity
-    from patchkit.errors import UpstreamError
     from patchkit.upstream.facts import Facts
 
 Place = tuple[str, int | None]

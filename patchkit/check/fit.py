@@ -11,7 +11,7 @@ from patchkit.check.findings import Finding, Report, State, cause_of
 from patchkit.check.learning import learn_all, no_collection
 from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
-from patchkit.upstream.reading.parallel import CONNECTIONS, tried
+from patchkit.upstream.reading.parallel import CONNECTIONS, Progress, tried
 from patchkit.uses.packages import content_hash, modules_of
 from patchkit.uses.reader import Use, uses_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Kept, Subject
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.upstream.reading.parallel import Progress
 
 
 class Unfit(NamedTuple):

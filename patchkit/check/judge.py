@@ -9,7 +9,7 @@ from patchkit.check.compatibility import bases_of, is_beside, refused_call, take
 from patchkit.check.coverage import packages_of
 from patchkit.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.check.trails import splits
-from patchkit.rows.declaration import Add, AddField, Edit, Provide, Replace, Wrap
+from patchkit.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.fields import HOOKS
 from patchkit.upstream.resolving.values import Kind
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from patchkit.check.edits import EditSequence
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change, Row
     from patchkit.upstream.facts import Facts
 
 _FUNCTIONS = frozenset(

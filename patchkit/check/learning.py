@@ -17,20 +17,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchkit.check.opening import of_release
-from patchkit.check.subjects import Kept
+from patchkit.check.subjects import Kept, Subject
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.index import Link
-from patchkit.upstream.reading.parallel import CONNECTIONS, for_each, tried
+from patchkit.upstream.reading.parallel import (
+    CONNECTIONS,
+    Progress,
+    Results,
+    Worker,
+    for_each,
+    tried,
+)
 from patchkit.upstream.reading.releases import Library, Release
 from patchkit.upstream.reading.settings import PipSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from patchkit.check.subjects import Subject
-    from patchkit.upstream.reading.parallel import Progress, Results, Worker
 
     Work = Callable[[Subject], None]
     Wanted = Callable[[Subject], Iterable[Target]]
@@ -184,9 +188,6 @@ class _Learner:
             subject.fault = UpstreamError(words)
             subject.fault.__cause__ = UnreachableError(cause) if cause else None
         return int(at)
-
-
-# --- the other process
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check.subjects import Kept, Subject
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.releases import find_releases, open_archive
+from patchkit.upstream.reading.releases import Library, Release, find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
 from patchkit.versions.requirements import FoundVersion, canonical, parse_requirement, parse_version
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.upstream.reading.releases import Library, Release
     from patchkit.versions.installed import Versions
 
 

@@ -14,14 +14,13 @@ from patchkit.check.findings import Finding, Place
 from patchkit.check.subjects import Subject
 from patchkit.errors import DeclarationError, place_of_row, shown
 from patchkit.registry import Registry, packs_for, read_pack, row_of
-from patchkit.rows.declaration import Patch
+from patchkit.rows.declaration import Patch, Row
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from patchkit.rows.declaration import Row
     from patchkit.settings import Settings
     from patchkit.upstream.facts import Facts
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage, packages_of
-from patchkit.check.findings import Finding
+from patchkit.check.findings import Finding, Place
 from patchkit.check.learning import learn_all
 from patchkit.errors import UpstreamError
 from patchkit.review.lock_format import Lock, Span, joined
@@ -18,7 +18,6 @@ from patchkit.versions.requirements import canonical, release_order
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from patchkit.check.findings import Place
     from patchkit.check.subjects import Subject
     from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target

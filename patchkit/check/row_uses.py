@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchkit.check.using import misfits
-from patchkit.uses.reader import uses_of
+from patchkit.check.using import Misfit, misfits
+from patchkit.uses.reader import Use, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from patchkit.check.coverage import Coverage
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
-    from patchkit.check.using import Misfit
     from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
-    from patchkit.uses.reader import Use
 
 
 class RowUses:

@@ -18,7 +18,7 @@ from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.catalog import REACH
 from patchkit.upstream.moves.whereabouts import GONE, MoveSearch, Whereabouts
-from patchkit.upstream.reading.files import ParsedFiles, Question
+from patchkit.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from patchkit.upstream.reading.cache import Cache
-    from patchkit.upstream.reading.files import Files, ReleaseSource
     from patchkit.upstream.reading.releases import Release
 
 _PARSED = 6 << 20

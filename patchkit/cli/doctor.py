@@ -207,8 +207,6 @@ def _settings(
             yield HealthLine("settings", "warn", variable, message)
 
 
-# -- ways in ----------------------------------------------------------------------------------
-
 _way = partial(HealthLine, "ways in")
 _PLUGINS = ("vllm.platform_plugins", "vllm.general_plugins")
 

@@ -13,17 +13,15 @@ from patchkit.check.coverage import packages_of
 from patchkit.check.findings import told_causes
 from patchkit.cli import options
 from patchkit.cli.output import progress, say
-from patchkit.errors import shown
+from patchkit.errors import UpstreamError, shown
 from patchkit.report.as_json import lock_json
 from patchkit.review.lock_files import NAME, Locks
-from patchkit.review.lock_format import read_lock, write_lock
+from patchkit.review.lock_format import Lock, read_lock, write_lock
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.errors import UpstreamError
-    from patchkit.review.lock_format import Lock
     from patchkit.rows.declaration import Row
 
     BeforeAndAfter = dict[Path, tuple[Lock, Lock]]

@@ -9,7 +9,7 @@ import click
 
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
-from patchkit.cli.options import choose
+from patchkit.cli.options import Wanted, choose
 from patchkit.cli.output import say
 from patchkit.errors import UpstreamError
 from patchkit.registry import OWN_PACKS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from patchkit.check.findings import Finding
     from patchkit.check.subjects import Subject
-    from patchkit.cli.options import Wanted
     from patchkit.rows.declaration import Row
     from patchkit.upstream.reading.releases import Library
 

@@ -17,14 +17,13 @@ from patchkit.report.as_json import new_json
 from patchkit.report.here import NextStep
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
-from patchkit.scaffold.plan import place_of, write
+from patchkit.scaffold.plan import Place, Plan, Wish, place_of, write
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.scaffold.first_change import UpstreamTarget
-    from patchkit.scaffold.plan import Place, Plan, Wish
     from patchkit.upstream.reading.releases import Library
 
 _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")

@@ -27,13 +27,12 @@ from patchkit.rows.project import Project
 from patchkit.settings import Settings
 from patchkit.status.journals import new_run
 from patchkit.status.node import look
-from patchkit.status.picture import draw
+from patchkit.status.picture import Picture, draw
 from patchkit.versions.installed import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from patchkit.status.picture import Picture
     from patchkit.status.process_status import ProcessStatus
 
 WAY_IN = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
@@ -154,8 +153,6 @@ def _tally(processes: Iterable[ProcessStatus]) -> str:
     parts = [f"{counted[status]} {status}" for status in _WORST_FIRST if counted[status]]
     return f"patches: {', '.join(parts) or 'none'}"
 
-
-# -- the command in the foreground ------------------------------------------------------------
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126

@@ -99,9 +99,6 @@ def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHe
     return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
 
 
-# -- a target ---------------------------------------------------------------------------------
-
-
 def state_of(target: Target, here: Here) -> TargetHere:
     """Say whether a target is here, what it is, and where it is defined, as its source tells."""
     spec = find_module(target.module)

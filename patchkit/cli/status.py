@@ -18,12 +18,10 @@ from patchkit.rows.processes import ProcessTable
 from patchkit.settings import Settings
 from patchkit.status.journals import newest_run
 from patchkit.status.node import look
-from patchkit.status.picture import draw
+from patchkit.status.picture import Picture, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from patchkit.status.picture import Picture
 
     Look = Callable[[], Sequence[dict[str, Any]]]
 

@@ -43,9 +43,6 @@ class HolderKinds(dict[type, "HolderKind | None"]):
         return kind
 
 
-# -- functions -------------------------------------------------------------------------------------
-
-
 def _function_parts(function: FunctionType) -> Iterable[Any]:
     """Written for speed: there are some ten thousand functions, most of which hold nothing."""
     parts: list[Any] = []
@@ -103,9 +100,6 @@ def _around(words: str, *names: str) -> HolderKind:
                 yield from _function_named(part)
 
     return HolderKind(lambda value: [part for _, part in named(value)], named)
-
-
-# -- containers ------------------------------------------------------------------------------------
 
 
 def _numbered(parts: Callable[[Any], Iterable[Any]], words: str) -> HolderKind:

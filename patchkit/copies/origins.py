@@ -17,14 +17,11 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.changes.sites import Site
-from patchkit.copies.bindings import Bindings, NameSource, all_scopes
+from patchkit.changes.sites import Site, Sites
+from patchkit.copies.bindings import Bindings, NameSource, Value, all_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from patchkit.changes.sites import Sites
-    from patchkit.copies.bindings import Value
 
     Place = tuple[Any, str]
     # A site; whether the very object lies at the end of another way; None: nobody can tell.
@@ -205,9 +202,6 @@ def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:
         if name in list(listed) if listed is not None else name in values and name[0] != "_":
             brought.add(star._replace(names=(name,)))
     return brought
-
-
-# -- code ------------------------------------------------------------------------------------------
 
 
 def code_of(module: ModuleType) -> ast.Module | None:

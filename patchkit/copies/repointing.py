@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.owners import MISSING, namespace, words, write
 from patchkit.changes.sites import Site
-from patchkit.copies.scope import Holder, Outcome, home_of, is_within, maker_of
+from patchkit.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
 from patchkit.copies.search import CopySearch
 from patchkit.copies.stale import StaleValues
 from patchkit.rows.target import Item, Step
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchkit.copies import Where
-    from patchkit.copies.scope import Keepers
 
 
 def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:

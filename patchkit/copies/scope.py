@@ -67,8 +67,6 @@ def can_be_traced(original: Any) -> bool:
     return original is not MISSING and not isinstance(original, _ATOMS)
 
 
-# -- whose an object is, by its own word -----------------------------------------------------------
-
 class_namespace: Callable[[type], MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
 
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.holders import CLASS, HolderKinds
-from patchkit.copies.scope import Holder, class_namespace, home_of, is_within
+from patchkit.copies.scope import Holder, Keepers, class_namespace, home_of, is_within
 from patchkit.rows.target import Item, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from patchkit.copies.scope import Keepers
     from patchkit.copies.stale import StaleValues
 
 OURS = ("patchkit",)

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.owners import inside, namespace
 from patchkit.changes.sites import Site
-from patchkit.copies.origins import ELSEWHERE, Origins
-from patchkit.copies.scope import can_be_traced, home_of, is_defined_at, origin_of
+from patchkit.copies.origins import ELSEWHERE, Elsewhere, Origins
+from patchkit.copies.scope import Keepers, can_be_traced, home_of, is_defined_at, origin_of
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from patchkit.copies.origins import Elsewhere
-    from patchkit.copies.scope import Keepers
 
 
 class StaleValues:

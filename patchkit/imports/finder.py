@@ -27,7 +27,7 @@ from patchkit.imports.half_imported import (
     spec_of,
     when_initialized,
 )
-from patchkit.imports.loaders import Notifier, instrument, thread_telling
+from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
-
-    from patchkit.imports.loaders import Watcher
 
     Path = Sequence[str] | None
 
@@ -246,9 +244,6 @@ def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> Mo
         old = getattr(_bootstrap, "_find_spec_legacy", None)
         return old(finder, name, path) if old is not None else None
     return find(name, path, target)  # type: ignore[no-any-return]
-
-
-# -- importlib.util.spec_from_file_location, which asks no finder ---------------------------------
 
 
 def _hook(util: Any) -> None:

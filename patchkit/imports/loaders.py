@@ -95,9 +95,6 @@ def thread_telling(spec: Any) -> int | None:
     return None if stand_in is None else stand_in.done_by
 
 
-# -- in place of a loader's method --------------------------------------------------------------
-
-
 def _among_importlib(function: Method) -> Method:
     """
     Name a function's file so that `warnings` passes over its frames, as over importlib's.
@@ -215,9 +212,6 @@ def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> Modu
 def _stand_in_of(loader: object) -> _StandIn | None:
     methods = (getattr(loader, name, None) for name in ("exec_module", "load_module"))
     return next((method for method in methods if isinstance(method, _StandIn)), None)
-
-
-# -- loaders ------------------------------------------------------------------------------------
 
 
 def _telling(name: str, loader: Any, notifier: Notifier) -> Any:

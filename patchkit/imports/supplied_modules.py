@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 
-# -- modules that a patch provides ----------------------------------------------------------------
-
-
 class ProvidedLoader:
     """
     Loads a module that a patch provides; `serve` fills it, and returns whether a patch did.
@@ -90,9 +87,6 @@ def refuse_withdrawn(name: str, module: ModuleType) -> None:
 
 def _not_found(name: str) -> ModuleNotFoundError:
     return ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-# -- modules that are run as main -----------------------------------------------------------------
 
 
 def running_code(loader: Any, name: str, file: str) -> CodeType:

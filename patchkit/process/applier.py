@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING
 
 from patchkit.changes.context import unwind
 from patchkit.changes.sites import Sites
-from patchkit.copies import everywhere
+from patchkit.copies import Where, everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
-from patchkit.process.patch_state import APPLIED, SKIPPED
-from patchkit.process.waiting import PATIENCE, Turns
+from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
+from patchkit.process.waiting import PATIENCE, Executions, Turns
 from patchkit.rows.declaration import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
-    from patchkit.copies import Where
-    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.schedule import Relevance, Schedule
-    from patchkit.process.waiting import Executions
 
 
 class Applier:

@@ -20,14 +20,13 @@ from patchkit.changes.own_code import (
     is_run_unseen,
 )
 from patchkit.process.observing import observer
-from patchkit.process.patch_state import APPLIED
+from patchkit.process.patch_state import APPLIED, GroupState
 from patchkit.record import Record, field
 
 if TYPE_CHECKING:
     from types import CodeType, FunctionType
 
     from patchkit.process.journal import Journal
-    from patchkit.process.patch_state import GroupState
     from patchkit.process.schedule import Schedule
 
     Key = tuple[str, str]  # a patch and a target of it

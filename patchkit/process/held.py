@@ -11,8 +11,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
-from patchkit.imports.finder import let_pass
-from patchkit.process.patch_state import APPLIED, ARMED, FAILED, SKIPPED
+from patchkit.imports.finder import Finder, let_pass
+from patchkit.process.patch_state import (
+    APPLIED,
+    ARMED,
+    FAILED,
+    SKIPPED,
+    GroupState,
+    PatchState,
+    PatchStates,
+)
 from patchkit.record import Record
 from patchkit.registry import duplicate
 from patchkit.rows.declaration import AFTER, Row
@@ -20,9 +28,7 @@ from patchkit.rows.declaration import AFTER, Row
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from patchkit.imports.finder import Finder
     from patchkit.process.applier import Applier
-    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.schedule import Relevance, Schedule
 
 _PATIENCE = 600.0

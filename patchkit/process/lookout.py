@@ -24,13 +24,12 @@ from patchkit.imports.half_imported import forget_imports
 from patchkit.process.effects import Effects
 from patchkit.process.journal import process_facts
 from patchkit.process.making import layers_of
-from patchkit.process.patch_state import APPLIED, ARMED
+from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.process.applier import Applier
-    from patchkit.process.patch_state import PatchStates
     from patchkit.process.schedule import Schedule
     from patchkit.rows.selection import Selection
 

@@ -13,26 +13,22 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from patchkit import copies
-from patchkit.changes.overwrites import stranger_at, stranger_on, strangers_on_copies
+from patchkit.changes.overwrites import Overwrite, stranger_at, stranger_on, strangers_on_copies
 from patchkit.copies.scope import Keepers, Outcome
-from patchkit.errors import ApplyError, OverwrittenError, TargetError, VerifyError
+from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
 from patchkit.imports.half_imported import culprit
-from patchkit.process.patch_state import ARMED
+from patchkit.process.patch_state import ARMED, GroupState, PatchState, PatchStates
 from patchkit.process.transaction import Transaction
 from patchkit.record import Record, field
-from patchkit.rows.declaration import AFTER, BEFORE, SERVING
+from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
-    from patchkit.changes.overwrites import Overwrite
     from patchkit.changes.sites import Sites
-    from patchkit.errors import PatchkitError
-    from patchkit.process.patch_state import GroupState, PatchState, PatchStates
     from patchkit.process.schedule import Relevance, Schedule
     from patchkit.process.waiting import Executions, Turns
-    from patchkit.rows.declaration import Change, Patch
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -150,9 +146,6 @@ def _answer(
         return answer
     found = f"{name}() of {body.__name__} returned {answer!r}"
     raise error(f"{field}: {found}, expected True or {words}")
-
-
-# -- copies ---------------------------------------------------------------------------------------
 
 
 class CopiesPass(Record, eq=False):

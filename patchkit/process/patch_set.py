@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from patchkit.errors import AgreementError
 from patchkit.record import Record
 from patchkit.rows.canonical import canonical
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from patchkit.process.patch_state import PatchState, PatchStates
     from patchkit.process.schedule import Relevance
-    from patchkit.rows.declaration import Change, Row
 
     PatchSet = Mapping[str, "Mark"]
 
@@ -166,7 +165,6 @@ def _is_open(state: PatchState) -> bool:
     return state.row.patch.when is not None and not any(group.applied_to for group in state.groups)
 
 
-# -- the files of a pack that decide what its patches do; read, never imported --------------------
 def hash_of(parts: Iterable[bytes]) -> str:
     """Hash parts, whichever they are and in this order."""
     import hashlib  # noqa: PLC0415 - 3 ms of a start, and few processes hash anything

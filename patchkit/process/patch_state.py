@@ -14,15 +14,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
-from patchkit.process.journal import say
-from patchkit.process.transaction import Transaction
+from patchkit.process.journal import Journal, say
+from patchkit.process.transaction import ChangeGroup, Transaction
 from patchkit.record import Record, field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from patchkit.process.journal import Journal
-    from patchkit.process.transaction import ChangeGroup
     from patchkit.rows.declaration import Role, Row
     from patchkit.settings import Settings
 

@@ -108,9 +108,6 @@ def run_beside_its_name() -> str | None:
     return None if name in _HELPERS else name
 
 
-# -- where a process belongs ----------------------------------------------------------------------
-
-
 def tests_decide(environ: Mapping[str, str]) -> bool:
     """
     Whether tests say which patches apply here, and nothing arms the process that nobody asks to.

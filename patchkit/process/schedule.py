@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import ApplyError, DriftError
-from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState
+from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
 from patchkit.process.transaction import ChangeGroup
 from patchkit.review.drift import UNREADABLE
-from patchkit.rows.declaration import SERVING, Role
+from patchkit.rows.declaration import SERVING, Change, Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from patchkit.process.patch_state import PatchStates
-    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.selection import Selection
 
 

@@ -15,7 +15,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from patchkit.changes.owners import MISSING, namespace
-from patchkit.copies import NOWHERE, modules_since
+from patchkit.copies import NOWHERE, Where, modules_since
 from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import (
     ProvidedLoader,
@@ -27,12 +27,12 @@ from patchkit.process import patch_set
 from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
 from patchkit.process.lookout import Lookout
-from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
+from patchkit.process.patch_state import APPLIED, ARMED, GroupState, PatchStates
 from patchkit.process.roles import run_beside_its_name
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
-from patchkit.registry import OWN_PACKS
-from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role
+from patchkit.registry import OWN_PACKS, Registry
+from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from patchkit.changes.sites import Sites
-    from patchkit.copies import Where
     from patchkit.process.journal import Journal
-    from patchkit.process.patch_state import GroupState
-    from patchkit.registry import Registry
-    from patchkit.rows.declaration import Row
     from patchkit.rows.selection import Selection
 
     Groups = list[GroupState]

@@ -9,22 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
-from patchkit.changes.context import Context, unwind
-from patchkit.changes.overwrites import route_of
+from patchkit.changes.context import Context, Prepared, unwind
+from patchkit.changes.overwrites import Route, route_of
 from patchkit.copies.scope import scope_of
 from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
-from patchkit.rows.declaration import AfterImport, Edit, Replace
+from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
-    from patchkit.changes.context import Prepared
-    from patchkit.changes.overwrites import Route
     from patchkit.changes.sites import Site, Sites
-    from patchkit.rows.declaration import Change
     from patchkit.rows.target import Target
 
     Placed = tuple[int, Change]

@@ -20,7 +20,7 @@ from patchkit.errors import PatchkitError, TargetError
 from patchkit.process.roles import rank_given, running_here
 from patchkit.reach.carrier import Carrier
 from patchkit.rows.declaration import Role
-from patchkit.rows.processes import LIBRARIES, target_of
+from patchkit.rows.processes import LIBRARIES, ProcessRow, target_of
 from patchkit.rows.target import Target
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from patchkit.changes.sites import Sites
     from patchkit.process.session import Session
-    from patchkit.rows.processes import ProcessRow
 
 
 _LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
@@ -63,9 +62,6 @@ def _wrap_in(target: Target, by: Any, module: ModuleType, sites: Sites) -> None:
     except TargetError:
         return
     ready.apply()
-
-
-# -- roles ----------------------------------------------------------------------------------------
 
 
 def watch_entries(session: Session) -> None:
@@ -149,9 +145,6 @@ def _watch_ray(session: Session) -> None:
     _wrap(session, _LOAD_TASK, load_task)
 
 
-# -- compilers ------------------------------------------------------------------------------------
-
-
 def watch_compilers(session: Session) -> None:
     """Have torch.compile tell which code it inlines, and which artefacts it loads instead."""
     effects = session.lookout.effects
@@ -168,9 +161,6 @@ def watch_compilers(session: Session) -> None:
     if session.journal.directory is not None:
         _wrap(session, _TRACE, trace)
         _wrap(session, _LOAD, load)
-
-
-# -- children -------------------------------------------------------------------------------------
 
 
 def watch_children(session: Session) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import shown
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from patchkit.check.fit import Fit
     from patchkit.report.here import ChangeHere, NextStep, RowHere
     from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Change, Row
     from patchkit.rows.target import Target
     from patchkit.scaffold.plan import Plan
     from patchkit.status.picture import Picture
@@ -38,9 +37,6 @@ def to_json(data: Mapping[str, object]) -> str:
 
 def _named(item: object, *names: str) -> Data:
     return {name: getattr(item, name) for name in names}
-
-
-# -- rows -------------------------------------------------------------------------------------
 
 
 def list_json(
@@ -129,9 +125,6 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
         "next": [_named(step, "command", "words") for step in steps],
     }
     return to_json(told)
-
-
-# -- releases ---------------------------------------------------------------------------------
 
 
 def check_json(report: Report) -> str:
@@ -271,9 +264,6 @@ def _spans(lock: Lock) -> Iterator[Data]:
                 yield {"patch": patch, "target": target, **_named(span, *_SPAN)}
 
 
-# -- processes --------------------------------------------------------------------------------
-
-
 def status_json(picture: Picture) -> str:
     """Write what `status` tells."""
     findings = []
@@ -327,9 +317,6 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
         "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
         **_named(patch, "unreviewed", "left_out"),
     }
-
-
-# -- a bisection ------------------------------------------------------------------------------
 
 
 def bisect_json(culprits: list[str], beside: list[str], runs: Sequence[object]) -> str:

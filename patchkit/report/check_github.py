@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from patchkit.check.findings import Report
     from patchkit.report.check_view import Group, StateTable
 
-# -- workflow commands ------------------------------------------------------------------------
-
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
@@ -57,8 +55,6 @@ def _in_repository(name: str | None) -> str:
         return ""
     return file.relative_to(here).as_posix()
 
-
-# -- Markdown ---------------------------------------------------------------------------------
 
 _LARGEST = 60_000
 """GitHub takes 65,536 characters."""

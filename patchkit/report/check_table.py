@@ -52,9 +52,6 @@ def print_check(report: Report, console: Console) -> None:
     console.print(Text.assemble(*summary))
 
 
-# -- grid -------------------------------------------------------------------------------------
-
-
 def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
@@ -136,9 +133,6 @@ def _legend(meanings: Mapping[str, str], used: set[str]) -> Text:
     ]
     more = "a column begins at the release above it and lasts until the next one's"
     return Text.assemble(Text("\n").join(parts), "\n", (more, "note"))
-
-
-# -- findings ---------------------------------------------------------------------------------
 
 
 def _print_group(group: Group, report: Report, console: Console) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from patchkit.errors import shown
 from patchkit.report.console import columns, console, folded, print_diff_lines, whole
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from patchkit.report.here import ChangeHere, NextStep, RowHere
     from patchkit.review.lock_format import Span
-    from patchkit.rows.declaration import Row
     from patchkit.scaffold.plan import Plan
     from patchkit.versions.requirements import FoundVersion
 
@@ -83,9 +82,6 @@ def _here(row: Row, reason: str | None) -> Text:
         return Text(reason, style="note")
     asked = f", unless {row.patch.when}() of its body refuses" if row.patch.when else ""
     return Text(f"selected{asked}", style="ok")
-
-
-# -- one row ----------------------------------------------------------------------------------
 
 
 def print_show(found: RowHere) -> None:
@@ -194,9 +190,6 @@ def _where(found: ChangeHere) -> str:
 
 def _selected(reason: str | None) -> Text:
     return Text(f"not selected: {reason}", "warn") if reason else Text("selected", "ok")
-
-
-# -- a new row --------------------------------------------------------------------------------
 
 
 def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:

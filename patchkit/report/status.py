@@ -13,7 +13,7 @@ from rich.text import Text
 from patchkit.report.console import columns, console, folded, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import age, count, one_line
-from patchkit.status.process_status import CALLED, NEVER_CALLED
+from patchkit.status.process_status import CALLED, NEVER_CALLED, PatchStatus, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from patchkit.status.findings import ProcessFinding
     from patchkit.status.picture import Picture
-    from patchkit.status.process_status import PatchStatus, ProcessStatus
 
     Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
     Fact = tuple[int, str, str, str]
@@ -112,9 +111,6 @@ def _page(picture: Picture) -> RenderableType:
     return Group(*parts, *(Text(one_line(note), style="note") for note in picture.notes))
 
 
-# -- patches ----------------------------------------------------------------------------------
-
-
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
     stands: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
     for process in filter(_tells, picture.processes):
@@ -201,9 +197,6 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
         more = f" and {len(pids) - MANY} more" if len(pids) > MANY else ""
         texts.append(f"{', '.join(pids[:MANY])}{more} on {one_line(host)}")
     return "; ".join(texts)
-
-
-# -- one patch --------------------------------------------------------------------------------
 
 
 def _stands(stands: Stands) -> Table:

@@ -7,14 +7,13 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Replace, Wrap
+from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Change, Patch, Replace, Wrap
 from patchkit.scaffold.rows import INDENT, WIDTH, exploded, from_import
 from patchkit.upstream.resolving.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.rows.declaration import Change, Patch
     from patchkit.scaffold.first_change import UpstreamTarget
 
     Import = tuple[str, str]

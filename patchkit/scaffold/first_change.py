@@ -16,6 +16,7 @@ from patchkit.rows.declaration import (
     AddField,
     AfterImport,
     BeforeImport,
+    Change,
     Edit,
     Provide,
     Replace,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change
     from patchkit.upstream.facts import Facts
 
 _NEW = ("add", "add-field", "provide")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
-from patchkit.rows.declaration import Patch
+from patchkit.rows.declaration import Change, Patch, Role
 from patchkit.scaffold.body import body_text, test_text
-from patchkit.scaffold.first_change import first_change
+from patchkit.scaffold.first_change import UpstreamTarget, first_change
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
 from patchkit.versions.requirements import (
     FoundVersion,
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-    from patchkit.rows.declaration import Change, Role
-    from patchkit.scaffold.first_change import UpstreamTarget
 
 INIT = "__init__.py"
 

@@ -9,13 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from patchkit.errors import ScaffoldError
-from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Change, Patch, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-    from patchkit.rows.declaration import Change, Patch
 
     TextChange = tuple[int, int, str]
 

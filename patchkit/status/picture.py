@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from patchkit.rows.processes import ProcessTable
 from patchkit.status.findings import ProcessFinding, agreement, disagreements, findings, obstacles
 from patchkit.status.journals import parse_journal
-from patchkit.status.process_status import ProcessStatus
+from patchkit.status.process_status import ChildStart, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.status.process_status import ChildStart
 
     Look = Mapping[str, Any]
     Running = dict[str, dict[int, dict[str, Any]]]
@@ -168,9 +166,6 @@ def _notes(looks: Iterable[Look], picture: Picture) -> list[str]:
         lacking = "journals that reached their limit, and lack what came later"
         notes.append(f"{lacking}: {', '.join(cut)}")
     return notes
-
-
-# -- who belongs to whom: by what parents wrote of their children, Ray, and parent pids --------
 
 
 def _one_each(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.resolving.module_tree import BLOCKS, lines_of
+from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree, lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
 from patchkit.uses.guards import Guards, catches, suppresses
 from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
@@ -17,7 +17,6 @@ from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 _ASKS = {"hasattr": 2, "getattr": 3}
 """Functions that ask for an attribute, and with how many arguments they reckon with its absence."""

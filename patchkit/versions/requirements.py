@@ -104,9 +104,6 @@ def _normal(version: Version) -> str:
     return epoch + ".".join(map(str, version.release)) + post
 
 
-# -- requirements ----------------------------------------------------------------------------------
-
-
 def canonical(name: str) -> str:
     """Normalize a distribution's name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
@@ -155,9 +152,6 @@ def written_bounds(text: str) -> str:
     match = re.match(_WRITTEN_BOUNDS, text)
     assert match is not None  # the text has been parsed
     return re.sub(r"\s+", "", match[1]).strip(",")
-
-
-# -- bounds ----------------------------------------------------------------------------------------
 
 
 def satisfies(version: str, specifier: str) -> bool:

@@ -7,7 +7,7 @@ import keyword
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
-from patchkit.changes.context import PreparedLayers
+from patchkit.changes.context import Context, PreparedLayers
 from patchkit.changes.fields.dataclass_fields import (
     LateDefault,
     generated_sites,
@@ -24,7 +24,6 @@ from patchkit.rows.target import Item
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchkit.changes.context import Context
     from patchkit.changes.sites import Layer, Site, Sites
     from patchkit.rows.declaration import AddField
 

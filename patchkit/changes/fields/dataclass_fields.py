@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.changes.context import PreparedLayers
 from patchkit.changes.owners import FIELDS, Location
-from patchkit.changes.sites import Layer
+from patchkit.changes.sites import Layer, Site, Sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from patchkit.changes.sites import Site, Sites
 
     Fields = Mapping[str, Any]
 
@@ -132,9 +130,6 @@ def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
         return {field: every[field] for field in (*order, *every) if field in every}
 
     return insert
-
-
-# -- defaults -------------------------------------------------------------------------------------
 
 
 def options(default: Any) -> dict[str, Any]:

@@ -100,9 +100,6 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
     return new
 
 
-# -- decorated methods --------------------------------------------------------------------------
-
-
 def collect_decorators(cls: Any, known: Any) -> None:
     """
     Find the validators and serializers of a class again, as pydantic did when it made the class.

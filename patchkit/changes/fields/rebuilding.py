@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import unwind
+from patchkit.changes.context import PreparedLayers, unwind
 from patchkit.changes.fields.dataclass_fields import heirs, options, parts_of
 from patchkit.changes.fields.pydantic_classes import (
     collect_decorators,
@@ -26,14 +26,11 @@ from patchkit.changes.fields.pydantic_classes import (
     with_default,
 )
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
-from patchkit.changes.sites import Layer
+from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from patchkit.changes.context import PreparedLayers
-    from patchkit.changes.sites import Site, Sites
 
 
 class Rebuild:

@@ -72,9 +72,6 @@ def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-# -- torch's operators ----------------------------------------------------------------------------
-
-
 class Op(NamedTuple):
     """Where a change of an operator has to be made."""
 

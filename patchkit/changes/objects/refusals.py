@@ -13,15 +13,12 @@ from types import (
     MemberDescriptorType,
     ModuleType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.objects.kernels import has_python_kernel, loaded_torch
-from patchkit.changes.owners import MISSING
+from patchkit.changes.owners import MISSING, Location
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
-
-if TYPE_CHECKING:
-    from patchkit.changes.owners import Location
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))
@@ -100,9 +97,6 @@ def refuse_kept(location: Location, new: Any, words: str) -> None:
         )
 
 
-# -- functions that something calls past their names ----------------------------------------------
-
-
 def refuse_registered(value: Any, words: str) -> None:
     """Refuse a function that a dispatcher or an operator of torch goes on calling."""
     if not isinstance(value, FunctionType):
@@ -162,9 +156,6 @@ def _runs(overload: Any, function: FunctionType) -> bool:
         return False
     arguments = tuple(inspect.signature(function).parameters)
     return arguments == tuple(part.name for part in overload._schema.arguments)  # noqa: SLF001
-
-
-# -- functions that cannot be called like others --------------------------------------------------
 
 
 def refused_call(old: Any, new: Any) -> str | None:

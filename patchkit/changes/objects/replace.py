@@ -14,7 +14,7 @@ from inspect import isasyncgenfunction, isgeneratorfunction
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.changes.context import PreparedLayers
+from patchkit.changes.context import Context, PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
 from patchkit.changes.objects.refusals import (
     refuse_fixed,
@@ -33,14 +33,11 @@ from patchkit.changes.owners import (
     read,
 )
 from patchkit.errors import TargetError
-from patchkit.rows.declaration import Add
+from patchkit.rows.declaration import Add, Replace
 from patchkit.rows.target import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from patchkit.changes.context import Context
-    from patchkit.rows.declaration import Replace
 
     _Decorate = Callable[[Any, FunctionType], Any]
 
@@ -166,9 +163,6 @@ def _is_code(value: Any) -> bool:
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
     return is_decorated(value) or (is_kernel(value) and not callable(value))
-
-
-# -- what the body's object becomes on its way into the target's place ----------------------------
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:

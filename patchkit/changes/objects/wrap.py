@@ -18,7 +18,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from patchkit.changes.context import PreparedLayers
+from patchkit.changes.context import Context, Prepared, PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, op_at
 from patchkit.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
 from patchkit.changes.owners import CACHED, MISSING, Location, is_decorated, locate, locate_free
@@ -28,7 +28,6 @@ from patchkit.rows.target import Item
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
-    from patchkit.changes.context import Context, Prepared
     from patchkit.changes.sites import Site
     from patchkit.rows.declaration import Wrap
 
@@ -144,9 +143,6 @@ def _around(value: Any, by: By, around: Callable[[Any, By], FunctionType]) -> An
         what = f"found {value!r}, which is no Python function"
         raise TypeError(f"{what}; to wrap it, install vllm-patchkit[wrapt]") from error
     return FunctionWrapper(value, by)
-
-
-# -- plain functions around another ---------------------------------------------------------------
 
 
 def around_function(function: Callable[..., Any], by: By) -> FunctionType:

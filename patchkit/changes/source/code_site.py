@@ -13,13 +13,17 @@ from weakref import WeakValueDictionary
 
 from patchkit.changes.owners import held_elsewhere
 from patchkit.changes.source.recompile import Source, publish
-from patchkit.changes.source.rewriting import MiscountError, describe, rewrite
+from patchkit.changes.source.rewriting import (
+    FunctionText,
+    MiscountError,
+    TextEdit,
+    describe,
+    rewrite,
+)
 from patchkit.errors import TargetError, UndoError
 
 if TYPE_CHECKING:
     from types import FunctionType
-
-    from patchkit.changes.source.rewriting import FunctionText, TextEdit
 
 
 @dataclass(frozen=True, eq=False)

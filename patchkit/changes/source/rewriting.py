@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.changes.source.matching import (
     NEWLINE,
     LexicalError,
+    Match,
     Token,
     column,
     find,
@@ -26,7 +27,6 @@ from patchkit.errors import TargetError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from patchkit.changes.source.matching import Match
 
 _CLAUSES = ("elif", "else", "except", "finally", "case")
 _SPACE = " \t\f"

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.moves.catalog import Catalog, Likeness, block, nearness, rarest
+from patchkit.upstream.moves.catalog import (
+    Catalog,
+    Definition,
+    Likeness,
+    SourceFile,
+    block,
+    nearness,
+    rarest,
+)
 from patchkit.upstream.reading.files import Files
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.module_tree import Modules, module_name
@@ -22,7 +30,6 @@ from patchkit.upstream.resolving.syntax import SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from patchkit.upstream.moves.catalog import Definition, SourceFile
     from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 SAME_NAME = 0.3

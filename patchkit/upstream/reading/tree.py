@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.files import ROOTS, check_size, compiled, is_listed, is_python
+from patchkit.upstream.reading.files import (
+    ROOTS,
+    ContentMark,
+    ReleaseSource,
+    check_size,
+    compiled,
+    is_listed,
+    is_python,
+)
 from patchkit.versions.distributions import ProviderSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from patchkit.upstream.reading.files import ContentMark, ReleaseSource
 
 
 class Tree:

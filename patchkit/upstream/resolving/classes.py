@@ -66,9 +66,6 @@ def written(entry: Value, name: str) -> str:
     return plain if is_private(plain) else name
 
 
-# --- what else than `type` made it
-
-
 def metaclass(lookup: Lookup, value: Value) -> Value | None:
     """Find what else than `type` or one of its well-known kin makes a class."""
     for entry in mro(lookup, value):
@@ -104,9 +101,6 @@ def remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
 def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
     bodies = (entry.classes[-1].body for entry in mro(lookup, meta) if entry.classes)
     return (one for body in bodies for one in body if getattr(one, "name", "") in names)
-
-
-# --- what it derives from
 
 
 def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -151,9 +145,6 @@ def _key(value: Value) -> object:
     if value.classes:
         return id(value.classes[-1])
     return value.dotted if value.kind is Kind.OUTSIDE else id(value)
-
-
-# --- what is done to it
 
 
 def made(lookup: Lookup, value: Value) -> Made:

@@ -145,9 +145,6 @@ def _outside(name: str, options: dict[str, ast.expr]) -> Effect:
     return Effect(WRAPS) if name in _WRAPS else _UNTOLD
 
 
-# --- those that upstream defines
-
-
 class _Use(NamedTuple):
     """How a decorator is used, and how its source names what it decorates: `func`, `args[0]`."""
 
@@ -267,9 +264,6 @@ def _wrapped(node: ast.FunctionDef, inner: Def, given: str) -> str:
     if not any(ast.unparse(call.args[0]) == given for call in wraps):
         return UNKNOWN
     return WRAPS_ASYNC if isinstance(inner, ast.AsyncFunctionDef) else WRAPS
-
-
-# --- the ways through a function
 
 
 def _follow(body: Sequence[ast.stmt], use: _Use, returned: list[ast.expr | None]) -> bool:

@@ -11,11 +11,20 @@ from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
 from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
 from patchkit.upstream.resolving.syntax import DEFS, Def, of_arguments
-from patchkit.upstream.resolving.values import AS_METHOD, METHODS, Kind, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    AS_METHOD,
+    METHODS,
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    Values,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     from patchkit.upstream.resolving.bindings import Binding, Case
-    from patchkit.upstream.resolving.values import Lookup, Scope, Values
 
 _PLAIN = (
     *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),

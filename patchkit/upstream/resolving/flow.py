@@ -11,6 +11,7 @@ from patchkit.upstream.resolving.bindings import (
     Binders,
     Binding,
     Case,
+    Cases,
     Condition,
     has_walrus,
     joined,
@@ -24,7 +25,6 @@ from patchkit.upstream.resolving.syntax import SCOPES, Def, dotted, words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from patchkit.upstream.resolving.bindings import Cases
     from patchkit.upstream.resolving.module_tree import ModuleTree
     from patchkit.upstream.resolving.values import Lookup
 

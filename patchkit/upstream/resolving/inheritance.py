@@ -22,12 +22,19 @@ from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.outside import has_member
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, is_private
 from patchkit.upstream.resolving.touches import edits_of
-from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    Values,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from patchkit.upstream.resolving.values import Lookup, Values
 
 _OF_CLASSES = frozenset(dir(type)) | {
     *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),
@@ -144,9 +151,6 @@ def _words(entry: Value) -> str:
     if entry.dotted:
         return f"{entry.dotted}, which lies outside the release,"
     return entry.reason or entry.qualname
-
-
-# --- where no class of the order has it
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:

@@ -11,13 +11,20 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Condition
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import Literals, NotLiteralError, holds
 from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, statements
-from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    Values,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup, Values
 
 _Tested = tuple[bool, bool] | None
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})

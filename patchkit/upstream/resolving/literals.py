@@ -7,7 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from patchkit.upstream.resolving.syntax import dotted
-from patchkit.upstream.resolving.values import Kind, Scope, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    Values,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +23,6 @@ if TYPE_CHECKING:
     from patchkit.rows.target import Item
     from patchkit.upstream.resolving.bindings import Binding
     from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup, Values
 
 _Entry = tuple[object, ast.expr] | str
 _OPEN = object()  # stands in a list or table for what is not spelled out

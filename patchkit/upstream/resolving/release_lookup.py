@@ -11,14 +11,21 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import called_at_import
-from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, absent, undecidable
+from patchkit.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    Values,
+    absent,
+    undecidable,
+)
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Sequence
 
     from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-    from patchkit.upstream.resolving.values import Values
 
 _IMPLICIT = {
     *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),

@@ -89,9 +89,6 @@ def _definition(value: Value) -> Iterator[Wrapped]:
         yield from (Wrapped(node, value.tree) for node in value.nodes)
 
 
-# --- statements below a definition that add to it
-
-
 def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
     if scope.classes:
         return _by_name(scope.classes[-1].body)
@@ -118,9 +115,6 @@ def _added_to(statement: ast.stmt) -> Iterator[str]:
                 yield target.value.id
     elif call := operator_call(statement):
         yield from (one.id for one in given_to(call) if isinstance(one, ast.Name))
-
-
-# --- torch's operators that a module makes of its own functions
 
 
 def operator_call(node: ast.AST) -> ast.Call | None:
