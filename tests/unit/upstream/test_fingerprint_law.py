@@ -74,7 +74,7 @@ def _spaced(source: str, chance: random.Random) -> str:
         and lines[at - 1].strip()
         and not lines[at - 1].lstrip().startswith(("else", "elif", "except", "finally"))
     ]
-    for at in reversed(chance.sample(alone, min(5, len(alone)))):
+    for at in sorted(chance.sample(alone, min(5, len(alone))), reverse=True):
         if lines[at - 2].rstrip().endswith("\\") if at > 1 else False:
             continue
         lines.insert(at - 1, " " * starts[at] + "# a remark\n")
