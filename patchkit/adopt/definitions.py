@@ -1,0 +1,110 @@
+"""What a module's text defines, by qualname, each with its own text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.files import parse
+from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_PARTS = {"setter": ".fset", "deleter": ".fdel"}
+
+
+@dataclass
+class Definitions:
+    """A module: what it defines and what it imports, by the name that is bound; and all else."""
+
+    tree: ModuleTree
+    named: dict[str, ast.stmt] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    others: list[ast.stmt] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: str, text: bytes) -> Definitions:
+        """Read a file; raises UpstreamError where it cannot be parsed."""
+        text = text.replace(b"\r\n", b"\n")
+        tree, fault = parse(text)
+        if fault:
+            raise UpstreamError(f"{path}: {fault}")
+        found = cls(ModuleTree(module_name(path), path, path.endswith("__init__.py"), tree, text))
+        found._read(tree.body, "")
+        return found
+
+    def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
+        for node in body:
+            name = f"{prefix}{_name_of(node)}"
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
+                self.imports.update(imports_of(node, self.tree))
+            elif name == prefix or name in self.named:
+                self.others.append(node)
+            else:
+                self.named[name] = node
+                self._read(
+                    getattr(node, "body", ()) if isinstance(node, ast.ClassDef) else (), f"{name}."
+                )
+
+    def text(self, node: ast.stmt) -> str:
+        """Quote a statement, with its decorators."""
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+        return "\n".join(self.tree.source.decode().split("\n")[first - 1 : node.end_lineno])
+
+    def moved_out(self, name: str, by: str) -> str:
+        """
+        Write a definition as a body has it, under another name, outside of its class.
+
+        Raises ValueError, with the reason, where it cannot stand there.
+        """
+        node, owner = self.named[name], name.rpartition(".")[0]
+        text = dedent(self.text(node))
+        inside = list(ast.walk(node))
+        private = [one for each in inside if is_private(one := _name_in(each))]
+        if owner and private:
+            raise ValueError(f"it uses {private[0]}, which is private to its class")
+        if shared := [one for one in inside if isinstance(one, ast.Global)]:
+            raise ValueError(f"it sets {shared[0].names[0]}, a global of its module")
+        if owner and isinstance(node, DEFS):
+            first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
+            text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)
+        last = name.rpartition(".")[2]
+        return re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
+
+
+def imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:
+    """Write a statement as one for each name that it binds, whole names of modules in them."""
+    found = {}
+    for one in node.names:
+        alone = ast.alias(one.name, one.asname)
+        new: ast.stmt = ast.Import([alone])
+        if isinstance(node, ast.ImportFrom):
+            new = ast.ImportFrom(tree.absolute(node.module, node.level), [alone], 0)
+        found[one.asname or one.name.partition(".")[0]] = ast.unparse(new)
+    return found
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """List the names that code reads."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _name_in(node: ast.AST) -> str:
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _name_of(node: ast.stmt) -> str:
+    """Name what a statement defines; '' for what defines nothing, or several things."""
+    if isinstance(node, SCOPES):
+        ends = [dotted(one).rpartition(".")[2] for one in node.decorator_list]
+        part = "".join(_PARTS.get(one, "") for one in ends)
+        return "" if "overload" in ends else f"{node.name}{part}"
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    is_plain = isinstance(node, (ast.Assign, ast.AnnAssign)) and len(targets) == 1
+    return dotted(targets[0]) if is_plain and isinstance(targets[0], ast.Name) else ""

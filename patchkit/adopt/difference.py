@@ -1,0 +1,178 @@
+"""What one text of a module has other than another: as changes, and the body that they need."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.adopt.definitions import Definitions, names_in
+from patchkit.adopt.edits import edits
+from patchkit.rows.declaration import Add, AddField, Edit, Replace
+from patchkit.upstream.fingerprint import of_nodes
+from patchkit.upstream.resolving.syntax import DEFS, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from patchkit.rows.declaration import Change
+
+_STAYS = "it is gone there, and stays here: no row takes it away"
+_AT_IMPORT = "it runs as the module is imported, or defines something under a condition"
+_CLASS = "bases, decorators or keywords of a class are those that it was made with"
+_FIELD = "it is a field, of which its class is made"
+
+
+class Unsaid(NamedTuple):
+    """What differs and no row says; the line is of the new text, of the old one if it is gone."""
+
+    place: str
+    line: int
+    reason: str
+
+
+@dataclass
+class ModuleDifference:
+    """The changes that make a module of another, and what they take from a body."""
+
+    module: str
+    changes: list[Change] = field(default_factory=list)
+    unsaid: list[Unsaid] = field(default_factory=list)
+    imports: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> str:
+        """The text of the body; '' where no change takes anything from it."""
+        if not self.imports and not self.parts:
+            return ""
+        head = "from __future__ import annotations"
+        imports = "\n".join(sorted(set(self.imports.values())))
+        return (
+            "\n\n\n".join(filter(None, [f"{head}\n\n{imports}".strip(), *self.parts.values()]))
+            + "\n"
+        )
+
+
+def difference(path: str, old: bytes, new: bytes) -> ModuleDifference:
+    """Compare two texts of a module; raises UpstreamError where one of them cannot be parsed."""
+    before, after = Definitions.of(path, old), Definitions.of(path, new)
+    comparison = _Comparison(before, after)
+    comparison.run()
+    return comparison.found
+
+
+class _Comparison:
+    def __init__(self, before: Definitions, after: Definitions) -> None:
+        self._before, self._after = before, after
+        self.found = ModuleDifference(before.tree.name)
+        self._used: set[str] = set()
+
+    def run(self) -> None:
+        """Go through what differs: what is new first, as what is changed may use it."""
+        old, new = self._before.named, self._after.named
+        for name in _outermost(new, old):
+            self._try(name, new[name], self._add)
+        for name in new.keys() & old.keys():
+            if _mark(old[name]) != _mark(new[name]):
+                self._try(name, new[name], self._change)
+        for name in _outermost(old, new):
+            self._leave(name, old[name], _STAYS)
+        known = {of_nodes([one]) for one in self._before.others}
+        for one in self._after.others:
+            if of_nodes([one]) not in known and not _is_for_types(one):
+                self._leave("", one, _AT_IMPORT)
+        self._bind_imports()
+
+    def _try(self, name: str, node: ast.stmt, work: Callable[[str, ast.stmt], None]) -> None:
+        try:
+            work(name, node)
+        except ValueError as error:
+            self._leave(name, node, str(error))
+
+    def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
+        place = f"{self.found.module}:{name}" if name else self.found.module
+        self.found.unsaid.append(Unsaid(place, node.lineno, reason))
+
+    def _add(self, name: str, node: ast.stmt) -> None:
+        owner, _, last = name.rpartition(".")
+        if owner and isinstance(node, ast.AnnAssign):
+            self.found.changes.append(self._new_field(owner, last, node))
+        else:
+            self.found.changes.append(Add(f"{self.found.module}:{name}", by=self._write(name)))
+
+    def _new_field(self, owner: str, name: str, node: ast.AnnAssign) -> AddField:
+        of = self._after.named[owner]
+        marks = {
+            dotted(getattr(one, "func", one)).rpartition(".")[2]
+            for one in getattr(of, "decorator_list", ())
+        }
+        try:
+            default = ast.literal_eval(node.value or node.target)
+        except ValueError:
+            raise ValueError(f"{_FIELD}, with a default that is no literal") from None
+        if not marks & {"dataclass", "config"}:
+            raise ValueError(_FIELD)
+        return AddField(
+            f"{self.found.module}:{owner}",
+            name=name,
+            type=ast.unparse(node.annotation),
+            default=default,
+        )
+
+    def _change(self, name: str, node: ast.stmt) -> None:
+        target, old = f"{self.found.module}:{name}", self._before.named[name]
+        if isinstance(node, ast.ClassDef):
+            raise ValueError(_CLASS)
+        if "." in name and isinstance(node, ast.AnnAssign):
+            raise ValueError(_FIELD)
+        made = None
+        if isinstance(node, DEFS) and isinstance(old, DEFS):
+            made = edits(self._before.text(old), self._after.text(node))
+        if made is None:
+            self.found.changes.append(Replace(target, by=self._write(name)))
+            return
+        self._used |= names_in(node)
+        self.found.changes += [Edit(target, old=one.old, new=one.new) for one in made]
+
+    def _write(self, name: str) -> str:
+        """Write a definition into the body, with the imports that it needs; name it there."""
+        node, last = self._after.named[name], name.rpartition(".")[2]
+        if last in ("fset", "fdel"):
+            raise ValueError("part of a property can be edited, not replaced")
+        by = last if last not in self.found.parts else name.replace(".", "_")
+        text = self._after.moved_out(name, by)
+        names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())
+        for one in sorted(names - {by}):
+            if one in self._after.imports:
+                self.found.imports[one] = self._after.imports[one]
+            elif one in self._before.named:
+                self.found.imports[one] = f"from {self.found.module} import {one}"
+        self.found.parts[by] = text
+        return by
+
+    def _bind_imports(self) -> None:
+        """Bind in the module what edited code uses, and only the new text imports."""
+        old, new = self._before, self._after
+        for name in sorted(self._used & new.imports.keys()):
+            if old.imports.get(name) != new.imports[name] and name not in old.named:
+                kind = Replace if name in old.imports else Add
+                self.found.imports[name] = new.imports[name]
+                self.found.changes.insert(0, kind(f"{self.found.module}:{name}", by=name))
+
+
+def _outermost(names: Collection[str], others: Collection[str]) -> list[str]:
+    """List what others lack, but not what lies in what they lack."""
+    missing = [one for one in names if one not in others]
+    return [one for one in missing if one.rpartition(".")[0] not in missing]
+
+
+def _mark(node: ast.stmt) -> str:
+    """Hash a definition; of a class what it is made with, as its parts are compared themselves."""
+    if not isinstance(node, ast.ClassDef):
+        return of_nodes([node])
+    return of_nodes([ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list)])
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING")
