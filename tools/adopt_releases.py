@@ -81,13 +81,16 @@ def main(words: list[str]) -> int:
     pairs = list(zip(words[::2], words[1::2], strict=True)) or PAIRS
     with Library() as library:
         for old, new in pairs:
-            first, second = (find_releases(f"vllm=={one}", library)[-1].source for one in (old, new))
+            first, second = (
+                find_releases(f"vllm=={one}", library)[-1].source for one in (old, new)
+            )
             paths = sorted(
                 path
                 for path in first.paths() | second.paths()
                 if path.startswith("vllm/")
                 and path.endswith(".py")
-                and path != "vllm/_version.py" and first.mark(path) != second.mark(path)
+                and path != "vllm/_version.py"
+                and first.mark(path) != second.mark(path)
             )
             first.prefetch(paths)
             second.prefetch(paths)

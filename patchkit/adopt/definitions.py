@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from patchkit.errors import UpstreamError
+from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
@@ -61,16 +61,16 @@ class Definitions:
         """
         Write a definition as a body has it, under another name, outside of its class.
 
-        Raises ValueError, with the reason, where it cannot stand there.
+        Raises ScaffoldError, with the reason, where it cannot stand there.
         """
         node, owner = self.named[name], name.rpartition(".")[0]
         text = dedent(self.text(node))
         inside = list(ast.walk(node))
         private = [one for each in inside if is_private(one := _name_in(each))]
         if owner and private:
-            raise ValueError(f"it uses {private[0]}, which is private to its class")
+            raise ScaffoldError(f"it uses {private[0]}, which is private to its class")
         if shared := [one for one in inside if isinstance(one, ast.Global)]:
-            raise ValueError(f"it sets {shared[0].names[0]}, a global of its module")
+            raise ScaffoldError(f"it sets {shared[0].names[0]}, a global of its module")
         if owner and isinstance(node, DEFS):
             first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
             text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.adopt.edits import edits
+from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Add, AddField, Edit, Replace
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS, dotted
@@ -87,7 +88,7 @@ class _Comparison:
     def _try(self, name: str, node: ast.stmt, work: Callable[[str, ast.stmt], None]) -> None:
         try:
             work(name, node)
-        except ValueError as error:
+        except ScaffoldError as error:
             self._leave(name, node, str(error))
 
     def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
@@ -110,9 +111,9 @@ class _Comparison:
         try:
             default = ast.literal_eval(node.value or node.target)
         except ValueError:
-            raise ValueError(f"{_FIELD}, with a default that is no literal") from None
+            raise ScaffoldError(f"{_FIELD}, with a default that is no literal") from None
         if not marks & {"dataclass", "config"}:
-            raise ValueError(_FIELD)
+            raise ScaffoldError(_FIELD)
         return AddField(
             f"{self.found.module}:{owner}",
             name=name,
@@ -123,9 +124,9 @@ class _Comparison:
     def _change(self, name: str, node: ast.stmt) -> None:
         target, old = f"{self.found.module}:{name}", self._before.named[name]
         if isinstance(node, ast.ClassDef):
-            raise ValueError(_CLASS)
+            raise ScaffoldError(_CLASS)
         if "." in name and isinstance(node, ast.AnnAssign):
-            raise ValueError(_FIELD)
+            raise ScaffoldError(_FIELD)
         made = None
         if isinstance(node, DEFS) and isinstance(old, DEFS):
             made = edits(self._before.text(old), self._after.text(node))
@@ -139,7 +140,7 @@ class _Comparison:
         """Write a definition into the body, with the imports that it needs; name it there."""
         node, last = self._after.named[name], name.rpartition(".")[2]
         if last in ("fset", "fdel"):
-            raise ValueError("part of a property can be edited, not replaced")
+            raise ScaffoldError("part of a property can be edited, not replaced")
         by = last if last not in self.found.parts else name.replace(".", "_")
         text = self._after.moved_out(name, by)
         names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())

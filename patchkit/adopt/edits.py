@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from patchkit.changes.source.rewriting import FunctionText, TextEdit, rewrite
 from patchkit.errors import TargetError
 from patchkit.upstream.fingerprint import of_nodes
+from patchkit.upstream.resolving.syntax import DEFS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,8 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
 
     None where none do, as where decorators differ: they have run already.
     """
+    if _decorators(old) != _decorators(new):
+        return None
     for hunks in (_hunks, _one_hunk):
         with suppress(TargetError, SyntaxError):
             return list(_edits(old, new, hunks(old.splitlines(), new.splitlines())))
@@ -79,5 +82,14 @@ def _written(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
         yield TextEdit("\n".join(lines[: len(old)]), "\n".join(lines[len(old) :]))
 
 
+def _statements(text: str) -> list[ast.stmt]:
+    return ast.parse(text if text[:1].strip() else f"if 1:\n{text}").body
+
+
 def _mark(text: str) -> str:
-    return of_nodes(ast.parse(text if text[:1].strip() else f"if 1:\n{text}").body)
+    return of_nodes(_statements(text))
+
+
+def _decorators(text: str) -> str:
+    node = next(one for one in ast.walk(_statements(text)[0]) if isinstance(one, DEFS))
+    return of_nodes(node.decorator_list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.using import Misfit, misfits
+from patchkit.rows.declaration import Add, Provide
 from patchkit.uses.reader import Use, uses_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,20 @@ class RowUses:
         for project in dict.fromkeys(one.project for one in subjects):
             same = [one for one in subjects if one.project == project]
             found |= misfits(self.inside(row, same[0]), same)
-        return found
+        made = {one.name: self._made(one) for one in subjects}
+        return {
+            name: [one for one in some if not _dotted(one.target).startswith(made[name])]
+            for name, some in found.items()
+        }
+
+    def _made(self, subject: Subject) -> tuple[str, ...]:
+        """List what rows make in a release: bodies find it there."""
+        due = (one for row in self._coverage.rows for one in self._coverage.due(row, subject))
+        return tuple(_dotted(one.place) for one in due if isinstance(one, (Add, Provide)))
+
+
+def _dotted(target: Target) -> str:
+    return f"{target}.".replace(":", ".")
 
 
 def _top(target: Target) -> str:

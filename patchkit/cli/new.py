@@ -135,10 +135,11 @@ def _place(pack: str | None) -> Place:
     if len(named) != 1:
         found = f"{len(named)} in pyproject.toml or PATCHKIT_PATCHES" if named else "none"
         raise click.UsageError(f"--pack: found {found}, expected the pack that the row goes into")
-    return place_of(named[0], Path(), _file)
+    return place_of(named[0], Path(), find_file)
 
 
-def _file(module: str) -> Path | None:
+def find_file(module: str) -> Path | None:
+    """Find the file of a module that can be imported."""
     file = file_of(find_module(module))
     return Path(file) if file else None
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from patchkit.adopt.differing import DifferenceRows
     from patchkit.check.comparison import Comparison, Side, Step
     from patchkit.check.findings import Finding, Report
     from patchkit.check.fit import Fit
@@ -107,6 +108,19 @@ def _change_here(found: ChangeHere) -> Data:
         "here": found.target._asdict(),
         "review": {**_named(review, "state", "detail"), "spans": spans} if review else None,
     }
+
+
+def differences_json(done: DifferenceRows, *, written: bool) -> str:
+    """Write what `adopt` tells."""
+    rows = [
+        {
+            **_named(one, "name", "body"),
+            "changes": [{"kind": each.kind, "target": str(each.place)} for each in one.changes],
+        }
+        for one in done.patches
+    ]
+    left = [_named(one, "place", "line", "reason") for one in done.unsaid]
+    return to_json({"written": written, "patches": rows, "left": left})
 
 
 def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:

@@ -97,6 +97,25 @@ def test_what_is_guarded_is_a_note(world: World) -> None:
     assert (the(report, "PK605").release, report.grid["p"]["up 2"]) == ("up 2", "ok")
 
 
+def test_what_rows_add_and_provide_is_there(world: World) -> None:
+    """In the releases for which they do; a name beside it is gone as before."""
+    rows = (
+        "Wrap('up.mod:f', by='w'), Add('up.lib:g', by='g')",
+        "Provide('up.new')",
+    )
+    texts = (
+        body("from up.lib import g, h\ng.attribute\nfrom up.new import x\ng = 1"),
+        "__all__ = []",
+    )
+    world.pack(
+        row("p", "patch_a", rows[0]),
+        row("q", "patch_b", rows[1]),
+        **dict(zip(("patch_a", "patch_b"), texts, strict=True)),
+    )
+    report = checked([subject("1.0", mod="def f(): ...", lib="")])
+    assert "up.lib has no 'h'" in the(report, "PK601").message
+
+
 def test_where_it_went(world: World) -> None:
     """The finding names the new place, and the line of the body that uses the old one."""
     world.pack(WRAP, patch_a=body("from up.old import g"))

@@ -1,0 +1,184 @@
+"""Rows of files that differ: as a diff says, in a later release, or in an edited installation."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from importlib.metadata import Distribution, PackageNotFoundError
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.adopt.definitions import Definitions
+from patchkit.adopt.difference import Unsaid, difference
+from patchkit.adopt.unified import applied, read_diff
+from patchkit.errors import UpstreamError
+from patchkit.rows.declaration import Patch, Provide, Role
+from patchkit.upstream.reading.files import ROOTS, is_python
+from patchkit.upstream.resolving.module_tree import module_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from patchkit.rows.declaration import Change
+    from patchkit.upstream.reading.files import ReleaseSource
+
+_NO_FILE = "the release has no such file"
+_GONE = "the file is gone there; no row takes a module away"
+
+
+class Differing(NamedTuple):
+    """A file of a release, as it is and as it shall be; None where there is no such file."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+
+
+@dataclass
+class DifferenceRows:
+    """A row for each module that differs, the texts of their bodies, and what no row says."""
+
+    requires: str
+    origin: str
+    patches: list[Patch] = field(default_factory=list)
+    bodies: dict[str, str] = field(default_factory=dict)
+    unsaid: list[Unsaid] = field(default_factory=list)
+
+    def add(self, file: Differing) -> None:
+        """Make a row of a file; UpstreamError where it cannot be parsed."""
+        module = module_name(file.path)
+        words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
+        if file.new is None:
+            self.unsaid.append(Unsaid(module, 1, _GONE))
+            return
+        if file.old is None:
+            changes: list[Change] = [Provide(module)]
+            body = _provided(file.path, file.new)
+        else:
+            found = difference(file.path, file.old, file.new)
+            self.unsaid += found.unsaid
+            changes, body = found.changes, found.body
+        if changes:
+            named = f"patch_{'_'.join(words)}" if body else None
+            self.bodies.update({named: body} if named else {})
+            self.patches.append(
+                Patch(
+                    name="-".join(words).replace("_", "-"),
+                    body=named,
+                    requires=(self.requires,),
+                    roles=frozenset(Role),
+                    changes=tuple(changes),
+                    why=f"Adopted from {self.origin}.",
+                    upstream=self.origin,
+                    sunset="upstream has these changes",
+                )
+            )
+
+
+def _provided(path: str, text: bytes) -> str:
+    """Write a new module as a body that exports its names, with whole names of modules."""
+    module = Definitions.of(path, text)
+    lines = module.tree.source.decode().split("\n")
+    relative = (one for one in ast.walk(module.tree.tree) if isinstance(one, ast.ImportFrom))
+    for node in sorted(relative, key=lambda one: -one.lineno):
+        if node.level:
+            whole = ast.ImportFrom(module.tree.absolute(node.module, node.level), node.names, 0)
+            text_of = f"{' ' * node.col_offset}{ast.unparse(whole)}"
+            lines[node.lineno - 1 : node.end_lineno] = [text_of]
+    names = sorted(one for one in (*module.named, *module.imports) if one.isidentifier())
+    exported = "".join(f'    "{one}",\n' for one in dict.fromkeys(names))
+    return "\n".join(lines).rstrip() + f"\n\n__all__ = [\n{exported}]\n"
+
+
+def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Unsaid]]:
+    """Apply a diff to a release; ScaffoldError where the lines of a hunk are not there."""
+    files, unsaid = list[Differing](), list[Unsaid]()
+    paths = source.paths()
+    for one in read_diff(name, text):
+        named = one.old or one.new or ""
+        path = _inside(named, paths, is_new=not one.old)
+        if path is None:
+            unsaid.append(Unsaid(named, 1, _NO_FILE))
+            continue
+        old = source.read(path) if one.old else None
+        new = applied(one.hunks, old or b"", f"{name}: {named}") if one.new else None
+        files.append(Differing(path, old, new))
+    return files, unsaid
+
+
+def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
+    tops = {one.partition("/")[0] for one in paths}
+    for root in reversed(ROOTS):
+        inside = path.removeprefix(root)
+        is_there = inside in paths or (is_new and inside.partition("/")[0] in tops)
+        if path.startswith(root) and is_there and is_python(inside):
+            return inside
+    return None
+
+
+def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterator[Differing]:
+    """Compare the Python files of a package in two releases."""
+    both = sorted(old.paths() | new.paths())
+    paths = [
+        one
+        for one in both
+        if one.startswith(f"{package}/") and one.endswith(".py") and not _is_same(one, old, new)
+    ]
+    old.prefetch(paths)
+    new.prefetch(paths)
+    files = (Differing(one, old.read(one), new.read(one)) for one in paths)
+    return (one for one in files if one.old != one.new)
+
+
+def _is_same(path: str, old: ReleaseSource, new: ReleaseSource) -> bool:
+    return old.mark(path) is not None and old.mark(path) == new.mark(path)
+
+
+class EditedInstallation:
+    """
+    What somebody has edited of an installed distribution, by the hashes of its RECORD.
+
+    Raises:
+        UpstreamError: it is not installed, or its installer has recorded no hashes.
+
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            self._distribution = Distribution.from_name(name)
+        except PackageNotFoundError:
+            raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
+        files = [one for one in self._distribution.files or () if is_python(str(one))]
+        hashed = [one for one in files if one.hash]
+        if not hashed:
+            raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
+        self.version = self._distribution.version
+        self.files = [
+            str(one)
+            for one in hashed
+            if _digest(Path(str(one.locate())), one.hash.mode) != one.hash.value
+        ]
+
+    def differing(self, source: ReleaseSource) -> list[Differing]:
+        """Compare what was edited with the release that was installed."""
+        source.prefetch(self.files)
+        return [
+            Differing(one, source.read(one), self._place(one).read_bytes()) for one in self.files
+        ]
+
+    def restore(self, files: Iterable[Differing]) -> None:
+        """Give files back as the release has them."""
+        for one in files:
+            if one.old is not None:
+                self._place(one.path).write_bytes(one.old)
+
+    def _place(self, path: str) -> Path:
+        return Path(str(self._distribution.locate_file(path)))
+
+
+def _digest(file: Path, mode: str) -> str:
+    content = file.read_bytes() if file.is_file() else b""
+    digest = hashlib.new(mode, content).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

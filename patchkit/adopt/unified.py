@@ -1,0 +1,92 @@
+"""A unified diff, as `git diff`, `git format-patch` or a pull request's `.diff` writes it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.changes.source.rewriting import nearest
+from patchkit.errors import ScaffoldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FILE = re.compile(r"\+\+\+ ([^\t]+)")
+_NOWHERE = "/dev/null"
+
+
+class Hunk(NamedTuple):
+    """Lines that are to be replaced, with their neighbours; the first is this line of the file."""
+
+    first: int
+    old: Sequence[str]
+    new: Sequence[str]
+
+
+class FileDiff(NamedTuple):
+    """The hunks of one file, by its paths before and after; None where there is no such file."""
+
+    old: str | None
+    new: str | None
+    hunks: Sequence[Hunk]
+
+
+def read_diff(name: str, text: str) -> list[FileDiff]:
+    """Take a diff apart; ScaffoldError where it is none, or is cut off."""
+    lines, found = text.replace("\r\n", "\n").split("\n"), list[FileDiff]()
+    for at, line in enumerate(lines):
+        if at and (match := _FILE.match(line)) and lines[at - 1].startswith("--- "):
+            old = _path(lines[at - 1][4:].partition("\t")[0])
+            found.append(FileDiff(old, _path(match[1]), list(_hunks(name, lines, at + 1))))
+    if not found:
+        raise ScaffoldError(f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff")
+    return found
+
+
+def _path(text: str) -> str | None:
+    text = text.strip()
+    return None if text == _NOWHERE else re.sub(r"^[ab]/", "", text)
+
+
+def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
+    while at < len(lines) and (match := _HUNK.match(lines[at])):
+        left = [int(match[2] or 1), int(match[3] or 1)]
+        sides: tuple[list[str], list[str]] = ([], [])
+        at += 1
+        while any(left):
+            mark, line = (lines[at][:1] or " ", lines[at][1:]) if at < len(lines) else ("end", "")
+            if mark not in " -+\\":
+                raise ScaffoldError(f"{name}:{at + 1}: found {mark!r}, expected more of a hunk")
+            for side, marks in enumerate((" -", " +")):
+                if mark in marks:
+                    sides[side].append(line)
+                    left[side] -= 1
+            at += 1
+        yield Hunk(int(match[1]), *sides)
+        while at < len(lines) and lines[at].startswith("\\"):
+            at += 1
+
+
+def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
+    """
+    Make the changes in a file, wherever their lines are by now.
+
+    ScaffoldError where the lines of a hunk are not there, with those that are most like them.
+    """
+    lines, moved = text.decode().replace("\r\n", "\n").split("\n"), 0
+    for hunk in hunks:
+        wanted = hunk.first - 1 + moved
+        places = (
+            n
+            for n in range(len(lines) - len(hunk.old) + 1)
+            if lines[n : n + len(hunk.old)] == hunk.old
+        )
+        at = min(places, key=lambda one: abs(one - wanted), default=None)
+        if at is None:
+            near = nearest("\n".join(lines), "\n".join(hunk.old), 1).split("\n")[0].strip()
+            fault = f"found no lines as the hunk at line {hunk.first} has them"
+            raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
+        lines[at : at + len(hunk.old)] = hunk.new
+        moved = at - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
+    return "\n".join(lines).encode()

@@ -1,0 +1,135 @@
+"""`patchkit adopt`: rows and bodies of what somebody has changed in another way."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from patchkit.cli import options
+from patchkit.cli.new import find_file
+from patchkit.cli.output import progress, say
+from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.versions.requirements import FoundVersion, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from patchkit.adopt.differing import DifferenceRows
+    from patchkit.upstream.reading.releases import Library
+
+    _Done = tuple[DifferenceRows, Callable[[], None]]
+
+_DIFFS = (".diff", ".patch", "-")
+
+
+@click.command("adopt")
+@click.argument("changed", metavar="FILE.diff|NAME==VERSION|DIST")
+@click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
+@click.option("--of", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes.")
+@click.option("--installed", is_flag=True, help="Adopt what was edited of this distribution here.")
+@click.option("--restore", is_flag=True, help="With --installed: give its files back.")
+@options.wanted_option
+@click.option("--dry-run", is_flag=True, help="Report, write nothing.")
+@options.offline_option
+@options.format_option
+def command(
+    changed: str,
+    into: str,
+    of: str,
+    installed: bool,
+    restore: bool,
+    wanted: options.Wanted,
+    dry_run: bool,
+    offline: bool,
+    form: str,
+) -> int:
+    """
+    Write rows and bodies that make the same changes.
+
+    Of a unified diff, such as that of a pull request (- reads standard input); of a later release
+    against the one that --releases, --path or --wheel names; or of what somebody has edited of an
+    installed distribution. Lines become Edits, functions Adds and Replaces. What no row says is
+    listed.
+
+    \b
+    Examples:
+      patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
+      patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
+      patchkit adopt vllm --installed --into my_pack --restore
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.adopt.pack import pack_files  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.report.adopt import print_differences  # noqa: PLC0415
+    from patchkit.report.as_json import differences_json  # noqa: PLC0415
+    from patchkit.scaffold.plan import place_of, write  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+
+    if restore and not installed:
+        raise click.UsageError("--restore: found no --installed, expected both")
+    place = place_of(into, Path(), find_file)
+    if place.file.exists() and place.file.read_bytes().strip():
+        raise ScaffoldError(f"{place.file} is there already, expected a new pack")
+    with Library(offline=offline, notice=say) as library, progress():
+        made = _of_installation if installed else _of_files
+        done, undo = made(changed, of, wanted, library)
+    if not done.patches:
+        raise ScaffoldError(f"{changed}: found nothing that a row says, expected changes of {of}")
+    if not dry_run:
+        write(pack_files(place, done.patches, done.bodies))
+        if restore:
+            undo()
+    if form == "json":
+        click.echo(differences_json(done, written=not dry_run))
+        return 0
+    print_differences(done, place, written=not dry_run)
+    return 0
+
+
+def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
+    from patchkit.adopt.differing import DifferenceRows, of_diff, of_releases  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import find_releases  # noqa: PLC0415
+
+    base = look.open_packages(wanted, [of], library)[-1]
+    done = DifferenceRows(_exactly(of, base.version), Path(changed).name)
+    if changed.endswith(_DIFFS):
+        text = sys.stdin.read() if changed == "-" else _text_of(changed)
+        files, done.unsaid = of_diff(changed, text, base.source)
+    else:
+        later = find_releases(changed, library)
+        if not later:
+            raise UpstreamError(f"found no release that {changed!r} allows, expected one")
+        files = list(of_releases(base.source, later[-1].source, of))
+    for one in files:
+        done.add(one)
+    return done, lambda: None
+
+
+def _of_installation(changed: str, of: str, _: options.Wanted, library: Library) -> _Done:
+    from patchkit.adopt.differing import DifferenceRows, EditedInstallation  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import find_releases  # noqa: PLC0415
+
+    ours = EditedInstallation(changed)
+    found = find_releases(f"{changed}=={ours.version}", library)
+    if not found:
+        raise UpstreamError(f"found no {changed} {ours.version} on the index, expected it there")
+    files = ours.differing(found[-1].source)
+    done = DifferenceRows(
+        _exactly(of, ours.version), f"{changed} {ours.version} as it was edited here"
+    )
+    for one in files:
+        done.add(one)
+    return done, lambda: ours.restore(files)
+
+
+def _exactly(of: str, version: str) -> str:
+    return f"{canonical(of)}=={FoundVersion(of, version, of).counts_as}"
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScaffoldError(f"{file}: {error}, expected a unified diff") from error

@@ -1,0 +1,137 @@
+"""`patchkit adopt`: rows of a diff, of a later release, of an edited installation."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import World, world
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["world"]
+
+OLD = {"lib": "LIMIT = 1\n\n\ndef f(a):\n    return a\n", "gone": "x = 1\n"}
+NEW = {
+    "lib": "LIMIT = 2\n\n\ndef f(a):\n    return a + 1\n\n\ndef g():\n    return f(LIMIT)\n",
+    "new": "from .lib import f\n\n\ndef h():\n    return f(1)\n",
+}
+DIFF = """Subject: [PATCH] words
+
+--- a/src/up/lib.py
++++ b/src/up/lib.py
+@@ -4,2 +4,2 @@
+ def f(a):
+-    return a
++    return a + 1
+--- a/tests/test_lib.py
++++ b/tests/test_lib.py
+@@ -1,1 +1,1 @@
+-1
++2
+"""
+
+
+@pytest.fixture
+def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two releases of `up` on an index."""
+    no_own_packs(monkeypatch)
+    monkeypatch.chdir(world.folder)
+    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    write_wheels(world.folder, {"1.0": OLD, "1.1": NEW})
+    return world.folder
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[str]]:
+    """Adopt what is named into `mine`; the kinds of the changes of each row."""
+    capsys.readouterr()
+    assert main(["adopt", *words, "--into", "mine", "--of", "up", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    return {one["name"]: [each["kind"] for each in one["changes"]] for one in told["patches"]}
+
+
+def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its pack is green for the release that it starts from; what no row says is listed."""
+    found = rows(capsys, "up==1.1", "--releases", "up==1.0")
+    assert found == {"lib": ["Add", "Replace", "Edit"], "new": ["Provide"]}
+    assert "from up.lib import f" in (here / "mine" / "patch_new.py").read_text()
+    sys.path_importer_cache.clear()
+    assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
+    assert main(["adopt", "up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]) == 0
+    assert "up.gone  line 1  the file is gone there" in capsys.readouterr().out
+
+
+def test_a_diff(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that the release does not have, such as tests, are listed."""
+    (here / "some.diff").write_text(DIFF)
+    words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main([*words, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "tests/test_lib.py  line 1  the release has no such file" in out
+    assert not (here / "mine").exists()
+    assert rows(capsys, "some.diff", "--releases", "up==1.0") == {"lib": ["Edit"]}
+    assert main(words) == 2  # a pack that is there stays as it is
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (DIFF.replace("return a\n", "return b\n"), "nearest begin with line '4  def f(a):'"),
+        ("", "expected a unified diff"),
+        (DIFF[DIFF.index("--- a/tests") :], "found nothing that a row says"),
+        (None, "No such file"),
+    ],
+)
+def test_what_is_no_diff_of_it(
+    here: Path, capsys: pytest.CaptureFixture[str], text: str | None, fault: str
+) -> None:
+    """One error, and nothing is written."""
+    if text is not None:
+        (here / "some.diff").write_text(text)
+    words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(words) == 2
+    assert fault in capsys.readouterr().err
+    assert not (here / "mine").exists()
+
+
+def test_an_edited_installation(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its RECORD has another hash of becomes rows; its files are given back on request."""
+    site = here / "site"
+    (site / "up-1.0.dist-info").mkdir(parents=True)
+    (site / "up").mkdir()
+    record = ""
+    for name, text in {"__init__": "", **OLD}.items():
+        (site / "up" / f"{name}.py").write_text(text)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        record += f"up/{name}.py,sha256={digest.rstrip('=')},{len(text)}\n"
+    (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
+    (site / "up-1.0.dist-info" / "RECORD").write_text(record)
+    monkeypatch.syspath_prepend(str(site))
+    words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
+    assert main(words) == 2
+    assert "found nothing that a row says" in capsys.readouterr().err
+    (site / "up" / "lib.py").write_text(NEW["lib"])
+    assert rows(capsys, "up", "--installed", "--restore") == {"lib": ["Add", "Replace", "Edit"]}
+    assert (site / "up" / "lib.py").read_text() == OLD["lib"]
+
+
+def test_wrong_use(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["adopt", "up==1.1", "--into", "mine", "--restore"]) == 2
+    assert "--restore: found no --installed" in capsys.readouterr().err
+    assert main(["adopt", "nobody", "--installed", "--into", "mine"]) == 2
+    assert "found no distribution 'nobody'" in capsys.readouterr().err
+    assert main(["adopt", "up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]) == 2
+    assert "found no release that 'up==9' allows" in capsys.readouterr().err
