@@ -32,8 +32,8 @@ PAIRS = (
 
 def mark(text: str) -> str:
     """Hash a function, whatever its name."""
-    tree = ast.parse(text) if text[:1].strip() else ast.parse(f"if 1:\n{text}").body[0]
-    return of_nodes(tree.body, named=False)  # type: ignore[attr-defined]
+    body = ast.parse(text if text[:1].strip() else f"if 1:\n{text}").body
+    return of_nodes(getattr(body[0], "body", body) if text[:1].isspace() else body, named=False)
 
 
 def result(found: ModuleDifference, before: Definitions, name: str) -> str | None:
@@ -96,12 +96,12 @@ def main(words: list[str]) -> int:
             second.prefetch(paths)
             counts: Counter[str] = Counter()
             for path in paths:
-                texts = first.read(path), second.read(path)
-                if texts[0] is None or texts[1] is None:
-                    print(f"  {'new' if texts[0] is None else 'gone'} file: {path}")
+                before, after = first.read(path), second.read(path)
+                if before is None or after is None:
+                    print(f"  {'new' if before is None else 'gone'} file: {path}")
                     counts["files that are new or gone"] += 1
-                    continue
-                counts += compare(path, *texts)
+                else:
+                    counts += compare(path, before, after)
             print(f"{old} to {new}: {len(paths)} files, {dict(counts)}")
             total += counts
     print(dict(total))

@@ -6,7 +6,7 @@ import ast
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from importlib.metadata import Distribution, PackageNotFoundError
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from importlib.metadata import FileHash
 
     from patchkit.rows.declaration import Change
     from patchkit.upstream.reading.files import ReleaseSource
@@ -121,11 +122,9 @@ def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
 def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterator[Differing]:
     """Compare the Python files of a package in two releases."""
     both = sorted(old.paths() | new.paths())
-    paths = [
-        one
-        for one in both
-        if one.startswith(f"{package}/") and one.endswith(".py") and not _is_same(one, old, new)
-    ]
+    ours = (one for one in both if one.startswith(f"{package}/") and one.endswith(".py"))
+    written = f"{package}/_version.py"  # by what builds the package
+    paths = [one for one in ours if one != written and not _is_same(one, old, new)]
     old.prefetch(paths)
     new.prefetch(paths)
     files = (Differing(one, old.read(one), new.read(one)) for one in paths)
@@ -147,38 +146,37 @@ class EditedInstallation:
 
     def __init__(self, name: str) -> None:
         try:
-            self._distribution = Distribution.from_name(name)
+            found = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
-        files = [one for one in self._distribution.files or () if is_python(str(one))]
-        hashed = [one for one in files if one.hash]
-        if not hashed:
+        marks = {str(one): (one.hash, one.locate()) for one in found.files or () if one.hash}
+        self._places = {path: Path(str(at)) for path, (_, at) in marks.items() if is_python(path)}
+        if not self._places:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
-        self.version = self._distribution.version
-        self.files = [
-            str(one)
-            for one in hashed
-            if _digest(Path(str(one.locate())), one.hash.mode) != one.hash.value
-        ]
+        self.version = found.version
+        self.files = [one for one in self._places if _is_edited(self._places[one], marks[one][0])]
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
         """Compare what was edited with the release that was installed."""
         source.prefetch(self.files)
-        return [
-            Differing(one, source.read(one), self._place(one).read_bytes()) for one in self.files
-        ]
+        return [Differing(one, source.read(one), _read(self._places[one])) for one in self.files]
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as the release has them."""
+        """Give files back as the release has them, each at once: no reader sees half of it."""
         for one in files:
             if one.old is not None:
-                self._place(one.path).write_bytes(one.old)
+                place = self._places[one.path]
+                beside = place.with_name(f".{place.name}.patchkit")
+                beside.write_bytes(one.old)
+                beside.chmod(place.stat().st_mode)
+                beside.replace(place)
 
-    def _place(self, path: str) -> Path:
-        return Path(str(self._distribution.locate_file(path)))
+
+def _read(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
 
 
-def _digest(file: Path, mode: str) -> str:
-    content = file.read_bytes() if file.is_file() else b""
-    digest = hashlib.new(mode, content).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+def _is_edited(file: Path, mark: FileHash | None) -> bool:
+    assert mark
+    digest = hashlib.new(mark.mode, _read(file) or b"").digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != mark.value
