@@ -48,14 +48,15 @@ class Definitions:
                 self.others.append(node)
             else:
                 self.named[name] = node
-                self._read(
-                    getattr(node, "body", ()) if isinstance(node, ast.ClassDef) else (), f"{name}."
-                )
+                if isinstance(node, ast.ClassDef):
+                    self._read(node.body, f"{name}.")
 
     def text(self, node: ast.stmt) -> str:
         """Quote a statement, with its decorators."""
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
-        return "\n".join(self.tree.source.decode().split("\n")[first - 1 : node.end_lineno])
+        return "\n".join(
+            self.tree.source.decode(errors="replace").split("\n")[first - 1 : node.end_lineno]
+        )
 
     def moved_out(self, name: str, by: str) -> str:
         """
@@ -75,7 +76,10 @@ class Definitions:
             first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
             text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)
         last = name.rpartition(".")[2]
-        return re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
+        text = re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
+        if len(parse(text.encode())[0].body) != 1:
+            raise ScaffoldError("it cannot be taken out of its lines")
+        return text
 
 
 def imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:

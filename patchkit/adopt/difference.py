@@ -45,14 +45,9 @@ class ModuleDifference:
     @property
     def body(self) -> str:
         """The text of the body; '' where no change takes anything from it."""
-        if not self.imports and not self.parts:
-            return ""
-        head = "from __future__ import annotations"
         imports = "\n".join(sorted(set(self.imports.values())))
-        return (
-            "\n\n\n".join(filter(None, [f"{head}\n\n{imports}".strip(), *self.parts.values()]))
-            + "\n"
-        )
+        parts = [f"from __future__ import annotations\n\n{imports}".strip(), *self.parts.values()]
+        return "\n\n\n".join(parts) + "\n" if self.imports or self.parts else ""
 
 
 def difference(path: str, old: bytes, new: bytes) -> ModuleDifference:
@@ -74,8 +69,8 @@ class _Comparison:
         old, new = self._before.named, self._after.named
         for name in _outermost(new, old):
             self._try(name, new[name], self._add)
-        for name in new.keys() & old.keys():
-            if _mark(old[name]) != _mark(new[name]):
+        for name in new:
+            if name in old and _mark(old[name]) != _mark(new[name]):
                 self._try(name, new[name], self._change)
         for name in _outermost(old, new):
             self._leave(name, old[name], _STAYS)

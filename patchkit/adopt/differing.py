@@ -81,7 +81,7 @@ class DifferenceRows:
 def _provided(path: str, text: bytes) -> str:
     """Write a new module as a body that exports its names, with whole names of modules."""
     module = Definitions.of(path, text)
-    lines = module.tree.source.decode().split("\n")
+    lines = module.tree.source.decode(errors="replace").split("\n")
     relative = (one for one in ast.walk(module.tree.tree) if isinstance(one, ast.ImportFrom))
     for node in sorted(relative, key=lambda one: -one.lineno):
         if node.level:

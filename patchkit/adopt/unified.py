@@ -74,7 +74,7 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
 
     ScaffoldError where the lines of a hunk are not there, with those that are most like them.
     """
-    lines, moved = text.decode().replace("\r\n", "\n").split("\n"), 0
+    lines, moved = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n"), 0
     for hunk in hunks:
         wanted = hunk.first - 1 + moved
         places = (
@@ -89,4 +89,4 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
             raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
         lines[at : at + len(hunk.old)] = hunk.new
         moved = at - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
-    return "\n".join(lines).encode()
+    return "\n".join(lines).encode(errors="surrogateescape")

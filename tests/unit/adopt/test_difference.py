@@ -80,6 +80,7 @@ def test_each_definition_has_its_change(change: tuple[str, str], expected: list[
             ("    def m(self)", "    def n(self):\n        return self.__x\n\n    def m(self)"),
             "up.mod:C.n: it uses __x, which is private",
         ),
+        (("def f(a)", "n = 1; m = 2\n\n\ndef f(a)"), "up.mod:n: it cannot be taken out"),
         (("def f(a)", "def n():\n    global LIMIT\n\n\ndef f(a)"), "up.mod:n: it sets LIMIT"),
     ],
 )
