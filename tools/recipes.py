@@ -184,6 +184,8 @@ RECIPES = {
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
+    # A release and its point release.
+    **{f"vllm-{one}": release(one, "2.11.0") for one in ("0.20.0", "0.20.1")},
     "vllm-0.18.1": built(
         "vLLM 0.18.1",
         Layer(
