@@ -14,7 +14,7 @@ from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from patchkit.rows.declaration import Change
 
@@ -109,6 +109,7 @@ class _Comparison:
             raise ScaffoldError(f"{_FIELD}, with a default that is no literal") from None
         if not marks & {"dataclass", "config"}:
             raise ScaffoldError(_FIELD)
+        self._import(names_in(node.annotation))
         return AddField(
             f"{self.found.module}:{owner}",
             name=name,
@@ -139,13 +140,17 @@ class _Comparison:
         by = last if last not in self.found.parts else name.replace(".", "_")
         text = self._after.moved_out(name, by)
         names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())
-        for one in sorted(names - {by}):
+        self._import(names - {by})
+        self.found.parts[by] = text
+        return by
+
+    def _import(self, names: Iterable[str]) -> None:
+        """Let the body have names: from where the new text has them, else from the module."""
+        for one in sorted(names):
             if one in self._after.imports:
                 self.found.imports[one] = self._after.imports[one]
             elif one in self._before.named:
                 self.found.imports[one] = f"from {self.found.module} import {one}"
-        self.found.parts[by] = text
-        return by
 
     def _bind_imports(self) -> None:
         """Bind in the module what edited code uses, and only the new text imports."""

@@ -42,4 +42,6 @@ def test_the_engine_is_that_of_the_later_release(tmp_path: Path) -> None:
     core = next(one for one in processes if "engine-core" in one.roles)
     applied = {name for name, one in core.patches.items() if one.status == "applied"}
     assert {"v1-core-kv-cache-utils", "v1-request"} <= applied
-    assert not [name for each in processes for name, one in each.patches.items() if one.status == "failed"]
+    assert not [
+        name for each in processes for name, one in each.patches.items() if one.status == "failed"
+    ]

@@ -121,6 +121,13 @@ def test_functions_of_one_name_have_names_of_their_own() -> None:
     assert len({*found.parts}) == len(found.parts) == 3
 
 
+def test_the_body_has_what_the_type_of_a_field_names() -> None:
+    old = "@dataclass\nclass C:\n    a: int\n"
+    new = f"from typing import Any\n{old}    b: Any | None = None\n"
+    found = difference("up/mod.py", old.encode(), new.encode())
+    assert found.body.endswith("from typing import Any\n")
+
+
 def test_a_new_field_of_a_dataclass() -> None:
     old = "@dataclass\nclass C:\n    a: int\n"
     found = difference("up/mod.py", old.encode(), f"{old}    b: str = 'x'\n".encode())
