@@ -16,6 +16,7 @@ from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
 _PARTS = {"setter": ".fset", "deleter": ".fdel"}
 
 
@@ -72,6 +73,9 @@ class Definitions:
             raise ScaffoldError(f"it uses {private[0]}, which is private to its class")
         if shared := [one for one in inside if isinstance(one, ast.Global)]:
             raise ScaffoldError(f"it sets {shared[0].names[0]}, a global of its module")
+        if bound := names_in(node) & _OF_MODULE:
+            raise ScaffoldError(f"it uses {min(bound)}, which is of its module")
+        text = re.sub(r"(?<![.\w])__name__\b", f'"{self.tree.name}"', text)
         if owner and isinstance(node, DEFS):
             first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
             text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)

@@ -80,6 +80,7 @@ def test_each_definition_has_its_change(change: tuple[str, str], expected: list[
             ("    def m(self)", "    def n(self):\n        return self.__x\n\n    def m(self)"),
             "up.mod:C.n: it uses __x, which is private",
         ),
+        (("LIMIT = 1", "LIMIT = len(globals())"), "up.mod:LIMIT: it uses globals, which"),
         (("def f(a)", "n = 1; m = 2\n\n\ndef f(a)"), "up.mod:n: it cannot be taken out"),
         (("def f(a)", "def n():\n    global LIMIT\n\n\ndef f(a)"), "up.mod:n: it sets LIMIT"),
     ],
@@ -119,6 +120,11 @@ def test_functions_of_one_name_have_names_of_their_own() -> None:
         "up/mod.py", OLD.encode(), new.replace("    def f(self)", "    def m2(self)").encode()
     )
     assert len({*found.parts}) == len(found.parts) == 3
+
+
+def test_the_name_of_the_module_stays_that_of_the_module() -> None:
+    found = difference("up/mod.py", b"A = 1", b"A = lambda: (__name__, f.__name__)")
+    assert found.body.endswith('\nA = lambda: ("up.mod", f.__name__)\n')
 
 
 def test_the_body_has_what_the_type_of_a_field_names() -> None:
