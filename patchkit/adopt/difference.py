@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.adopt.edits import edits
 from patchkit.errors import ScaffoldError
-from patchkit.rows.declaration import Add, AddField, Edit, Replace
+from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from patchkit.rows.declaration import Change
 
 _STAYS = "it is gone there, and stays here: no row takes it away"
 _AT_IMPORT = "it runs as the module is imported, or defines something under a condition"
@@ -30,6 +29,7 @@ class Unsaid(NamedTuple):
     place: str
     line: int
     reason: str
+    used_by: Sequence[str] = ()  # the rows whose new code names it
 
 
 @dataclass

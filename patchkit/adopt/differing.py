@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import hashlib
+import re
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -14,16 +15,14 @@ from patchkit.adopt.definitions import Definitions
 from patchkit.adopt.difference import Unsaid, difference
 from patchkit.adopt.unified import applied, read_diff
 from patchkit.errors import UpstreamError
-from patchkit.rows.declaration import Patch, Provide, Role
-from patchkit.upstream.reading.files import ROOTS, is_python
+from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
+from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from importlib.metadata import FileHash
 
-    from patchkit.rows.declaration import Change
-    from patchkit.upstream.reading.files import ReleaseSource
 
 _NO_FILE = "the release has no such file"
 _GONE = "the file is gone there; no row takes a module away"
@@ -76,6 +75,22 @@ class DifferenceRows:
                     sunset="upstream has these changes",
                 )
             )
+
+    def finish(self) -> None:
+        """Name the rows that use what none says: they may do harm without it."""
+        texts = {
+            one.name: [self.bodies.get(one.body or "", ""), *map(_new, one.changes)]
+            for one in self.patches
+        }
+        for at, one in enumerate(self.unsaid):
+            last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
+            users = [name for name, text in texts.items() if any(map(last.search, text))]
+            if ":" in one.place and users:
+                self.unsaid[at] = one._replace(used_by=users)
+
+
+def _new(change: Change) -> str:
+    return change.new if isinstance(change, Edit) else ""
 
 
 def _provided(path: str, text: bytes) -> str:

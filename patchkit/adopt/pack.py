@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from patchkit.scaffold.plan import PlannedFile
+from patchkit.scaffold.plan import Place, PlannedFile
 from patchkit.scaffold.rows import new_pack, with_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from patchkit.rows.declaration import Patch
-    from patchkit.scaffold.plan import Place
 
 
 def pack_files(

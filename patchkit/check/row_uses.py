@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchkit.check.using import Misfit, misfits
-from patchkit.rows.declaration import Add, Provide
+from patchkit.rows.declaration import Add, Provide, Row
 from patchkit.uses.reader import Use, uses_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from patchkit.check.coverage import Coverage
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
     from patchkit.rows.target import Target
 
 

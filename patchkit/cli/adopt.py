@@ -52,7 +52,7 @@ def command(
     Of a unified diff, such as that of a pull request (- reads standard input); of a later release
     against the one that --releases, --path or --wheel names; or of what somebody has edited of an
     installed distribution. Lines become Edits, functions Adds and Replaces. What no row says is
-    listed.
+    listed, and makes the exit code 1.
 
     \b
     Examples:
@@ -82,9 +82,9 @@ def command(
             undo()
     if form == "json":
         click.echo(differences_json(done, written=not dry_run))
-        return 0
-    print_differences(done, place, written=not dry_run)
-    return 0
+    else:
+        print_differences(done, place, written=not dry_run)
+    return int(bool(done.unsaid))
 
 
 def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
@@ -104,6 +104,7 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
         files = list(of_releases(base.source, later[-1].source, of))
     for one in files:
         done.add(one)
+    done.finish()
     return done, lambda: None
 
 
@@ -121,6 +122,7 @@ def _of_installation(changed: str, of: str, _: options.Wanted, library: Library)
     )
     for one in files:
         done.add(one)
+    done.finish()
     return done, lambda: ours.restore(files)
 
 

@@ -30,6 +30,8 @@ def print_differences(done: DifferenceRows, place: Place, *, written: bool) -> N
         table = columns()
         for one in done.unsaid:
             table.add_row(Text(one.place), Text(f"line {one.line}"), Text(one.reason, "note"))
+            if one.used_by:
+                table.add_row(Text(), Text("used by", "bad"), Text(", ".join(one.used_by)))
         out.print(table)
     if written:
         out.print(Text(f"\nnext: patchkit check --patches {place.module}", style="note"))

@@ -119,7 +119,7 @@ def differences_json(done: DifferenceRows, *, written: bool) -> str:
         }
         for one in done.patches
     ]
-    left = [_named(one, "place", "line", "reason") for one in done.unsaid]
+    left = [one._asdict() for one in done.unsaid]
     return to_json({"written": written, "patches": rows, "left": left})
 
 

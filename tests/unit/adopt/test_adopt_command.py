@@ -54,8 +54,9 @@ def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[str]]:
     """Adopt what is named into `mine`; the kinds of the changes of each row."""
     capsys.readouterr()
-    assert main(["adopt", *words, "--into", "mine", "--of", "up", "--format", "json"]) == 0
+    code = main(["adopt", *words, "--into", "mine", "--of", "up", "--format", "json"])
     told = json.loads(capsys.readouterr().out)
+    assert code == bool(told["left"])
     return {one["name"]: [each["kind"] for each in one["changes"]] for one in told["patches"]}
 
 
@@ -66,8 +67,21 @@ def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "from up.lib import f" in (here / "mine" / "patch_new.py").read_text()
     sys.path_importer_cache.clear()
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
-    assert main(["adopt", "up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]) == 0
+    assert main(["adopt", "up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]) == 1
     assert "up.gone  line 1  the file is gone there" in capsys.readouterr().out
+
+
+def test_a_row_that_uses_what_none_says_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may do harm alone."""
+    old = {"lib": "class C:\n    a: int\n", "user": "def f(c):\n    return c.a\n"}
+    new = {"lib": "class C:\n    a: int\n    b: int\n", "user": "def f(c):\n    return c.b\n"}
+    write_wheels(here, {"2.0": old, "2.1": new})
+    words = ["up==2.1", "--into", "mine", "--of", "up", "--releases", "up==2.0", "--format", "json"]
+    assert main(["adopt", *words]) == 1
+    (left,) = json.loads(capsys.readouterr().out)["left"]
+    assert (left["place"], left["used_by"]) == ("up.lib:C.b", ["user"])
 
 
 def test_a_diff(
@@ -76,7 +90,7 @@ def test_a_diff(
     """Files that the release does not have, such as tests, are listed."""
     (here / "some.diff").write_text(DIFF)
     words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
-    assert main([*words, "--dry-run"]) == 0
+    assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
     assert "tests/test_lib.py  line 1  the release has no such file" in out
     assert not (here / "mine").exists()
