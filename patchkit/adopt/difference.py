@@ -137,7 +137,8 @@ class _Comparison:
         node, last = self._after.named[name], name.rpartition(".")[2]
         if last in ("fset", "fdel"):
             raise ScaffoldError("part of a property can be edited, not replaced")
-        by = last if last not in self.found.parts else name.replace(".", "_")
+        is_taken = last in {*self.found.parts, *self._after.named, *self._after.imports}
+        by = name.replace(".", "_") if "." in name and is_taken else last
         text = self._after.moved_out(name, by)
         names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())
         self._import(names - {by})

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.adopt.definitions import Definitions
 from patchkit.adopt.difference import Unsaid, difference
 from patchkit.adopt.unified import applied, read_diff
-from patchkit.errors import UpstreamError
+from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from importlib.metadata import FileHash
 
 
@@ -61,11 +61,13 @@ class DifferenceRows:
             self.unsaid += found.unsaid
             changes, body = found.changes, found.body
         if changes:
+            if _named(words) in [one.name for one in self.patches]:  # `mod` and `_mod`
+                words.append(str(len(self.patches)))
             named = f"patch_{'_'.join(words)}" if body else None
             self.bodies.update({named: body} if named else {})
             self.patches.append(
                 Patch(
-                    name="-".join(words).replace("_", "-"),
+                    name=_named(words),
                     body=named,
                     requires=(self.requires,),
                     roles=frozenset(Role),
@@ -87,6 +89,10 @@ class DifferenceRows:
             users = [name for name, text in texts.items() if any(map(last.search, text))]
             if ":" in one.place and users:
                 self.unsaid[at] = one._replace(used_by=users)
+
+
+def _named(words: Sequence[str]) -> str:
+    return "-".join(words).replace("_", "-")
 
 
 def _new(change: Change) -> str:
@@ -129,7 +135,10 @@ def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
     for root in reversed(ROOTS):
         inside = path.removeprefix(root)
         is_there = inside in paths or (is_new and inside.partition("/")[0] in tops)
-        if path.startswith(root) and is_there and is_python(inside):
+        is_module = inside.endswith(".py") and all(
+            one.isidentifier() for one in inside[:-3].split("/")
+        )
+        if path.startswith(root) and is_there and is_module:
             return inside
     return None
 
@@ -164,34 +173,46 @@ class EditedInstallation:
             found = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
-        marks = {str(one): (one.hash, one.locate()) for one in found.files or () if one.hash}
-        self._places = {path: Path(str(at)) for path, (_, at) in marks.items() if is_python(path)}
-        if not self._places:
+        self._files = {
+            str(one): (Path(str(one.locate())), one.hash)
+            for one in found.files or ()
+            if one.hash and is_python(str(one))
+        }
+        if not self._files:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
         self.version = found.version
-        self.files = [one for one in self._places if _is_edited(self._places[one], marks[one][0])]
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Compare what was edited with the release that was installed."""
-        source.prefetch(self.files)
-        return [Differing(one, source.read(one), _read(self._places[one])) for one in self.files]
+        """Compare what was edited with the release; UpstreamError if that is another build."""
+        edited = [path for path, (at, mark) in self._files.items() if not _is(mark, _read(at))]
+        source.prefetch(edited)
+        files = [Differing(one, source.read(one), _read(self._files[one][0])) for one in edited]
+        for one in files:
+            if not _is(self._files[one.path][1], one.old):
+                fault = f"found another {one.path} than was installed, expected the same build"
+                raise UpstreamError(f"{source.name}: {fault}")
+        return files
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as the release has them, each at once: no reader sees half of it."""
+        """Give files back as they were installed, each at once: no reader sees half of it."""
         for one in files:
-            if one.old is not None:
-                place = self._places[one.path]
-                beside = place.with_name(f".{place.name}.patchkit")
-                beside.write_bytes(one.old)
-                beside.chmod(place.stat().st_mode)
+            place = self._files[one.path][0]
+            beside = place.with_name(f".{place.name}.patchkit")
+            try:
+                beside.write_bytes(one.old or b"")
+                beside.chmod(place.stat().st_mode if place.exists() else 0o644)
                 beside.replace(place)
+            except OSError as error:
+                fault = f"{place}: {error.strerror}; the rows are written"
+                raise ScaffoldError(f"{fault}, this file and those after it are not") from error
 
 
 def _read(file: Path) -> bytes | None:
     return file.read_bytes() if file.is_file() else None
 
 
-def _is_edited(file: Path, mark: FileHash | None) -> bool:
-    assert mark
-    digest = hashlib.new(mark.mode, _read(file) or b"").digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != mark.value
+def _is(mark: FileHash, content: bytes | None) -> bool:
+    digest = hashlib.new(mark.mode, content or b"").digest()
+    return content is not None and (
+        base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == mark.value
+    )

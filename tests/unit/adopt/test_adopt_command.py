@@ -142,6 +142,44 @@ def test_an_edited_installation(
     assert (site / "up" / "lib.py").read_text() == OLD["lib"]
 
 
+def test_another_build_than_the_index_has(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was edited is not known then, and nothing is given back."""
+    site = here / "site"
+    (site / "up-1.0.dist-info").mkdir(parents=True)
+    (site / "up").mkdir()
+    (site / "up" / "lib.py").write_text("edited = 1\n")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"another = 1\n").digest()).decode()
+    (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
+    record = f"up/lib.py,sha256={digest.rstrip('=')},12\n"
+    (site / "up-1.0.dist-info" / "RECORD").write_text(record)
+    monkeypatch.syspath_prepend(str(site))
+    words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
+    assert main(words) == 2
+    assert "expected the same build" in capsys.readouterr().err
+    assert (site / "up" / "lib.py").read_text() == "edited = 1\n"
+
+
+def test_modules_that_are_named_alike_have_rows_of_their_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = ("def f():\n    return 1\n", "def f():\n    return 2\n")
+    write_wheels(here, {"2.0": {"a": old, "_a": old}, "2.1": {"a": new, "_a": new}})
+    assert rows(capsys, "up==2.1", "--releases", "up==2.0").keys() == {"a", "a-1"}
+
+
+@pytest.mark.parametrize("path", ["up/my-file.py", "up/../evil.py", "up/new.pyi"])
+def test_a_new_file_that_is_no_module(
+    here: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    (here / "some.diff").write_text(f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x = 1\n")
+    assert (
+        main(["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]) == 2
+    )
+    assert "found nothing that a row says" in capsys.readouterr().err
+
+
 def test_wrong_use(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["adopt", "up==1.1", "--into", "mine", "--restore"]) == 2
     assert "--restore: found no --installed" in capsys.readouterr().err
