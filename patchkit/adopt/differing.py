@@ -46,8 +46,23 @@ class DifferenceRows:
     bodies: dict[str, str] = field(default_factory=dict)
     unsaid: list[Unsaid] = field(default_factory=list)
 
-    def add(self, file: Differing) -> None:
-        """Make a row of a file; UpstreamError where it cannot be parsed."""
+    def add(self, files: Iterable[Differing]) -> None:
+        """Make a row of each file, and name those that use what no row says: they may do harm."""
+        for file in files:
+            self._add(file)
+        texts = {
+            one.name: [self.bodies.get(one.body or "", ""), *map(_new, one.changes)]
+            for one in self.patches
+        }
+        for at, one in enumerate(self.unsaid):
+            last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
+            users = [name for name, text in texts.items() if any(map(last.search, text))]
+            if ":" in one.place and users:
+                self.unsaid[at] = one._replace(used_by=users)
+        if not self.patches:
+            raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
+
+    def _add(self, file: Differing) -> None:
         module = module_name(file.path)
         words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         if file.new is None:
@@ -77,18 +92,6 @@ class DifferenceRows:
                     sunset="upstream has these changes",
                 )
             )
-
-    def finish(self) -> None:
-        """Name the rows that use what none says: they may do harm without it."""
-        texts = {
-            one.name: [self.bodies.get(one.body or "", ""), *map(_new, one.changes)]
-            for one in self.patches
-        }
-        for at, one in enumerate(self.unsaid):
-            last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
-            users = [name for name, text in texts.items() if any(map(last.search, text))]
-            if ":" in one.place and users:
-                self.unsaid[at] = one._replace(used_by=users)
 
 
 def _named(words: Sequence[str]) -> str:

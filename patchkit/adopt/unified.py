@@ -69,11 +69,7 @@ def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
 
 
 def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
-    """
-    Make the changes in a file, wherever their lines are by now.
-
-    ScaffoldError where the lines of a hunk are not there, with those that are most like them.
-    """
+    """Make the changes wherever their lines are by now; ScaffoldError if they are nowhere."""
     lines, moved = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n"), 0
     for hunk in hunks:
         wanted = hunk.first - 1 + moved

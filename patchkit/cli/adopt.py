@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from patchkit.adopt.differing import DifferenceRows
+    from patchkit.scaffold.plan import Place
     from patchkit.upstream.reading.releases import Library
 
     _Done = tuple[DifferenceRows, Callable[[], None]]
@@ -49,10 +50,9 @@ def command(
     """
     Write rows and bodies that make the same changes.
 
-    Of a unified diff, such as that of a pull request (- reads standard input); of a later release
-    against the one that --releases, --path or --wheel names; or of what somebody has edited of an
-    installed distribution. Lines become Edits, functions Adds and Replaces. What no row says is
-    listed, and makes the exit code 1.
+    Of a unified diff, as of a pull request (- reads standard input); of a later release against the
+    one that --releases, --path or --wheel names; or of what somebody has edited of an installed
+    distribution. What no row says is listed, and makes the exit code 1.
 
     \b
     Examples:
@@ -61,30 +61,40 @@ def command(
       patchkit adopt vllm --installed --into my_pack --restore
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     from patchkit.adopt.pack import pack_files  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.report.adopt import print_differences  # noqa: PLC0415
-    from patchkit.report.as_json import differences_json  # noqa: PLC0415
-    from patchkit.scaffold.plan import place_of, write  # noqa: PLC0415
+    from patchkit.scaffold.plan import write  # noqa: PLC0415
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     if restore and not installed:
         raise click.UsageError("--restore: found no --installed, expected both")
-    place = place_of(into, Path(), find_file)
-    if place.file.exists() and place.file.read_bytes().strip():
-        raise ScaffoldError(f"{place.file} is there already, expected a new pack")
+    place = _new_place(into)
     with Library(offline=offline, notice=say) as library, progress():
         made = _of_installation if installed else _of_files
         done, undo = made(changed, of, wanted, library)
-    if not done.patches:
-        raise ScaffoldError(f"{changed}: found nothing that a row says, expected changes of {of}")
     if not dry_run:
         write(pack_files(place, done.patches, done.bodies))
         if restore:
             undo()
-    if form == "json":
-        click.echo(differences_json(done, written=not dry_run))
-    else:
-        print_differences(done, place, written=not dry_run)
+    _tell(done, place, form, written=not dry_run)
     return int(bool(done.unsaid))
+
+
+def _new_place(into: str) -> Place:
+    from patchkit.scaffold.plan import place_of  # noqa: PLC0415
+
+    place = place_of(into, Path(), find_file)
+    if place.file.exists() and place.file.read_bytes().strip():
+        raise ScaffoldError(f"{place.file} is there already, expected a new pack")
+    return place
+
+
+def _tell(done: DifferenceRows, place: Place, form: str, *, written: bool) -> None:
+    from patchkit.report.adopt import print_differences  # noqa: PLC0415
+    from patchkit.report.as_json import differences_json  # noqa: PLC0415
+
+    if form == "json":
+        click.echo(differences_json(done, written=written))
+    else:
+        print_differences(done, place, written=written)
 
 
 def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
@@ -102,9 +112,7 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
         if not later:
             raise UpstreamError(f"found no release that {changed!r} allows, expected one")
         files = list(of_releases(base.source, later[-1].source, of))
-    for one in files:
-        done.add(one)
-    done.finish()
+    done.add(files)
     return done, lambda: None
 
 
@@ -120,9 +128,7 @@ def _of_installation(changed: str, of: str, _: options.Wanted, library: Library)
     done = DifferenceRows(
         _exactly(of, ours.version), f"{changed} {ours.version} as it was edited here"
     )
-    for one in files:
-        done.add(one)
-    done.finish()
+    done.add(files)
     return done, lambda: ours.restore(files)
 
 
