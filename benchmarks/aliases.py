@@ -116,14 +116,12 @@ def _some(things: list[Any], count: int) -> list[Any]:
 
 
 class _Pass:
-    """
-    Changes attributes, repoints their copies, and takes all back; costs what repointing does.
+    """Changes attributes, repoints their copies, and takes all back; costs what repointing does.
 
     Args:
         modules: names of the modules to look through.
         places: the attributes.
         back: whether to measure the pass after the undo in place of the one after the change.
-
     """
 
     def __init__(self, modules: list[str], places: list[Location], *, back: bool = False) -> None:

@@ -69,12 +69,10 @@ def run(rounds: int = 10) -> Result:
 
 @dataclass(frozen=True)
 class _Sample:
-    """
-    A package, and releases of what it uses.
+    """A package, and releases of what it uses.
 
     Args:
         home: the folder for all of it.
-
     """
 
     home: Path

@@ -33,12 +33,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Samples:
-    """
-    What each case cost in each round.
+    """What each case cost in each round.
 
     Args:
         costs: by case; the same place in every list is the same round.
-
     """
 
     costs: Mapping[str, Sequence[float]]
@@ -64,8 +62,7 @@ class Samples:
 
 
 def in_turns(cases: Mapping[str, Case], rounds: int) -> Samples:
-    """
-    Run every case once a round, in an order that no case gains by.
+    """Run every case once a round, in an order that no case gains by.
 
     One round before them warms caches and is not counted. Garbage is collected between rounds.
     """

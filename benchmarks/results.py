@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """
-    One case.
+    """One case.
 
     Args:
         case: what was measured.
         cost: in the result's unit.
         ratios: the cost against that of other cases in the same round, by their names.
-
     """
 
     case: str
@@ -30,14 +28,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Aim:
-    """
-    What a cost should be.
+    """What a cost should be.
 
     Args:
         text: in words.
         found: the figure that decides.
         limit: the most that it may be.
-
     """
 
     text: str
@@ -52,8 +48,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class Result:
-    """
-    One benchmark.
+    """One benchmark.
 
     Args:
         name: as on the command line.
@@ -64,7 +59,6 @@ class Result:
         lines: the cases.
         aims: what the costs should be.
         notes: what a reader has to know, such as a case that could not be measured here.
-
     """
 
     name: str

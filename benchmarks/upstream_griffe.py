@@ -123,12 +123,10 @@ def _functions(path: str, content: bytes | None) -> Iterator[str]:
 
 
 def answer(place: Path, targets: list[str]) -> int:
-    """
-    Look targets up in the release, and return how many bytes moved.
+    """Look targets up in the release, and return how many bytes moved.
 
     Raises:
         AssertionError: one is not there, or its signature is not told.
-
     """
     with Library(cache=Cache(place)) as library:
         subject = on_index(_RELEASE, library)[0]

@@ -64,15 +64,13 @@ PATHS = tuple(f"vllm/{name}.py" for name in _NAMES.split())
 
 @dataclass
 class Counts:
-    """
-    What a run did.
+    """What a run did.
 
     Args:
         releases: that were looked at.
         moved: bytes that came over the network.
         missing: pairs of a target and a release that lacks it.
         answered: of those, how many say what became of it.
-
     """
 
     releases: int = 0
@@ -123,13 +121,11 @@ def run(rounds: int = 3) -> Result:
 
 @dataclass(frozen=True)
 class _Case:
-    """
-    A check of the sample rows.
+    """A check of the sample rows.
 
     Args:
         place: the folder with the pack, and the caches.
         spec: which releases.
-
     """
 
     place: Path

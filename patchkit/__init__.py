@@ -1,5 +1,4 @@
-"""
-patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author.
+"""patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author.
 
 PYTEST_DONT_REWRITE: pytest would warn where patchkit armed the process before pytest came.
 """

@@ -1,5 +1,4 @@
-"""
-Every exception that patchkit raises on purpose, and what their messages add: a place, a suggestion.
+"""Every exception that patchkit raises, and what their messages add: a place, a suggestion.
 
 None derives from ImportError or AttributeError: a `try/except ImportError` around an upstream
 import would swallow it, and the process would continue half patched.

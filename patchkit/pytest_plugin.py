@@ -1,5 +1,4 @@
-"""
-The pytest plugin: apply patches in a test, and select tests by the version of vLLM.
+"""The pytest plugin: apply patches in a test, and select tests by the version of vLLM.
 
 Nothing of patchkit's session is imported before a test needs it.
 """

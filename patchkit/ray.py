@@ -1,5 +1,4 @@
-"""
-For Ray: a runtime environment that arms every worker process of a job.
+"""For Ray: a runtime environment that arms every worker process of a job.
 
 Ray has one setup hook for worker processes, and reads it from the job's environment only, not from
 an actor's. So pass the environment to `ray.init`, or to the submission of a job. A hook that is
@@ -34,8 +33,7 @@ class RuntimeEnvError(PatchkitError):
 
 
 def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """
-    Make a runtime environment that arms every worker process, with this process's settings.
+    """Make a runtime environment that arms every worker process, with this process's settings.
 
     `ray.init(runtime_env=patchkit.ray.runtime_env())`. Patchkit and the packs must be installed on
     every node. `base` is what else the workers need: its environment variables win over this

@@ -1,5 +1,4 @@
-"""
-Classes that only hold values: what `dataclasses` makes, for what every start has to make.
+"""Classes that only hold values: what `dataclasses` makes, for what every start has to make.
 
 `import dataclasses` brings `inspect`, `ast` and `tokenize` along, and compiles six methods for each
 class: together half of what arming took. Here no code is compiled. Each class gets an `__init__`
@@ -57,14 +56,12 @@ class _Asked:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record:
-    """
-    Holds the values of the fields that its subclass annotates; two are equal where these are.
+    """Holds the values of the fields that its subclass annotates; two are equal where these are.
 
     Args of a subclass, `class Point(Record, eq=False)`:
         frozen: nothing can be assigned; it has a hash if it is compared.
         kw_only: the fields of this class, not of others, are given by keyword.
         eq: compared by values, not by identity.
-
     """
 
     __match_args__: ClassVar[tuple[str, ...]] = ()

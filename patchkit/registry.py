@@ -38,8 +38,7 @@ GROUP = "patchkit.patches"
 
 
 class Registry:
-    """
-    Rows in the order in which they apply: packs as given, and each after what it names in `after`.
+    """Rows in the order in which they apply: packs as given, each after what it names in `after`.
 
     `processes` is the table of how processes are known.
 
@@ -106,8 +105,7 @@ def _modules(found: Iterable[EntryPoint]) -> tuple[str, ...]:
 
 
 def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
-    """
-    Find the entry points in patchkit's groups.
+    """Find the entry points in patchkit's groups.
 
     Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
     contains the name of a group.

@@ -1,5 +1,4 @@
-"""
-Beartype's import hooks leave patchkit's own modules as they are.
+"""Beartype's import hooks leave patchkit's own modules as they are.
 
 What annotations name here is often imported for static checkers only, as a start has to be fast. A
 check of them at run time finds no such name, and the first call would fail.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Make rows of the point releases of vLLM, and compare what they lead to with the later release.
+"""Make rows of the point releases of vLLM, and compare what they lead to with the later release.
 
 `python tools/adopt_releases.py [OLD NEW]…` asks the package index; without arguments about five
 pairs. A function counts as said if the Edits of its rows, or the body's function, have the

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-List what a package monkey-patches in vLLM, and check it against releases of vLLM.
+"""List what a package monkey-patches in vLLM, and check it against releases of vLLM.
 
 `python tools/ascend_targets.py WHEEL` reads the modules below `vllm_ascend/patch/` of a wheel file
 or a directory and prints the attributes that they set, one `module:qualname` a line. Nothing is
@@ -38,13 +37,11 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass
 class Scope:
-    """
-    What names stand for, as far as imports and plain assignments tell.
+    """What names stand for, as far as imports and plain assignments tell.
 
     Args:
         places: dotted names; several where a name is bound in several ways.
         texts: strings.
-
     """
 
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -151,12 +148,10 @@ def _by_call(node: ast.Call, scope: Scope) -> Iterator[str]:
 
 
 def files(place: Path) -> Iterator[bytes]:
-    """
-    Read the modules that patch, of a wheel file or a directory.
+    """Read the modules that patch, of a wheel file or a directory.
 
     Raises:
         SystemExit: there are none.
-
     """
     found = list(_in_directory(place) if place.is_dir() else _in_wheel(place))
     if not found:
@@ -209,15 +204,13 @@ def modules_of(subjects: Iterable[Subject]) -> frozenset[str]:
 
 
 class Span(NamedTuple):
-    """
-    Releases in which a target is the same.
+    """Releases in which a target is the same.
 
     Args:
         releases: the first and the last.
         state: what it is in them.
         moved_to: where it is instead; '' where nothing is known.
         likeness: of its source there.
-
     """
 
     releases: str
@@ -232,14 +225,12 @@ def _text(target: Target | None) -> str:
 
 @dataclass(frozen=True)
 class Story:
-    """
-    A target, and what it is in each release.
+    """A target, and what it is in each release.
 
     Args:
         target: what is set.
         steps: one for each release.
         owner: by release, the state of the module or class that holds it.
-
     """
 
     target: Target

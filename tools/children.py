@@ -32,8 +32,7 @@ def run(
     limit: float,
     tell: Callable[[str], None],
 ) -> int | None:
-    """
-    Run a command with its output in a file; return its exit status, None after `limit` seconds.
+    """Run a command with its output in a file; return its exit status, None after `limit` seconds.
 
     `tell` hears each line that the command writes. Whatever ends the wait, Ctrl-C too, all
     processes below this one are gone afterwards.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-What lanes said, kept in `docs/compatibility.json`, and the pages that are written from that.
+"""What lanes said, kept in `docs/compatibility.json`, and the pages that are written from that.
 
 `python tools/compatibility.py` writes the pages anew. `make matrix` adds results.
 """
@@ -37,12 +36,10 @@ LOOKS = {"passed": "ok", "failed": "broken", "not run": "out-of-range"}
 
 
 def read(docs: Path = DOCS) -> dict[str, Result]:
-    """
-    Read the results that are kept.
+    """Read the results that are kept.
 
     Raises:
         SettingsError: the file holds none.
-
     """
     file = docs / f"{NAME}.json"
     if not file.exists():

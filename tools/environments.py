@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Make and cache the environments that tests and demonstrations run in.
+"""Make and cache the environments that tests and demonstrations run in.
 
 `python tools/environments.py NAME` prints the path of the environment's Python, after making it
 under `.envs/` where it is missing, half built or out of date. It needs nothing but a Python 3.10
@@ -48,12 +47,10 @@ def say(text: str) -> None:
 
 
 def ensure(name: str) -> Path:
-    """
-    Return the Python of an environment that is complete and up to date.
+    """Return the Python of an environment that is complete and up to date.
 
     Raises:
         EnvironmentsError: there is no such recipe, or a step failed.
-
     """
     if name not in RECIPES:
         raise EnvironmentsError(f"found {name!r}, expected one of {', '.join(RECIPES)}")
@@ -180,12 +177,10 @@ def install(place: Path, layer: Layer, *, own_cache: bool = False) -> None:
 
 
 def run_build(place: Path, layer: Layer) -> None:
-    """
-    Run one layer's build, if it has one.
+    """Run one layer's build, if it has one.
 
     Raises:
         EnvironmentsError: it failed.
-
     """
     if layer.build is None:
         return
@@ -228,8 +223,7 @@ def override_lines(torch: str, layer: Layer) -> list[str]:
 
 
 def torch_choice(place: Path, version: str) -> list[str]:
-    """
-    Choose where torch comes from: a requirement, then options of the install.
+    """Choose where torch comes from: a requirement, then options of the install.
 
     A build for CPUs at pip's find-links comes first, then uv's own choice of one. What the index
     has under the version is the last resort, as it may be a build for CUDA.
@@ -299,12 +293,10 @@ def program(name: str) -> Path:
 
 
 def step(title: str, command: Sequence[str]) -> str:
-    """
-    Run one long command behind one progress line; return what it wrote.
+    """Run one long command behind one progress line; return what it wrote.
 
     Raises:
         EnvironmentsError: it failed; the message holds the end of what it said.
-
     """
     say(f"{title} …")
     began = time.monotonic()

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Compare what `patchkit fit` says is gone with what Python finds: real imports in an environment.
+"""Compare what `patchkit fit` says is gone with what Python finds: real imports in an environment.
 
 `python tools/fit_truth.py ENVIRONMENT vllm==0.32.0 WHEEL…` asks about the vLLM that the environment
 has. Names in modules that do not import on this machine are counted as unknown. It ends with 1 if a

@@ -57,8 +57,7 @@ _PROSE = {"why", "upstream", "sunset"}
 
 @dataclass(frozen=True)
 class Plan:
-    """
-    One lane.
+    """One lane.
 
     Args:
         name: as in `LANES=name,…`.
@@ -70,7 +69,6 @@ class Plan:
         notes: what a reader of the table has to know.
         reason: why it cannot run, '' where it can.
         proof: what shows that.
-
     """
 
     name: str

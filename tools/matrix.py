@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Run patchkit on real releases: the lanes of `lanes.toml`, one at a time.
+"""Run patchkit on real releases: the lanes of `lanes.toml`, one at a time.
 
 Each lane's environment is made, its checks are run in it, and the environment is deleted if it was
 not there before. Results lie in `.matrix/`; those of all lanes asked for go into
@@ -60,8 +59,7 @@ print(json.dumps(found))
 
 @dataclass
 class Workshop:
-    """
-    Where lanes are run.
+    """Where lanes are run.
 
     Args:
         rows: that results depend on.
@@ -75,7 +73,6 @@ class Workshop:
         limit: seconds for one lane.
         keep: whether environments stay.
         fresh: whether lanes that passed are run again.
-
     """
 
     rows: Sequence[Row]

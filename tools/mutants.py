@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Break the code on purpose, one small change at a time, and count how many the unit tests notice.
+"""Break the code on purpose, one small change at a time, and count how many the unit tests notice.
 
 `make mutants` takes a sample of all mutants of the rooms at the centre. Every test runs once with
 coverage first, and later those whose file has changed. Then each mutant, in a copy of the

@@ -25,8 +25,7 @@ _FOREIGN = ("PYTHON", "PYTEST_")
 
 @dataclass(frozen=True)
 class Asked:
-    """
-    How the checks of a lane are run.
+    """How the checks of a lane are run.
 
     Args:
         python: of the lane's environment.
@@ -35,7 +34,6 @@ class Asked:
         log: where all output goes.
         limit: seconds.
         tell: hears each line.
-
     """
 
     python: Path

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-List every place where releases start a process, and the role that patchkit gives each.
+"""List every place where releases start a process, and the role that patchkit gives each.
 
 `python tools/process_starts.py` reads vLLM and vllm-omni on the index; `--releases SPEC` other
 releases, `--path DIR --package NAME` a source tree. Nothing is imported or run. It ends with 1 if a

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Print what the house measures: lines by room, sizes, circles, names, repeated lines.
+"""Print what the house measures: lines by room, sizes, circles, names, repeated lines.
 
 `make quality` prints it as the table of docs/architecture.md; `--check` ends with 1 where a limit
 is passed. Coverage and the share of mutants killed are read from the files that `make coverage`

@@ -47,8 +47,7 @@ NO_IPEX = ("intel_extension_for_pytorch; sys_platform == 'never'",)
 
 @dataclass(frozen=True)
 class Layer:
-    """
-    What one `uv pip install` adds, or one build of ours, or both.
+    """What one `uv pip install` adds, or one build of ours, or both.
 
     Args:
         title: says what it is, for the progress line.
@@ -58,7 +57,6 @@ class Layer:
         overrides: further lines of the override file.
         build: what is done in the environment's folder after the install; all of `builds/` is
             watched then.
-
     """
 
     title: str
@@ -71,15 +69,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class Recipe:
-    """
-    How to make one environment.
+    """How to make one environment.
 
     Args:
         python: version asked for, None for the one that runs this file.
         layers: installs, in order.
         own_cache: whether packages are cached apart, and the cache deleted once they are installed:
             builds of torch for CUDA fill several GB each.
-
     """
 
     layers: tuple[Layer, ...]

@@ -1,5 +1,4 @@
-"""
-Count the files of patchkit that one row passes through, from its declaration to "applied".
+"""Count the files of patchkit that one row passes through, from its declaration to "applied".
 
 A pack with one Replace is armed, and its target imported, with a profiler on. For both steps this
 tells how many files' functions are called, and how often a call is in another file than the one

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""
-Fetch files of a package from pip's index as they are: a release's Python, or a whole wheel.
+"""Fetch files of a package from pip's index as they are: a release's Python, or a whole wheel.
 
 Neither builds nor installs anything: old releases of vLLM can only be built with the compilers of
 their day, and a wheel for other hardware would not install. Results stay under `.envs/sources/`.

@@ -1,5 +1,4 @@
-"""
-The demonstration: a vLLM that dies on a machine with NPUs, and lives with one line more.
+"""The demonstration: a vLLM that dies on a machine with NPUs, and lives with one line more.
 
 Makes a tiny model, starts a Ray with two simulated NPUs, runs vLLM on it without and with
 patchkit, and shows which patch was applied in which process. `make demo` calls it.

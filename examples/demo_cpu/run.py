@@ -1,5 +1,4 @@
-"""
-The demonstration without an accelerator: vLLM for CPUs on Ray, refused and then run.
+"""The demonstration without an accelerator: vLLM for CPUs on Ray, refused and then run.
 
 Nothing is simulated: the platform is vLLM's own for CPUs, and the Ray has CPUs only. Makes a tiny
 model, runs vLLM on that Ray without and with patchkit, and shows which patch was applied in which

@@ -1,5 +1,4 @@
-"""
-The demonstration for a pinned Ray: vLLM 0.32.0 on Ray 2.35.0, with both of its Ray executors.
+"""The demonstration for a pinned Ray: vLLM 0.32.0 on Ray 2.35.0, with both of its Ray executors.
 
 Shows what fails without patchkit, one failure after the other, then the tokens with all rows,
 offline and served; and that the same rows leave a new Ray alone. `make demo-ray235` calls it.
@@ -116,12 +115,10 @@ def failures(on: stage.Stage) -> None:
 
 
 def failure(on: stage.Stage, says: str, title: str, **settings: str) -> None:
-    """
-    One of them.
+    """One of them.
 
     Raises:
         DemoError: there was none, or another.
-
     """
     outcome = on.generate(V1, f"Executor V1, {title} …", "--patchkit", **settings)
     lines = outcome.output.splitlines()
@@ -169,12 +166,10 @@ def over_http(on: stage.Stage, story: scenario.Scenario, name: str, baseline: li
 
 
 def same(found: list[int], baseline: list[int]) -> None:
-    """
-    Compare tokens.
+    """Compare tokens.
 
     Raises:
         DemoError: they are others.
-
     """
     if found != baseline:
         raise stage.DemoError(f"found tokens {found}, expected {baseline}")
@@ -208,12 +203,10 @@ def said(patch: dict[str, Any]) -> str:
 
 
 def untouched(on: stage.Stage, baseline: list[int]) -> None:
-    """
-    Executor V1 on a new Ray: no row applies.
+    """Executor V1 on a new Ray: no row applies.
 
     Raises:
         DemoError: one did.
-
     """
     journal = on.directory / "journal-new"
     title = "Executor V1 on Ray 2.60.0 …"

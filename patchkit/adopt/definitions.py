@@ -60,8 +60,7 @@ class Definitions:
         )
 
     def moved_out(self, name: str, by: str) -> str:
-        """
-        Write a definition as a body has it, under another name, outside of its class.
+        """Write a definition as a body has it, under another name, outside of its class.
 
         Raises ScaffoldError, with the reason, where it cannot stand there.
         """

@@ -163,12 +163,10 @@ def _is_same(path: str, old: ReleaseSource, new: ReleaseSource) -> bool:
 
 
 class EditedInstallation:
-    """
-    What somebody has edited of an installed distribution, by the hashes of its RECORD.
+    """What somebody has edited of an installed distribution, by the hashes of its RECORD.
 
     Raises:
         UpstreamError: it is not installed, or its installer has recorded no hashes.
-
     """
 
     def __init__(self, name: str) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def edits(old: str, new: str) -> list[TextEdit] | None:
-    """
-    Find edits that, one after another, make a function of another with the same fingerprint.
+    """Find edits that, one after another, make a function of another with the same fingerprint.
 
     None where none do, as where decorators differ: they have run already.
     """

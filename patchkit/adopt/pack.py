@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def pack_files(
     place: Place, patches: Sequence[Patch], bodies: Mapping[str, str]
 ) -> list[PlannedFile]:
-    """
-    Plan a pack's files; `patchkit.scaffold.plan.write` writes all of them, or none.
+    """Plan a pack's files; `patchkit.scaffold.plan.write` writes all of them, or none.
 
     Whoever found changes in another way makes a `Patch` of those that have one reason, names its
     `body`, and hands over the body's text by that name; changes that need no body have none.

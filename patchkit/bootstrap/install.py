@@ -1,5 +1,4 @@
-"""
-The bootstrap's files in a site-packages folder: their content, installing and removing.
+"""The bootstrap's files in a site-packages folder: their content, installing and removing.
 
 Python runs the `import` lines of `.pth` files when it starts. From 3.15 on (PEP 829) it calls the
 `package.module:function` lines of `.start` files, and ignores the import lines of the `.pth` with

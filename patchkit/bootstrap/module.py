@@ -1,5 +1,4 @@
-"""
-What the bootstrap runs when Python starts: arm this process, where PATCHKIT=1 asks for it.
+"""What the bootstrap runs when Python starts: arm this process, where PATCHKIT=1 asks for it.
 
 `patchkit bootstrap install` copies this file into site-packages, beside the `.pth` that calls it;
 so it imports nothing of patchkit before it is needed, and nothing else that costs a start. It is
@@ -32,8 +31,7 @@ def start() -> None:
 
 
 def _path_is_whole() -> bool:
-    """
-    Whether `site` is through with the path.
+    """Whether `site` is through with the path.
 
     `.pth` files run while it is at it, in the order of their names and folder by folder; what
     comes later may be what patchkit or a pack is found by. `quit` is what `site` makes next.

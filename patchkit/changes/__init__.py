@@ -1,5 +1,4 @@
-"""
-The kinds of change: each prepares (looks and refuses) and then applies.
+"""The kinds of change: each prepares (looks and refuses) and then applies.
 
 Rooms hold what belongs together: `objects` (Replace, Wrap, Add), `source` (Edit), `fields`
 (AddField), `modules` (Provide and import calls). They know nothing of one another; what lies
@@ -46,8 +45,7 @@ def prepare(change: Change, context: Context) -> Prepared:
 
 
 def in_waves(changes: Iterable[Placed]) -> Iterator[list[Placed]]:
-    """
-    Cut changes, in declared order, where one lies inside what an earlier one puts in place.
+    """Cut changes, in declared order, where one lies inside what an earlier one puts in place.
 
     Wrapping a method of a class that the same row replaces means the class that is there then.
     """

@@ -1,5 +1,4 @@
-"""
-Changes of modules: Provide serves one that upstream lacks; BeforeImport and AfterImport call.
+"""Changes of modules: Provide serves one that upstream lacks; BeforeImport and AfterImport call.
 
 A body function that is called runs beside the module's execution.
 """
@@ -107,8 +106,7 @@ class PreparedProvide:
             raise errors[0]
 
     def _forget(self, former: Any) -> None:
-        """
-        Have the module forgotten where it still stands; who holds it may go on using it.
+        """Have the module forgotten where it still stands; who holds it may go on using it.
 
         While it executes (again), it is importlib's: that finds it in `sys.modules` afterwards.
         """

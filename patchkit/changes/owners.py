@@ -1,5 +1,4 @@
-"""
-Attributes of objects and items of containers: found by a qualname, read, set, put back.
+"""Attributes of objects and items of containers: found by a qualname, read, set, put back.
 
 They are read as they are stored (a staticmethod stays one), without running descriptors.
 """
@@ -150,8 +149,7 @@ def put_back(owner: Any, step: Step, value: Any) -> None:
 
 
 def restore(owner: Any, step: Step, original: Any) -> None:
-    """
-    Take out what was put on an owner that had none of its own.
+    """Take out what was put on an owner that had none of its own.
 
     What is there then is the original: what the owner inherits, has from a map below, or keeps
     elsewhere than in its dict; MISSING for none.

@@ -1,5 +1,4 @@
-"""
-Changed attributes and items. Several patches may lie on one; any can be taken off, in any order.
+"""Changed attributes and items. Several patches may lie on one; any can be taken off, in any order.
 
 A site remembers the original and the layers on it, so the value is always the original with the
 layers that are left, and the very original once none is left.
@@ -89,8 +88,7 @@ class Site(Record, frozen=False, eq=False):
                 raise TargetError(_refusal(refused))
 
     def take(self, layer: Layer) -> None:
-        """
-        Take a layer off, if it is on; also one that was put on by half.
+        """Take a layer off, if it is on; also one that was put on by half.
 
         An UndoError where somebody else has overwritten it since, and it is left as it is; or
         where a copy refuses what it held before, and the others have it back.
@@ -225,8 +223,7 @@ class Sites(Record, frozen=False, eq=False):
         return iter(list(self._sites.values()))
 
     def at(self, location: Location) -> Site:
-        """
-        Return the site for a location.
+        """Return the site for a location.
 
         A site that holds a stranger's value (its module was reloaded, somebody overwrote it) is
         forgotten: what stands there now is the original of a new one.

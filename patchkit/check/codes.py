@@ -1,5 +1,4 @@
-"""
-Every code that a finding can have, and what it means.
+"""Every code that a finding can have, and what it means.
 
 docs/findings.md, which the wheel brings along, has a section for each; a test compares.
 """

@@ -118,15 +118,13 @@ def _of_release(
 def ends(
     row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str | None
 ) -> tuple[Subject, Subject]:
-    """
-    Choose the releases to compare, of all of one distribution, the oldest first.
+    """Choose the releases to compare, of all of one distribution, the oldest first.
 
     Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
     and the newest in the range, or of all where the range has nothing newer.
 
     Raises:
         UpstreamError: there is no such release, or no newer one.
-
     """
     inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
     if not inside:
@@ -153,8 +151,7 @@ def _reviewed(row: Row, subjects: Sequence[Subject], lock: Lock) -> Subject | No
 
 
 class Step(NamedTuple):
-    """
-    A target in one release, whose version is `release`.
+    """A target in one release, whose version is `release`.
 
     `likeness`, from 0 to 1, is that of its source where it moved to, to what it was in the nearest
     release that had it elsewhere; None where that is not known.

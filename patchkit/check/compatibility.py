@@ -1,5 +1,4 @@
-"""
-Whether an object of a body can stand for upstream's: how it is called, what it derives from.
+"""Whether an object of a body can stand for upstream's: how it is called, what it derives from.
 
 Callers may pass what has a name by position or by that name, and may leave out what has a default.
 """
@@ -27,8 +26,7 @@ _MORE = "more"
 
 
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
-    """
-    Say in words which call of upstream's function ours does not take; None where it takes all.
+    """Say in words which call of upstream's function ours does not take; None where it takes all.
 
     Both signatures have `self`, or neither has.
     """

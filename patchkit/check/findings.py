@@ -99,8 +99,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """
-    Everything that one check has found.
+    """Everything that one check has found.
 
     `grid` has for each patch its state in each release, but those that cannot be read, or that the
     patch has nothing to do with.

@@ -95,8 +95,7 @@ def typed(file: Path, field: str, found: object, kind: type[T], expected: str) -
 
 
 def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Boundary]:
-    """
-    List both ends of each range of rows and of their changes, with the lanes that cover them.
+    """List both ends of each range of rows and of their changes, with the lanes that cover them.
 
     A lane at the very end covers it, and so do two: one inside, and one that only this bound keeps
     outside. `released` lists the releases of a distribution, the oldest first.

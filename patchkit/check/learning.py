@@ -1,5 +1,4 @@
-"""
-What several releases say of targets, looked up at a time, also in other processes.
+"""What several releases say of targets, looked up at a time, also in other processes.
 
 Only one thread of a process runs Python at a time, so others take a share of many releases.
 """
@@ -84,8 +83,7 @@ def in_parallel(
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """
-    Collect no circles meanwhile.
+    """Collect no circles meanwhile.
 
     That takes longer than all the rest where millions of nodes are alive, and neither files that
     are read nor releases that rest leave circles that hold any.
@@ -100,8 +98,7 @@ def no_collection() -> Iterator[None]:
 
 
 class _Learner:
-    """
-    A process that looks releases up, and keeps what they say in the cache.
+    """A process that looks releases up, and keeps what they say in the cache.
 
     It starts with the first release of which something is not known. What it has not done, whatever
     the reason, is done here.

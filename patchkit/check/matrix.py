@@ -22,8 +22,7 @@ Cases = dict[str, frozenset[int]]
 def cases(
     rows: Sequence[Row], subjects: Sequence[Subject], progress: Progress | None = None
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
-    """
-    List what has to be exercised in the releases of one distribution, and who cannot be read.
+    """List what has to be exercised in the releases of one distribution, and who cannot be read.
 
     These are the first and last release in the range of each row, and of each change with a range
     of its own, and each source that a target has within its range.

@@ -1,5 +1,4 @@
-"""
-Which releases are looked at: what is installed, a source tree, a wheel, or those on an index.
+"""Which releases are looked at: what is installed, a source tree, a wheel, or those on an index.
 
 All raise `UpstreamError` where there is nothing to look at, and those here `VersionError` where one
 does not say which release it is.
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
 
 def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:
-    """
-    Open the releases that a requirement allows; `RequirementError` where it is none.
+    """Open the releases that a requirement allows; `RequirementError` where it is none.
 
     Of `brief` ones nothing is told of sources.
     """

@@ -28,8 +28,7 @@ _BODY = re.compile(r"patch_\w+")
 
 
 def read_packs(settings: Settings, extra: Iterable[str]) -> tuple[Registry, list[Finding]]:
-    """
-    Read every pack of this process, and further ones; find bodies without row, rows without body.
+    """Read this process's packs and further ones; find bodies without row, rows without body.
 
     What else is wrong with a pack or a row raises `DeclarationError`.
     """

@@ -201,8 +201,7 @@ def _paths(target: Target) -> Iterable[str]:
 
 
 class Kept:
-    """
-    Facts and moves in a cache; safe for threads.
+    """Facts and moves in a cache; safe for threads.
 
     A file of the same path, size and checksum counts as the same file, whichever release it is in:
     what was concluded from such files is neither fetched nor concluded again.

@@ -36,8 +36,7 @@ class _Edge(NamedTuple):
 
 
 class Trails:
-    """
-    Targets, all learnt, in the releases of one distribution that can be read, the oldest first.
+    """Targets, all learnt, in the releases of one distribution that can be read, the oldest first.
 
     A search goes on only where a release that lacks a target meets one that has it: to later ones
     (way 1) or to earlier ones (-1). Beyond, the place that was found is looked up. Where that is

@@ -39,8 +39,7 @@ class Misfit(NamedTuple):
 
 
 def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
-    """
-    List what of some uses does not fit releases, by their names.
+    """List what of some uses does not fit releases, by their names.
 
     What stands below a test, how something is called, and an override may be meant for none of
     several releases, rather than for those from which it differs: they are told where one has them.

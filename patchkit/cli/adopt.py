@@ -47,8 +47,7 @@ def command(
     offline: bool,
     form: str,
 ) -> int:
-    """
-    Write rows and bodies that make the same changes.
+    """Write rows and bodies that make the same changes.
 
     Of a unified diff, as of a pull request (- reads standard input); of a later release against the
     one that --releases, --path or --wheel names; or of what somebody has edited of an installed

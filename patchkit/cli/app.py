@@ -70,8 +70,7 @@ class _Commands(click.Group):
 )
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """
-    The patch manager for vLLM.
+    """The patch manager for vLLM.
 
     \b
     Examples:

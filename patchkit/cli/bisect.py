@@ -60,8 +60,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """
-    Find the patch, or the smallest set of them, that makes a command fail.
+    """Find the patch, or the smallest set of them, that makes a command fail.
 
     The command has to fail with all patches that apply here and pass with none of them. Its exit
     code judges a set: 0 good, 125 skip it, others to 127 bad; above 127 ends the search. Bad too:

@@ -15,8 +15,7 @@ from patchkit.report.as_json import to_json
 
 @click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
 def command() -> None:
-    """
-    Arm every process of this Python that has PATCHKIT=1.
+    """Arm every process of this Python that has PATCHKIT=1.
 
     \b
     Examples:
@@ -29,8 +28,7 @@ def command() -> None:
 
 @command.command("install")
 def install_command() -> None:
-    """
-    Write it into this Python's site-packages.
+    """Write it into this Python's site-packages.
 
     What an older patchkit has written is brought up to date. Where the folder cannot be written,
     nothing is: see `patchkit run`. pip does not know it: remove it before patchkit.
@@ -57,8 +55,7 @@ def remove_command() -> None:
 @command.command("status")
 @format_option
 def status_command(form: str) -> int:
-    """
-    Say whether it is there, and in order.
+    """Say whether it is there, and in order.
 
     Exit code 1 means that it is there and not in order.
     """

@@ -44,8 +44,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """
-    Check patches against releases: installed ones, or any others.
+    """Check patches against releases: installed ones, or any others.
 
     Upstream packages are neither imported nor installed. In pyproject.toml, [tool.patchkit] says
     which `releases` and `packs` by default, and what to `ignore` and `accept`. `patchkit explain

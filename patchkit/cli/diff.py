@@ -41,8 +41,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> None:
-    """
-    Show what upstream changed in the targets of a patch.
+    """Show what upstream changed in the targets of a patch.
 
     \b
     Examples:

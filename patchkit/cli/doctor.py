@@ -54,8 +54,7 @@ _EFFECTS = {
 @options.patches_option
 @options.format_option
 def command(packs: tuple[str, ...], form: str) -> int:
-    """
-    Look for what keeps patches from being applied.
+    """Look for what keeps patches from being applied.
 
     Versions, packs, conflicts, locks, settings, ways in. Exit code 1 means that there is
     something to look at, marked warn or bad.

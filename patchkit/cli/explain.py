@@ -14,8 +14,7 @@ from patchkit.report.as_json import to_json
 @click.argument("code", metavar="[CODE]", required=False)
 @format_option
 def command(code: str | None, form: str) -> None:
-    """
-    Say what a finding of `patchkit check` means, and what to do.
+    """Say what a finding of `patchkit check` means, and what to do.
 
     \b
     Examples:

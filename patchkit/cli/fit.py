@@ -23,8 +23,7 @@ from patchkit.versions.requirements import canonical
 def command(
     package: str, of: str, wanted: options.Wanted, output: str | None, offline: bool, form: str
 ) -> int:
-    """
-    Check what a package uses of vLLM against releases, all of them by default.
+    """Check what a package uses of vLLM against releases, all of them by default.
 
     The package need not know patchkit. Neither it nor vLLM is run. It is one that is installed, a
     folder, a wheel, or a release on the index such as name==1.0.

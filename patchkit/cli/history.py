@@ -16,8 +16,7 @@ from patchkit.versions.requirements import canonical
 @offline_option
 @format_option
 def command(target: str, releases: str | None, offline: bool, form: str) -> int:
-    """
-    Follow a target through the releases of its package.
+    """Follow a target through the releases of its package.
 
     \b
     Examples:

@@ -21,8 +21,7 @@ from patchkit.rows.declaration import Role
 def command(
     role: str | None, vllm: str | None, everything: bool, packs: tuple[str, ...], form: str
 ) -> None:
-    """
-    List the patches that apply here.
+    """List the patches that apply here.
 
     \b
     Examples:

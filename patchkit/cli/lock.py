@@ -47,8 +47,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """
-    Record the targets' sources as reviewed, and show what changes in the lock.
+    """Record the targets' sources as reviewed, and show what changes in the lock.
 
     \b
     Examples:
@@ -81,8 +80,7 @@ def command(
 
 
 def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row]]:
-    """
-    Choose where reviews are recorded: in the file that is named, else in each pack's own.
+    """Choose where reviews are recorded: in the file that is named, else in each pack's own.
 
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder
     is left alone: what is reviewed of such packs is recorded here.

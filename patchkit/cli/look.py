@@ -39,8 +39,7 @@ def rows_of(
 
 
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
-    """
-    Read the rows that whoever works in this directory looks after: those that are named.
+    """Read the rows that whoever works in this directory looks after: those that are named.
 
     Where none is, those whose pack no installer has put where it is; patchkit's own only below this
     directory. Where that leaves none, all of them, but of patchkit's own only those of named packs.
@@ -64,12 +63,10 @@ def _is_ours(pack: str) -> bool:
 def open_packages(
     wanted: Wanted, packages: Sequence[str], library: Library, *, brief: bool = False
 ) -> list[Subject]:
-    """
-    Open the releases of import packages, and say which of them are not installed.
+    """Open the releases of import packages, and say which of them are not installed.
 
     Raises:
         PatchkitError: there are none, or one of them does not say which it is.
-
     """
     versions = Versions.of(Settings.read())
     if wanted.releases:

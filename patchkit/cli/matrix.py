@@ -39,8 +39,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> int:
-    """
-    Choose the few releases that a CI matrix should cover, or say what yours covers.
+    """Choose the few releases that a CI matrix should cover, or say what yours covers.
 
     They cover both ends of every range, and every source that a target has had in it. Patches of
     an installed pack, and patchkit's own, count only if you name them.

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 
 def find_module(name: str) -> ModuleSpec | None:
-    """
-    Find a module without importing its parents, as `importlib.util.find_spec` would.
+    """Find a module without importing its parents, as `importlib.util.find_spec` would.
 
     Each part is looked up as if it were on top: a namespace package's path would import the parent.
     """

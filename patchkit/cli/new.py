@@ -68,8 +68,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> None:
-    """
-    Start a patch: write a row, a body and a test for an upstream target.
+    """Start a patch: write a row, a body and a test for an upstream target.
 
     It looks the target up in what is installed, or where --releases, --path or --wheel point. It
     imports no upstream package and overwrites no file; it writes all files or none. If the row

@@ -47,8 +47,7 @@ _WORST_FIRST = ("failed", "applied", "skipped", "armed")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @patches_option
 def command(words: tuple[str, ...], packs: tuple[str, ...]) -> int:
-    """
-    Run a command patched, and all that it starts.
+    """Run a command patched, and all that it starts.
 
     Works by the environment alone (PYTHONPATH); nothing is installed. Python processes that ignore
     their environment (python -I, -E, -S) are out of reach. The exit code is the command's.
@@ -164,8 +163,7 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def run_and_wait(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """
-    Run a command and return its exit code, or the negative number of the signal that ended it.
+    """Run a command and return its exit code, or the negative number of the signal that ended it.
 
     Where the system lacks what that needs (macOS), this process becomes the command.
     """

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 def command(
     name: str, vllm: str | None, lock: str | None, packs: tuple[str, ...], form: str
 ) -> None:
-    """
-    Show one patch in full, and whether it applies here.
+    """Show one patch in full, and whether it applies here.
 
     \b
     Examples:

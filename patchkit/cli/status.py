@@ -46,8 +46,7 @@ def command(
     watch: bool,
     form: str,
 ) -> int:
-    """
-    Say what is applied in every process, and what was not reached.
+    """Say what is applied in every process, and what was not reached.
 
     DIR is where the processes write their journals; by default PATCHKIT_JOURNAL, or else the newest
     `patchkit run` of this user. ADDRESS is host:port of the head, ray://host:port, or auto. Exit

@@ -26,8 +26,7 @@ _GRACE_SECONDS = 5.0
 def run_alone(
     words: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
 ) -> tuple[int, float]:
-    """
-    Run a command, its output to a file; return its exit code (or negative signal) and its seconds.
+    """Run a command, its output to a file; return its exit code (or negative signal) and seconds.
 
     What it has started ends with it, in whatever session that is; on a system without /proc, only
     its process group. BisectionError if it cannot be run.

@@ -1,5 +1,4 @@
-"""
-Copies of an original: those that can be repointed are, the others are named.
+"""Copies of an original: those that can be repointed are, the others are named.
 
 A copy is found by identity, and known by where it was bound from: the same object elsewhere is
 somebody else's. What `from x import y` left in a module and what a class body stored is repointed,
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
 
 class Where(NamedTuple):
-    """
-    The modules to look through.
+    """The modules to look through.
 
     Late, they have had time to copy by any way: those of the target's package are looked into also
     where they name nothing of the target's module.
@@ -49,8 +47,7 @@ def everywhere() -> Where:
 
 
 def modules_since(name: str) -> Where:
-    """
-    Look through a module and those that began to load after it did.
+    """Look through a module and those that began to load after it did.
 
     At its first execution nobody else can have copied from it; what decorates its objects can have
     put them into modules that it names, which the pass adds.
@@ -77,8 +74,7 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
 
 
 class Latecomers:
-    """
-    Modules that are half imported now, by other threads most often, or begin to be from now on.
+    """Modules that are half imported now, by other threads most often, or begin to be from now on.
 
     The pass may look into one before it takes its copy, from a module that the pass has yet to come
     to; or while the copy lies in the body of a class that is not there yet.

@@ -37,8 +37,7 @@ _BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__"
 
 
 class Bindings:
-    """
-    The bindings that a module's, a class's or a function's own code makes.
+    """The bindings that a module's, a class's or a function's own code makes.
 
     Of a function's own names nothing is known, and in a function in another of no name at all.
     """

@@ -1,5 +1,4 @@
-"""
-What an object holds one step down: defaults, closures, items, attributes.
+"""What an object holds one step down: defaults, closures, items, attributes.
 
 Nothing is asked that could run somebody's code: no `isinstance`, which asks `__class__`, and no
 attribute of an object of an unknown type.

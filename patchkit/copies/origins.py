@@ -1,5 +1,4 @@
-"""
-Where a place got from what it holds, by the code that bound it.
+"""Where a place got from what it holds, by the code that bound it.
 
 A place is an attribute of a module or a class. Its code leads from it to another place, and so on,
 up to a changed attribute, or to where somebody else made what is there.
@@ -44,8 +43,7 @@ class Origins:
         self._classes: dict[type, list[Bindings]] = {}
 
     def of(self, owner: Any, name: str, value: Any) -> Site | Elsewhere | None:
-        """
-        Tell which changed attribute a module's or class's attribute got its value from.
+        """Tell which changed attribute a module's or class's attribute got its value from.
 
         ELSEWHERE where the code names another place, and that holds it; None where the code does
         not say, names both, or may bind the place by other means too.

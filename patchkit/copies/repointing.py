@@ -103,8 +103,7 @@ class _Pass:
 
 
 def _named_by(sites: Iterable[Site]) -> frozenset[str]:
-    """
-    Name modules in scope of which the targets' modules have anything.
+    """Name modules in scope of which the targets' modules have anything.
 
     They were there before, and cannot have copied; but what decorates a target may put it there.
     """

@@ -41,8 +41,7 @@ class _Namespace(NamedTuple):
 
 
 class CopySearch:
-    """
-    A search for copies.
+    """A search for copies.
 
     Late, it looks into every module of the packages that are in scope, otherwise into those `near`
     and into those that know the targets' modules; deep, for what is out of reach too.
@@ -191,8 +190,7 @@ def _of_package(cls: type, top: str) -> _Namespace | None:
 
 
 def _kin(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
-    """
-    Identify what a module has in its globals, if it has copied from the targets' modules.
+    """Identify what a module has in its globals, if it has copied from the targets' modules.
 
     That is one of these modules, a package that it is reached through, or what one defines.
     """

@@ -1,5 +1,4 @@
-"""
-Tells a watcher when a module is about to execute, and when it has executed.
+"""Tells a watcher when a module is about to execute, and when it has executed.
 
 A finder at the front of `sys.meta_path` asks the other finders, and instruments the loader that
 they find. Probing, lazy loading and reloading all go through that loader, so they are seen too.
@@ -42,8 +41,7 @@ _UTIL = "importlib.util"
 
 
 class Finder:
-    """
-    Watches the imports of some modules, and tells a watcher of every execution of these.
+    """Watches the imports of some modules, and tells a watcher of every execution of these.
 
     `provide` is asked for the spec of a watched module that no other finder finds. `stir` is called
     when modules may be imported unseen: the package of a watched module is about to be imported, or
@@ -134,8 +132,7 @@ class Finder:
         return not (is_half_imported(module) and self.await_import(name, module))
 
     def await_import(self, name: str, module: ModuleType) -> bool:
-        """
-        Report the end of the import of a half-imported module; whether that will come.
+        """Report the end of the import of a half-imported module; whether that will come.
 
         It does if the import succeeds, but not where the module is complete, also while this
         thread reports it. While another thread reports it, it is reported once more at the end:
@@ -155,8 +152,7 @@ class Finder:
         return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
 
     def _come_first(self) -> None:
-        """
-        Move in front of a finder that was added later and may find a watched module itself.
+        """Move in front of a finder that was added later and may find a watched module itself.
 
         Each finder is overtaken once, as two that insist on being first would never end; a Finder
         never, as it asks those behind it. The old entry stays: another thread that iterates over
@@ -173,8 +169,7 @@ class Finder:
 
 
 class BodyFinder(Finder):
-    """
-    Arms the process just before a body executes, which other code imports.
+    """Arms the process just before a body executes, which other code imports.
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
     this. A session loads bodies itself, so it does nothing where the process has one.

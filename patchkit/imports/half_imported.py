@@ -85,8 +85,7 @@ def culprit(error: Exception) -> str | None:
 
 
 def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
-    """
-    Call `call(name)` when importlib is done with a spec; False if that cannot be arranged.
+    """Call `call(name)` when importlib is done with a spec; False if that cannot be arranged.
 
     No lock is needed: the end of the import stores the attribute, then takes the waiters; this
     adds a waiter, then reads the attribute. Either the end finds the waiter, or we find the end.
@@ -117,8 +116,7 @@ def _is_awaited(kind: type) -> bool:
 
 
 def _awaited_kind(kind: type) -> type:
-    """
-    Make the class of a spec while somebody waits for the end of its module's import.
+    """Make the class of a spec while somebody waits for the end of its module's import.
 
     The import ends when importlib sets `_initializing` to False. Reading that attribute, as the
     interpreter does at every import statement, works as before.

@@ -96,8 +96,7 @@ def thread_telling(spec: Any) -> int | None:
 
 
 def _among_importlib(function: Method) -> Method:
-    """
-    Name a function's file so that `warnings` passes over its frames, as over importlib's.
+    """Name a function's file so that `warnings` passes over its frames, as over importlib's.
 
     Without that a module that warns with `stacklevel=2` would blame patchkit for importing it.
     """

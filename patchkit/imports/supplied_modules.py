@@ -1,5 +1,4 @@
-"""
-Modules whose code patchkit supplies: those that only a patch provides, and those run as main.
+"""Modules whose code patchkit supplies: those that only a patch provides, and those run as main.
 
 `runpy` (`python -m pkg.mod`) asks the module's loader for code and executes that as `__main__`. It
 gets code that imports the module under its own name, where it is patched like any other module, and
@@ -28,8 +27,7 @@ _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 
 class ProvidedLoader:
-    """
-    Loads a module that a patch provides; `serve` fills it, and returns whether a patch did.
+    """Loads a module that a patch provides; `serve` fills it, and returns whether a patch did.
 
     It is a `package` if modules below it are provided too.
     """

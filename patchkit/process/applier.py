@@ -1,5 +1,4 @@
-"""
-Applies groups of changes and takes them back, from any thread.
+"""Applies groups of changes and takes them back, from any thread.
 
 The lock guards the bookkeeping only. It is never held while a body or upstream code runs.
 """
@@ -44,8 +43,7 @@ class Applier:
         self._maker = Maker(self.sites, states, relevance, executions, self.turns)
 
     def note_execution(self, module: str) -> None:
-        """
-        A module is about to execute once more, and to overwrite what was applied to it.
+        """A module is about to execute once more, and to overwrite what was applied to it.
 
         What an AfterImport has done is taken back before: its undo knows the module as it is now.
         A body that executes anew is to see originals; its end has everything applied again.
@@ -71,8 +69,7 @@ class Applier:
         *,
         from_body: bool = False,
     ) -> bool:
-        """
-        Apply the groups of this process that are not applied yet, then repoint copies in one pass.
+        """Apply this process's groups that are not applied yet, then repoint copies in one pass.
 
         `modules` are the groups' by name; `scope` tells those that may hold copies. With
         `from_body` this thread is at the end of importing their body: another one that is applying

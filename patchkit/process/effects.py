@@ -1,5 +1,4 @@
-"""
-Which of the applied changes are in effect: their code was called in this process, or traced.
+"""Which of the applied changes are in effect: their code was called in this process, or traced.
 
 A look asks and tells the journal; nothing is written, and nothing runs, in the call itself. What
 torch.compile inlines is never called, but it lists the code that it traces.

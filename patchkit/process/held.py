@@ -1,5 +1,4 @@
-"""
-What blocks ask for: patches applied whatever the roles of the process, then as they were.
+"""What blocks ask for: patches applied whatever the roles of the process, then as they were.
 
 A block may bring rows along, of a pack that is not installed; for no role, and for a while.
 """
@@ -45,8 +44,7 @@ class Blocks(Record, eq=False):
     finder: Finder
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
-        """
-        Apply patches whatever the roles of this process, and import what they change.
+        """Apply patches whatever the roles of this process, and import what they change.
 
         What comes before an import waits for it. Without names all that are for here are meant,
         but what a `when` refuses. Returns the names, to be let go later, once for each time that

@@ -1,5 +1,4 @@
-"""
-What happened in this process, written for other processes to read.
+"""What happened in this process, written for other processes to read.
 
 One file a process, one JSON object a line. The file is opened for appending for each line, as a
 process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
@@ -40,8 +39,7 @@ _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Journal:
-    """
-    The entries of one process, kept in memory and, where a directory is given, in a file there.
+    """The entries of one process, kept in memory and, where a directory is given, in a file there.
 
     A journal that cannot be written never changes what the process does: it says so once on
     stderr and goes on in memory. What can be written again later, after a disk was full, is.
@@ -152,8 +150,7 @@ def _line(entry: dict[str, Any]) -> bytes:
 
 
 def process_facts() -> dict[str, Any]:
-    """
-    Say who this process is: host, pids and command line.
+    """Say who this process is: host, pids and command line.
 
     `began` with the pid tells it from an earlier process of the same number, and is the same after
     an `exec`; `asked_by` is the process that asked Ray for this one.

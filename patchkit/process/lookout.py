@@ -1,5 +1,4 @@
-"""
-Looks again, all the life of a process, at what is applied and at what was never for here.
+"""Looks again, all the life of a process, at what is applied and at what was never for here.
 
 The `Verifier` is a thread that ends before a fork, as a child of several threads may wait for a
 lock that nobody gives back, and begins anew after it; and it ends before the interpreter does. A
@@ -158,8 +157,7 @@ class Lookout:
         self._unmet = unmet
 
     def tell_at_end(self) -> None:
-        """
-        Write what was called, and which patches were never for here.
+        """Write what was called, and which patches were never for here.
 
         Arming has not asked for which, as that costs a start. Now versions cost nothing more, or
         what a row would change is not installed, or nobody asks.

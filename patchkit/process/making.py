@@ -1,5 +1,4 @@
-"""
-Change groups made: bodies loaded and asked what they want, changes applied, copies repointed.
+"""Change groups made: bodies loaded and asked what they want, changes applied, copies repointed.
 
 `Maker` makes one group, `CopiesPass` then repoints the copies of all that were made, and `remarks`
 collects what the journal says of them. `Inspection` looks later whether somebody else has
@@ -45,8 +44,7 @@ class Maker(Record, eq=False):
     turns: Turns
 
     def make(self, group: GroupState, module: ModuleType | None) -> bool:
-        """
-        Make what is for here of a group; whether that is anything.
+        """Make what is for here of a group; whether that is anything.
 
         It is this thread's turn at the group; its module is None before that executes. Raises
         NotWanted where the whole patch is not for here.
@@ -207,8 +205,7 @@ class CopiesPass(Record, eq=False):
 
 
 def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
-    """
-    Tell the copies of what a group has changed, and how patches lie on it.
+    """Tell the copies of what a group has changed, and how patches lie on it.
 
     `late`: somebody may have copied before. `layers` has for each target the patches on it, the
     innermost first; `hidden`, if any, those whose replacement does not act, with the one that
@@ -230,8 +227,7 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
 
 
 def layers_of(group: GroupState) -> dict[str, list[str]]:
-    """
-    Name for each target of a group the patches that lie on it, the innermost first.
+    """Name for each target of a group the patches that lie on it, the innermost first.
 
     Of what is no attribute (code that is edited, a field, a module) only this group's is known.
     """

@@ -1,5 +1,4 @@
-"""
-Whether code has run, told by the interpreter: no code is changed, and no later call costs more.
+"""Whether code has run, told by the interpreter: no code is changed, and no later call costs more.
 
 Since Python 3.12 `sys.monitoring` tells of a first call, and is switched off for that code then.
 Before, the interpreter itself counts the first calls of code, to know what is worth optimising.

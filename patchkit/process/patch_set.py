@@ -1,5 +1,4 @@
-"""
-The same patches in every process of an engine, or none starts.
+"""The same patches in every process of an engine, or none starts.
 
 The main process writes what it selects for each role into the engine's configuration. vLLM hashes
 that part of the configuration for its compile cache, and hands it to every engine core and worker;

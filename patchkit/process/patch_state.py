@@ -1,5 +1,4 @@
-"""
-How it stands with every patch here; who changes a status tells the journal and stderr of it.
+"""How it stands with every patch here; who changes a status tells the journal and stderr of it.
 
 That includes the failure policy: what a required patch that failed stops, and the exit code of a
 process in which somebody has swallowed the error.
@@ -129,8 +128,7 @@ class PatchStates:
     # -- failures ---------------------------------------------------------------------------------
 
     def fail(self, state: PatchState, error: Exception, **facts: Any) -> None:
-        """
-        Note a failure; ApplyError where the patch is required, and failures stop the process.
+        """Note a failure; ApplyError where the patch is required, and failures stop the process.
 
         The failure of a required patch that is told already, perhaps another's while this one's
         body was imported, is no reason: it stops this one as well.

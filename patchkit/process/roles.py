@@ -1,5 +1,4 @@
-"""
-Which role a process has when patchkit arrives in it, and where it belongs: who asked for it, say.
+"""Which role a process has when patchkit arrives in it, and where it belongs: who asked for it.
 
 How processes are known is in `patchkit.rows.processes`.
 """
@@ -77,8 +76,7 @@ def running_here() -> list[Any]:
 
 
 def initial_roles(environ: MutableMapping[str, str], table: ProcessTable) -> frozenset[Role]:
-    """
-    Tell the roles that a process has when patchkit arrives in it.
+    """Tell the roles that a process has when patchkit arrives in it.
 
     None where that is yet to come: a Ray worker process learns it from its actor's class, unless
     whoever asked for the actor told, and a spawned child from its parent, or when it begins. Takes
@@ -109,8 +107,7 @@ def run_beside_its_name() -> str | None:
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:
-    """
-    Whether tests say which patches apply here, and nothing arms the process that nobody asks to.
+    """Whether tests say which patches apply here, and nothing arms the process that nobody asks to.
 
     So it is in the process that runs them, in its forks, and in children that carry on its work:
     those of multiprocessing and Ray. A program that a test starts is on its own, and `PATCHKIT=1`

@@ -1,5 +1,4 @@
-"""
-What is due when which module is imported, and whether that is for this process.
+"""What is due when which module is imported, and whether that is for this process.
 
 `Relevance` is the one who says so: by role and block, then by settings, versions and review.
 """
@@ -93,8 +92,7 @@ class Relevance:
     # -- the question -----------------------------------------------------------------------------
 
     def is_wanted(self, group: GroupState) -> bool:
-        """
-        Whether a role of this process, or a block, has the group's patch.
+        """Whether a role of this process, or a block, has the group's patch.
 
         A module for every role is there before the role is known: a Ray worker process learns that
         from its actor's class, and what defines the class may import the module.

@@ -1,5 +1,4 @@
-"""
-The one mutable thing in a process: the roles that it has entered, and what its imports make due.
+"""The one mutable thing in a process: the roles that it has entered, and what its imports make due.
 
 A patch applies when its target's module has been imported *and* the process has entered one of
 its roles; whichever comes last makes it due.
@@ -253,8 +252,7 @@ class Session:
 
 @contextlib.contextmanager
 def _bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
-    """
-    Let bodies write `import a.b` and use `a.b` while it is being imported.
+    """Let bodies write `import a.b` and use `a.b` while it is being imported.
 
     importlib makes `b` an attribute of `a` only after that, and not at all where it fails.
     """

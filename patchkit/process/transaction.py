@@ -1,5 +1,4 @@
-"""
-One group of changes: what is planned, which never changes, and what was made of it.
+"""One group of changes: what is planned, which never changes, and what was made of it.
 
 A transaction makes all or none: it resolves all first, and undoes what it made on error.
 """

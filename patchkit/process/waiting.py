@@ -1,5 +1,4 @@
-"""
-What a change group waits for: its turn, which another thread has, and the end of an import.
+"""What a change group waits for: its turn, which another thread has, and the end of an import.
 
 No lock is held meanwhile. A thread that waits for another could wait for ever: that one may need a
 module which this one is importing. So nobody waits for a thread that waits for him.
@@ -46,8 +45,7 @@ class Turns:
         self._awaited: dict[int, Taken] = {}
 
     def take(self, thing: Taken, is_left: Callable[[], bool]) -> bool:
-        """
-        Wait for a turn and take it, unless `is_left` says to leave it to whose turn it is.
+        """Wait for a turn and take it, unless `is_left` says to leave it to whose turn it is.
 
         Returns False where it is this thread's already, or left to another one, which may be
         waiting for this one. Raises TimeoutError where the other thread's turn does not end.
@@ -74,8 +72,7 @@ class Turns:
 
     @contextlib.contextmanager
     def within(self, *things: Taken, patience: float = PATIENCE) -> Iterator[bool]:
-        """
-        Take turns for the time of a block, all at once; False once the patience is over.
+        """Take turns for the time of a block, all at once; False once the patience is over.
 
         Where it is this thread's turn already, or that of a thread that waits for this one, the
         turn goes back to it afterwards.

@@ -44,8 +44,7 @@ def current() -> Session | None:
 
 
 def arm(roles: frozenset[Role] | None = None) -> Session | None:
-    """
-    Arm this process once, for these roles or those that patchkit finds out.
+    """Arm this process once, for these roles or those that patchkit finds out.
 
     Returns None with `PATCHKIT=0`, or where only Python's own code runs. Raises PatchkitError where
     a setting or a row is malformed, or a required patch failed.
@@ -72,8 +71,7 @@ def arm_unasked() -> Session | None:
 
 
 def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
-    """
-    Return the session of this process; where it is not armed, one without a role.
+    """Return the session of this process; where it is not armed, one without a role.
 
     It is to know the patches of these names, by default all, and the rows of `packs`, for no role.
     Raises PatchkitError where a setting or a row is malformed, or `PATCHKIT=0` says to do nothing.

@@ -42,8 +42,7 @@ _AS_BASE = """exec(code) or type(
 
 
 class Carrier:
-    """
-    Unpickling it arms the process, for a role where that is known; what comes out is None.
+    """Unpickling it arms the process, for a role where that is known; what comes out is None.
 
     `sys_path` is for a process that would set its own only after the unpickling.
     """
@@ -65,8 +64,7 @@ class Carrier:
 
 
 class ActorCarrier(Carrier):
-    """
-    The same for a Ray actor's class, pickled as if it were its first base class.
+    """The same for a Ray actor's class, pickled as if it were its first base class.
 
     A class may return to the process that sent it, with an error for example: it does nothing
     there. A worker process that cannot be armed ends and says why.

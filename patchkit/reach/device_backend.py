@@ -1,5 +1,4 @@
-"""
-The device backend: the module that adds a device name such as 'npu' to torch.
+"""The device backend: the module that adds a device name such as 'npu' to torch.
 
 `PATCHKIT_DEVICE_BACKEND` names it, by default `torch_npu`. Some bodies import it at their top, and
 so it is imported where a class of such a body is unpickled.

@@ -1,5 +1,4 @@
-"""
-patchkit's own hooks: the calls with which a process enters a role, or starts another process.
+"""patchkit's own hooks: the calls with which a process enters a role, or starts another process.
 
 Children of `multiprocessing`, and of `multiprocess`, get patchkit and their role. A spawned child
 unpickles its preparation data first; patchkit adds an object that arms the child. A forked child
@@ -114,8 +113,7 @@ def _configuration(values: Iterable[Any]) -> Any:
 
 
 def _watch_ray(session: Session) -> None:
-    """
-    Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
+    """Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
 
     The role is entered before Ray unpickles the class, so that the class refers to what is patched.
     The name tells whether a class is vLLM's; a user's class means a main process. A class that

@@ -6,8 +6,7 @@ from patchkit.reach.arming import arm_unasked
 
 
 def platform() -> None:
-    """
-    Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
+    """Arm as soon as vLLM looks for its platform, since 0.24 during `import vllm`.
 
     vLLM swallows what is raised here; `general` raises it again. None means: no platform.
     """

@@ -22,8 +22,7 @@ _PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
 
 
 def as_github(report: Report) -> str:
-    """
-    Write a line for each finding, errors first: GitHub shows ten of a sort and step.
+    """Write a line for each finding, errors first: GitHub shows ten of a sort and step.
 
     What is no file of the checkout (else of the working directory), upstream's for one, is named
     in the message.
@@ -71,8 +70,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$>-])")
 
 
 def as_markdown(report: Report) -> str:
-    """
-    Write the grids and the findings, the errors first in each patch.
+    """Write the grids and the findings, the errors first in each patch.
 
     Patches that hold everywhere are counted. It is never longer than GitHub takes: what is left out
     is counted too. Nobody is notified by an `@` in a message, and nothing in it becomes markup or a

@@ -1,5 +1,4 @@
-"""
-A check's report as pages show it.
+"""A check's report as pages show it.
 
 Releases that look the same for every patch are one column, and findings that say the same of
 several releases are one.

@@ -41,8 +41,7 @@ _THEME = Theme(
 
 
 def console() -> Console:
-    """
-    Open stdout for tables.
+    """Open stdout for tables.
 
     Texts are printed as they are: a requirement such as `ray[data]` is no markup. A pipe or a file
     is not wrapped, so that `grep` finds whole lines, unless COLUMNS asks for a width.
@@ -91,8 +90,7 @@ def print_diff_lines(lines: Iterable[str], out: Console) -> None:
 
 
 def print_hanging(out: Console, lines: Sequence[Line]) -> None:
-    """
-    Print marks, subjects and what is said of them, wrapped between words in a column of its own.
+    """Print marks, subjects and what is said of them, wrapped between words in a column of its own.
 
     A path that is longer than its column goes on past it, so that it can be copied whole.
     """

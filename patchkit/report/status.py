@@ -163,8 +163,7 @@ def _status(status: str, more: str = "") -> Text:
 
 
 def _remarks(stands: Stands) -> Text:
-    """
-    Say why it was skipped, and whether what it changes is not as it was reviewed.
+    """Say why it was skipped, and whether what it changes is not as it was reviewed.
 
     What is armed waits for its target, and a failure is a finding below.
     """

@@ -1,5 +1,4 @@
-"""
-Whether what a patch changes is what somebody has reviewed.
+"""Whether what a patch changes is what somebody has reviewed.
 
 A target that is written as it was when it was reviewed costs a fraction of a millisecond: its file
 is read, and nothing is parsed. Only another wording is looked at in full.
@@ -28,8 +27,7 @@ _UNKNOWN = "cannot be compared with what was reviewed"
 
 
 class Drift:
-    """
-    What of upstream nobody has reviewed, as it lies here; each row is looked at once.
+    """What of upstream nobody has reviewed, as it lies here; each row is looked at once.
 
     A file may be named that says what was reviewed, in place of those that packs bring.
     """

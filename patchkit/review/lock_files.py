@@ -1,5 +1,4 @@
-"""
-Which lock says what was reviewed for a row.
+"""Which lock says what was reviewed for a row.
 
 A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
 package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all. What an

@@ -1,5 +1,4 @@
-"""
-`patchkit.lock`: what a person has reviewed of upstream.
+"""`patchkit.lock`: what a person has reviewed of upstream.
 
 For each patch and target the file has one line for each run of releases whose source is the same:
 

@@ -34,8 +34,7 @@ def judged_exit(run: Run, runs: Sequence[Run]) -> int:
 
 
 class Search:
-    """
-    Finds a minimal set that fails, and tries no patch without those it comes after.
+    """Finds a minimal set that fails, and tries no patch without those it comes after.
 
     Prefixes of the order are halved down to the patch that turns one bad. That patch stays, and the
     search goes on among those before it until what stays fails by itself: about log2 n trials for
@@ -45,7 +44,6 @@ class Search:
         order: names of patches, each behind those it comes after.
         before: by name, those it comes after; names that are not in `order` do not count.
         try_set: judges a set, which it is asked for once, knowing how many patches are suspected.
-
     """
 
     def __init__(

@@ -28,8 +28,7 @@ class Role(str, enum.Enum):
 
 
 class Change(Record, kw_only=True):
-    """
-    One edit to one target; the base of every kind.
+    """One edit to one target; the base of every kind.
 
     Args:
         requires: requirement strings that narrow the patch's own.
@@ -37,7 +36,6 @@ class Change(Record, kw_only=True):
             classes. True is for those of the target's own top-level package and of `__main__`;
             names of further packages (`my_plugin`) add to that. False leaves all copies.
         when: name of a body function that returns True, or the reason to leave this change out.
-
     """
 
     requires: Collection[str] = ()
@@ -74,8 +72,7 @@ class Change(Record, kw_only=True):
 
 
 class Replace(Change):
-    """
-    The target becomes the body's object `by`: a function, class, property, constant.
+    """The target becomes the body's object `by`: a function, class, property, constant.
 
     A class must derive from the original, unless it is `unrelated`.
     """
@@ -93,8 +90,7 @@ class Wrap(Change):
 
 
 class Edit(Change):
-    """
-    The target's own source with `old` replaced by `new`, recompiled into the same function object.
+    """The target's source with `old` replaced by `new`, recompiled into the same function object.
 
     The target is a function, a method of any kind, or a property (its getter; `Class.name.fset` for
     its setter). Layout and comments of `old` do not count; it has to occur `count` times.
@@ -116,8 +112,7 @@ class Add(Change):
 
 
 class AddField(Change):
-    """
-    A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
+    """A new field on a dataclass or a pydantic dataclass, and on all that derive from or embed it.
 
     It is keyword-only, so that callers by position are not disturbed.
 
@@ -125,7 +120,6 @@ class AddField(Change):
         type: a type, or the text of an annotation, read with the names of the class's module and
             of the body.
         default: a literal; every instance gets its own copy of a list, dict or set.
-
     """
 
     target: str
@@ -137,15 +131,13 @@ class AddField(Change):
 
 
 class Provide(Change):
-    """
-    A module that upstream lacks here, served by the body; fails if upstream has it by now.
+    """A module that upstream lacks here, served by the body; fails if upstream has it by now.
 
     Args:
         module: the module's full name. Its parent package must be upstream's, or provided too.
         by: name of the body's object that serves it: a list of names of the body (`__all__`), a
             module, a class whose attributes become the module's, or a function that is called
             with the new module.
-
     """
 
     module: str
@@ -176,8 +168,7 @@ class AfterImport(_ImportCall):
 
 
 class Patch(Record, kw_only=True):
-    """
-    One row: binds a body to versions, roles and targets.
+    """One row: binds a body to versions, roles and targets.
 
     Args:
         name: unique, kebab-case.
@@ -198,7 +189,6 @@ class Patch(Record, kw_only=True):
         verify: name of a body function that returns True, or what is wrong; asked once the patch is
             applied and a role of it is entered. What is wrong is the patch's failure.
         data: files that decide what the patch does, relative to the pack's folder.
-
     """
 
     name: str

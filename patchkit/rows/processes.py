@@ -1,5 +1,4 @@
-"""
-How processes are known, and the role that each enters: one row for each way to know one.
+"""How processes are known, and the role that each enters: one row for each way to know one.
 
 The rows below are those of vLLM 0.5 to 0.33 and of vllm-omni 0.30. What a release lacks is never
 met there, so they need no versions. A package tells of its own processes by the entry-point group
@@ -28,8 +27,7 @@ BY = (*NAMED, "name", "title", "command", "switch")
 
 
 class ProcessRow(Record):
-    """
-    One row: one way to know a process.
+    """One row: one way to know a process.
 
     Args:
         by: what tells: `target`, what `multiprocessing.Process(target=…)` runs; `actor`, the class
@@ -41,7 +39,6 @@ class ProcessRow(Record):
         role: the role that the process enters; None for a process that needs none.
         why: the reason for no role.
         instead_of: modules whose code for main runs nowhere where this process is.
-
     """
 
     by: str

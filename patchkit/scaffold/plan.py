@@ -158,8 +158,7 @@ class PlannedFile(NamedTuple):
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
-    """
-    Find where a pack lies, or is to lie: a folder, or the name of a module.
+    """Find where a pack lies, or is to lie: a folder, or the name of a module.
 
     Relative folders start `here`, and packages that `find`, of importable modules, does not know.
     """

@@ -42,8 +42,7 @@ def is_named(content: bytes, patch: Patch) -> bool:
 
 
 def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
-    """
-    Put a row before the closing bracket of a pack's tuple, and its words into the import.
+    """Put a row before the closing bracket of a pack's tuple, and its words into the import.
 
     Where they are written in another way, `ScaffoldError`: the row is its author's to paste.
     """

@@ -88,8 +88,7 @@ def disagreements(processes: Iterable[ProcessStatus]) -> Iterator[tuple[str, Pro
 
 
 def _engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
-    """
-    Group processes by engine: the tree of one main process, and what has lost it.
+    """Group processes by engine: the tree of one main process, and what has lost it.
 
     There may be several runs; those belong to the latest main process before them.
     """

@@ -1,5 +1,4 @@
-"""
-Journals: where `patchkit run` keeps them, and what one process told of itself in its own.
+"""Journals: where `patchkit run` keeps them, and what one process told of itself in its own.
 
 Lines may be torn, of a later patchkit, or of somebody else: each value is taken only if it is what
 it should be, and everything else is passed over.

@@ -1,5 +1,4 @@
-"""
-What one node knows: the journals in a directory, and which processes run.
+"""What one node knows: the journals in a directory, and which processes run.
 
 Only the standard library: it travels to nodes of a Ray cluster that may have no patchkit.
 """
@@ -25,14 +24,12 @@ _NEWBORN_SECONDS = 2.0
 
 
 def look(directory: str | None) -> dict[str, Any]:
-    """
-    Look at this node, from outside of the processes; PATCHKIT_JOURNAL says where, if nobody does.
+    """Look at this node from outside of the processes; PATCHKIT_JOURNAL says where, if nobody does.
 
     Returns:
         `journals`, their bytes by file name; `unreadable`, by file name why those could not be
         read; `processes`, by pid, those that have to do with them, or None where the system does
         not tell; `error`, what stood in the way, or None; `host`, `directory`, `now`.
-
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename

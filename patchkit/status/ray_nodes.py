@@ -22,12 +22,10 @@ class RayError(PatchkitError):
 
 
 class RayNodes:
-    """
-    A connection to a cluster; a context, which ends it. All nodes answer within `patience` seconds.
+    """A connection to a cluster, ended by its context. All nodes answer within `patience` seconds.
 
     Raises:
         RayError: there is no Ray here, or none at the address.
-
     """
 
     def __init__(self, address: str, patience: float = 30.0) -> None:

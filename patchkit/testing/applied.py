@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Applied:
-    """
-    Apply patches in this process for the time of a `with` block, or of a decorated function.
+    """Apply patches in this process for the time of a `with` block, or of a decorated function.
 
     The patches apply whatever the roles of the process, so that a worker's can be tried in a test.
     Their targets' modules are imported; a change that comes before an import waits for it. What was

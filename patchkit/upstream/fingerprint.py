@@ -1,5 +1,4 @@
-"""
-A short hash of what a target's source does, the same on every Python that runs patchkit.
+"""A short hash of what a target's source does, the same on every Python that runs patchkit.
 
 What does not count: comments, docstrings, layout, the style of quotes and numbers, statements
 without effect, the order of undecorated methods in a class, annotations of parameters, results
@@ -54,8 +53,7 @@ def of_nodes(nodes: Iterable[ast.AST], *, named: bool = True) -> str:
 def canonical(
     node: ast.AST, *, named: bool = True, in_class: bool = False, annotated: bool = False
 ) -> Iterator[str]:
-    """
-    Write a tree as words that do not depend on the version of Python, root first.
+    """Write a tree as words that do not depend on the version of Python, root first.
 
     The root's own name counts if it is `named`, a function's annotations if it is `annotated`.
     Without recursion, since upstream's trees may be deeper than Python's stack.

@@ -1,5 +1,4 @@
-"""
-How a definition is written, as one short hash, found without parsing its file.
+"""How a definition is written, as one short hash, found without parsing its file.
 
 The fingerprint of a target asks for its syntax tree, which takes milliseconds. Its wording is
 found by indentation in some ten microseconds. The same wording is the same source, so a process
@@ -64,8 +63,7 @@ class Wording(NamedTuple):
 def wording_of(
     read: Callable[[str], tuple[bytes, bool] | None], module: str, qualname: str
 ) -> Wording | None:
-    """
-    Find how a definition is written; None where it cannot be found by indentation alone.
+    """Find how a definition is written; None where it cannot be found by indentation alone.
 
     `read` returns a module's source and whether it is a package; plain imports are followed.
     """

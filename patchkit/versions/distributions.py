@@ -1,5 +1,4 @@
-"""
-Which distribution provides an import package here, and which version it has.
+"""Which distribution provides an import package here, and which version it has.
 
 Nothing of the package is executed. A distribution's records count as far as files confirm them.
 """
@@ -51,8 +50,7 @@ class _Package:
 
 
 class ProviderSearch:
-    """
-    The search for who provides one package here, or else what the package says of itself.
+    """The search for who provides one package here, or else what the package says of itself.
 
     A distribution of the same name may be a leftover, or belong to a copy that comes later on the
     path; it counts without confirmation only where nothing else is known.
@@ -132,8 +130,7 @@ def _says_something(version: FoundVersion) -> bool:
 
 
 def _locate(package: str, path: list[str] | None) -> _Package | None:
-    """
-    Find the file that an import of the package would run.
+    """Find the file that an import of the package would run.
 
     A folder without `__init__.py` does not count: mostly it is a checkout in the working directory.
     """

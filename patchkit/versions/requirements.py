@@ -1,5 +1,4 @@
-"""
-Requirements, versions, and whether a version is within a requirement's bounds.
+"""Requirements, versions, and whether a version is within a requirement's bounds.
 
 `packaging` is imported late: arming checks every row of every pack without it.
 """
@@ -195,8 +194,7 @@ def _release(version: str) -> FoundVersion:
 
 
 def _holds(version: FoundVersion, clause: Specifier) -> bool:
-    """
-    Compare the two releases by their order.
+    """Compare the two releases by their order.
 
     packaging's own rules differ: they refuse `0.5.0.post1` for `>0.5.0`, and in 23.2 `==0.*`
     holds for every epoch.
@@ -219,8 +217,7 @@ def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
 
 
 def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
-    """
-    List the bounds, and versions just after each and after all that begin with it.
+    """List the bounds, and versions just after each and after all that begin with it.
 
     A range that is not empty contains one of these, or the first version of all.
     """

@@ -1,5 +1,4 @@
-"""
-Make a Ray actor of a real vLLM class and hand it `torch.device("npu")`; print one JSON object.
+"""Make a Ray actor of a real vLLM class and hand it `torch.device("npu")`; print one JSON object.
 
 Arguments: the class as `module:name`, where the device goes in (`creation` or `method`), the
 module of the device backend. With `--patchkit` the driver begins with `import patchkit.auto`; it is

@@ -18,15 +18,13 @@ LIMIT = 400
 
 @dataclass(frozen=True)
 class ActorCase:
-    """
-    A real class, and what is around it.
+    """A real class, and what is around it.
 
     Args:
         target: the class, `module:name`.
         place: where the device goes in: `creation` or `method`.
         backend: module of the device backend.
         settings: environment of driver and workers.
-
     """
 
     target: str

@@ -1,5 +1,4 @@
-"""
-The table of ways in: what there is, what cannot be, and what is run.
+"""The table of ways in: what there is, what cannot be, and what is run.
 
 A cell is a way in, how vLLM is launched, how its processes start, and its executor.
 """
@@ -28,8 +27,7 @@ ON_RAY = ("Ray actor", "Ray Serve")
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """
-    One cell of the table.
+    """One cell of the table.
 
     Args:
         way: number in `WAYS`.
@@ -37,7 +35,6 @@ class Cell:
         start: one of `STARTS`, or `ONE`.
         executor: one of `EXECUTORS`.
         special: what else is asked of `vllm serve`, a key of `SPECIALS`.
-
     """
 
     way: int

@@ -1,5 +1,4 @@
-"""
-Real vLLM, real Ray, simulated NPUs. Run it with the environment that `make e2e` makes.
+"""Real vLLM, real Ray, simulated NPUs. Run it with the environment that `make e2e` makes.
 
 Two files of tests run at a time, each engine in processes of its own, with its logs in pytest's
 directory.

@@ -1,5 +1,4 @@
-"""
-Batch inference with `ray.data.llm`, in modes that the arguments name after the model's path.
+"""Batch inference with `ray.data.llm`, in modes that the arguments name after the model's path.
 
 One job runs them all; the last line of output is one JSON object with what each mode saw.
 """

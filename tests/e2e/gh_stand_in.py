@@ -1,5 +1,4 @@
-"""
-A simulation of `gh` for the issues of one label: the commands and options that docs/watch.md uses.
+"""A simulation of `gh` for the issues of one label: the commands that docs/watch.md uses.
 
 Its issues are a JSON file, `GH_STAND_IN`: `{"calls": [...], "open": number or null, "body": text}`.
 It asks for what the real one asks for: a token, a repository, and a body that GitHub takes.

@@ -1,5 +1,4 @@
-"""
-Generate with a real vLLM, and tell what the packs of the guide did where.
+"""Generate with a real vLLM, and tell what the packs of the guide did where.
 
 The last line of output is one JSON object. Nothing here knows patchkit or a pack: they are
 installed, and vLLM finds patchkit as its plugin.

@@ -1,5 +1,4 @@
-"""
-What imported modules of a package really hold, asked by introspection: nothing of patchkit here.
+"""What imported modules of a package really hold, asked by introspection: nothing of patchkit here.
 
 Runs in the environment that has the package. Prints one line of JSON, the questions with their
 answers; then answers, line by line, whether two places hold the same object.
@@ -96,13 +95,11 @@ def import_some(names: list[str], wanted: int) -> tuple[list[str], dict[str, str
 
 
 class Candidates:
-    """
-    Lists what may be asked about a module, by sort.
+    """Lists what may be asked about a module, by sort.
 
     Args:
         name: of the module, which is imported.
         chance: draws.
-
     """
 
     def __init__(self, name: str, chance: random.Random) -> None:

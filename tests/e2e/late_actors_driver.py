@@ -1,5 +1,4 @@
-"""
-Runs vLLM's Ray worker class as an actor, lets it die, and starts another; prints their pids.
+"""Runs vLLM's Ray worker class as an actor, lets it die, and starts another; prints their pids.
 
 The actors do not make workers: only the process, its class and its role matter.
 """

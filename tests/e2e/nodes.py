@@ -1,5 +1,4 @@
-"""
-Two nodes on one machine, as far apart as a kernel can put them, and the Ray cluster of both.
+"""Two nodes on one machine, as far apart as a kernel can put them, and the Ray cluster of both.
 
 Each node has namespaces of its own: network (one cable between the two, and nothing else), host
 name, processes, shared memory and mounts, so that one path is another folder on each. The nodes
@@ -46,8 +45,7 @@ class NodesError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """
-    One node.
+    """One node.
 
     Args:
         name: its host name.
@@ -55,7 +53,6 @@ class Node:
         directory: what the node sees as `here`.
         here: a folder that is another one on each node.
         pid: of the process that holds it.
-
     """
 
     name: str
@@ -94,12 +91,10 @@ class Node:
 
 @contextlib.contextmanager
 def two() -> Iterator[tuple[Node, Node]]:
-    """
-    Make two nodes with a cable between them.
+    """Make two nodes with a cable between them.
 
     Raises:
         NodesError: the kernel gives none.
-
     """
     # Short: a Unix socket's path may have 107 characters, and Ray appends some 60.
     directory = Path(tempfile.mkdtemp(prefix="nodes-", dir="/tmp"))
@@ -173,8 +168,7 @@ def _check(command: Sequence[str]) -> None:
 
 
 def layered(python: Path, directory: Path, *folders: Path) -> Path:
-    """
-    Make an environment that shares another's vLLM, torch and Ray, but none of its `.pth` files.
+    """Make an environment that shares another's vLLM, torch and Ray, but none of its `.pth` files.
 
     So the other's editable installations (patchkit among them) are not there.
 
@@ -185,7 +179,6 @@ def layered(python: Path, directory: Path, *folders: Path) -> Path:
 
     Returns:
         its Python.
-
     """
     venv.create(directory, symlinks=True)
     shared = python.parents[1] / "lib"
@@ -215,12 +208,10 @@ def install_bootstrap(python: Path) -> None:
 def cluster_of_two(
     pythons: tuple[Path, Path], envs: tuple[Mapping[str, str], Mapping[str, str]], logs: Path
 ) -> Iterator[tuple[Node, Node]]:
-    """
-    Make two nodes, and a Ray of both with one simulated NPU each; the first is its head.
+    """Make two nodes, and a Ray of both with one simulated NPU each; the first is its head.
 
     Raises:
         NodesError: one of them does not start.
-
     """
     with two() as pair:
         for node, python, env in zip(pair, pythons, envs, strict=True):

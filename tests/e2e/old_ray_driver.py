@@ -1,5 +1,4 @@
-"""
-Runs the real V1 executor's compiled graph over a real Ray: two pipeline stages of two actors each.
+"""Runs the real V1 executor's compiled graph over a real Ray: two stages of two actors each.
 
 The actors stand where workers do; they compute nothing and need no accelerator. Each argument is a
 step: the rows that apply in it, with commas between, or `none`; a word with `=` is a version that

@@ -1,5 +1,4 @@
-"""
-An engine in which somebody overwrites a method of the worker once it has been looked at.
+"""An engine in which somebody overwrites a method of the worker once it has been looked at.
 
 Generates, waits until the journal of the worker tells of it, asks `patchkit status`, and again.
 Arguments: the model. The last line of output is one JSON object.
@@ -42,12 +41,10 @@ def main() -> None:
 
 
 def await_failure() -> None:
-    """
-    Wait until some process tells that a patch has failed.
+    """Wait until some process tells that a patch has failed.
 
     Raises:
         TimeoutError: none has.
-
     """
     end = time.monotonic() + 300
     while time.monotonic() < end:

@@ -128,15 +128,13 @@ def pack(machine: Machine, upstream: Path, tmp_path: Path) -> Path:
 
 @dataclass
 class Repository:
-    """
-    The user's repository on GitHub.
+    """The user's repository on GitHub.
 
     Args:
         machine: what its jobs run on.
         home: an empty folder.
         pack: what a checkout gives.
         upstream: what a clone of vLLM gives.
-
     """
 
     machine: Machine

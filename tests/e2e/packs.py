@@ -66,14 +66,12 @@ class Thing:
 
 @dataclass(frozen=True)
 class Sight:
-    """
-    A process in which a body ran.
+    """A process in which a body ran.
 
     Args:
         pid: its own.
         started: how: `command`, `fork`, `spawn` or `ray`.
         name: what `multiprocessing` calls it.
-
     """
 
     pid: int
@@ -82,13 +80,11 @@ class Sight:
 
 
 class Pack:
-    """
-    A package made by the test.
+    """A package made by the test.
 
     Args:
         directory: where it goes.
         env: a variable that all its rows ask for.
-
     """
 
     def __init__(self, directory: Path, env: str | None = None) -> None:

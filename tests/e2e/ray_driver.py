@@ -1,5 +1,4 @@
-"""
-A driver of Ray's that arms its workers by `patchkit.ray.runtime_env()`; prints one JSON object.
+"""A driver of Ray's that arms its workers by `patchkit.ray.runtime_env()`; prints one JSON object.
 
 Argument: `none`, `name` or `function`: the setup hook that is there before patchkit's; or `job`,
 where the environment came with the job's submission and the driver knows nothing of it.

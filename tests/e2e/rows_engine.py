@@ -1,5 +1,4 @@
-"""
-Generate with the pack `rows`; the last line of output is one JSON object.
+"""Generate with the pack `rows`; the last line of output is one JSON object.
 
 `separate` has an engine core and a worker in processes of their own, compiles the model, and is
 armed before vLLM is imported. `single` has all in one process, imports the targets before it is
@@ -66,8 +65,7 @@ async def separate(model: str) -> dict[str, Any]:
 
 
 class Snapshot:
-    """
-    Which objects vLLM consists of.
+    """Which objects vLLM consists of.
 
     Of the modules: functions and classes, and what rows name there; of classes: everything, and
     what their own dicts and lists hold; of functions: what an edit may change; of containers: the

@@ -59,14 +59,12 @@ TURNS = ("patched", "undone", "again", "disarmed")
 
 @dataclass(frozen=True)
 class Run:
-    """
-    What is left of an engine's run.
+    """What is left of an engine's run.
 
     Args:
         said: what it printed.
         lines: what its rows have left.
         journal: of its processes.
-
     """
 
     said: dict[str, Any]

@@ -1,5 +1,4 @@
-"""
-What the pack of `ray.serve.llm` makes of configurations and of errors, without an engine.
+"""What the pack of `ray.serve.llm` makes of configurations and of errors, without an engine.
 
 Prints JSON. The job that it runs as has environment variables of its own.
 """

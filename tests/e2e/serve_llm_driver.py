@@ -1,5 +1,4 @@
-"""
-Ray 2.44's documented example of `ray.serve.llm`, and what clients see of it; prints JSON.
+"""Ray 2.44's documented example of `ray.serve.llm`, and what clients see of it; prints JSON.
 
 `serve_llm_driver.py MODEL PORT`. Only the models' path is another than in the example, and for one
 of the two models the delays of the autoscaler are short, switches are off, and a variable is set.
@@ -140,8 +139,7 @@ def until(what: str, holds: Callable[[], bool], seconds: float = 240) -> None:
 
 
 def scale() -> list[list[int]]:
-    """
-    Let requests pile up until there is a second replica, which answers; then let them be answered.
+    """Let requests pile up until a second replica answers; then let them be answered.
 
     Returns the numbers of replicas and engines, at each state. A halted engine leaves the machine
     to the one that starts.

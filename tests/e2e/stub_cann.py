@@ -1,5 +1,4 @@
-"""
-Stub libraries in place of CANN, so that the real torch_npu can be imported without an NPU.
+"""Stub libraries in place of CANN, so that the real torch_npu can be imported without an NPU.
 
 What is missing is read from the wheel's own ELF files: the libraries that they need and nobody
 here has, and the symbols that no library here defines. Every stub returns 0.
@@ -21,14 +20,12 @@ SYMBOL = re.compile(r"^\s*\d+:\s+\S+\s+\S+\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+(\S+)
 
 
 def build(backend: Path, torch: Path, directory: Path) -> list[str]:
-    """
-    Write the stubs into a directory; return the names of the functions in them.
+    """Write the stubs into a directory; return the names of the functions in them.
 
     Args:
         backend: the package torch_npu, unpacked.
         torch: the package torch, installed.
         directory: where the libraries go.
-
     """
     ours = [*backend.glob("*.so"), *backend.glob("lib/*.so")]
     needed = {name for path in ours for name in NEEDED.findall(readelf("--dynamic", path))}

@@ -24,8 +24,7 @@ CPU = {**scenario.CPU, "VLLM_CPU_OMP_THREADS_BIND": "auto"}
 
 @pytest.mark.every_cell
 def test_the_engine_is_that_of_the_later_release(tmp_path: Path) -> None:
-    """
-    Its tokens, and every module that is imported has its row applied.
+    """Its tokens, and every module that is imported has its row applied.
 
     But for the rows that use what none says: a field of a class that msgspec makes.
     """

@@ -1,5 +1,4 @@
-"""
-vLLM's compile cache on a CPU: an artifact made with other patches is not served.
+"""vLLM's compile cache on a CPU: an artifact made with other patches is not served.
 
 vLLM 0.32.0 writes the artifact of a CPU's model, under a key of its own, but fails to load it
 ('function' object has no attribute 'finalize_loading'). A patch of the test's pack, which is in

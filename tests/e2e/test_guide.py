@@ -121,8 +121,7 @@ def run(
     model: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Run:
-    """
-    An engine core and two workers beside the main process, with all four packs.
+    """An engine core and two workers beside the main process, with all four packs.
 
     The spawned engine is that of the edited checkout, and VLLM_VERSION tells what it is.
     """
@@ -191,8 +190,7 @@ def test_an_edited_version_is_asked_about(
 
 @pytest.fixture(scope="module")
 def ranks(reader: Reader, model: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
-    """
-    Two data-parallel ranks, spawned, each with a main process and an engine core of its own.
+    """Two data-parallel ranks, spawned, each with a main process and an engine core of its own.
 
     The second has the pack without the change of `DPEngineCoreProc`. vLLM decides by the model's
     configuration that it needs that class; the tiny Llama says that it has experts and has none,

@@ -35,15 +35,13 @@ exit $status
 
 @dataclass(frozen=True)
 class Run:
-    """
-    An engine that kept its journals on a disk of its own.
+    """An engine that kept its journals on a disk of its own.
 
     Args:
         report: of the engine.
         warned: what its processes said of their journals.
         code: the exit code of `patchkit status` afterwards.
         status: what it printed.
-
     """
 
     report: scenario.Report

@@ -60,8 +60,7 @@ def test_they_are_listed_and_hold(python: Path, project: Path) -> None:
 def test_their_tests_are_green_and_red_for_the_right_reason(
     python: Path, project: Path, installed: bool
 ) -> None:
-    """
-    What can be applied is; an Edit of nothing, and what only an author knows, is red.
+    """What can be applied is; an Edit of nothing, and what only an author knows, is red.
 
     The same once the pack is installed, which vLLM's plugins would apply as a whole.
     """

@@ -61,15 +61,13 @@ UNTOUCHED = {"time-outs": [None, None, 300], "subscript": False}
 
 
 class Lab:
-    """
-    One of the Rays, with its environment.
+    """One of the Rays, with its environment.
 
     Args:
         python: of the environment.
         ray: the cluster.
         model: to generate with.
         directory: for what is written.
-
     """
 
     def __init__(self, python: Path, ray: cluster.Cluster, model: Path, directory: Path) -> None:
@@ -135,8 +133,7 @@ def test_two_stages_fail_in_order_until_the_rows_are_there(old: Lab) -> None:
 
 @pytest.mark.every_cell
 def test_two_stages_on_a_ray_that_vllm_accepts(middle: Lab) -> None:
-    """
-    On Ray 2.44.1, vLLM's executor needs the communicator's row, and no other.
+    """On Ray 2.44.1, vLLM's executor needs the communicator's row, and no other.
 
     If it says it is 2.35.0, as a fork may that can do the same, it keeps vLLM's 300 s, and the rows
     for what it can do already say so. This comes first: Ray reads its time-outs once.

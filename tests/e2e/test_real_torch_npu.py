@@ -62,8 +62,7 @@ def test_a_real_actor_accepts_the_device_only_with_patchkit(
 def test_the_actors_of_a_recent_vllm_accept_the_device(
     target: str, place: str, machine: dict[str, str], python: Path, tmp_path: Path
 ) -> None:
-    """
-    In vLLM 0.32.0 the patched class receives the device.
+    """In vLLM 0.32.0 the patched class receives the device.
 
     Its transformers imports torch_npu wherever that is installed, so without patchkit nothing
     fails here; `test_flagship.py` has the failure with a backend that transformers does not know.

@@ -1,5 +1,4 @@
-"""
-Thirty-six rows, a kind of target each, applied together to a real vLLM 0.32.0.
+"""Thirty-six rows, a kind of target each, applied together to a real vLLM 0.32.0.
 
 The pack is `rows`; `rows_engine.py` says how vLLM is run. Whatever a row does is read from outside:
 from the lines that it left, from vLLM's output, and from what vLLM's objects are afterwards.
@@ -90,8 +89,7 @@ def test_what_vllm_shows(separate: Run) -> None:
 
 
 def test_a_new_field_travels(separate: Run) -> None:
-    """
-    The worker writes it, pickle carries it, the engine core reads it.
+    """The worker writes it, pickle carries it, the engine core reads it.
 
     vLLM's own outputs of empty steps have the default.
     """

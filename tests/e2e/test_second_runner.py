@@ -1,5 +1,4 @@
-"""
-Model Runner V2 runs: a patch of the first runner applies, and says that it was never called.
+"""Model Runner V2 runs: a patch of the first runner applies, and says that it was never called.
 
 vLLM 0.32.0 refuses its second runner where Triton has no back end for CPUs, which no build on the
 index has. Triton's own interpreter serves: a row of the pack has vLLM believe that it is one. It

@@ -1,5 +1,4 @@
-"""
-A real engine whose patches concern objects that half of vLLM shares.
+"""A real engine whose patches concern objects that half of vLLM shares.
 
 What other modules hold is read in the engine core, by a patch of its own, and from the journals.
 """
@@ -92,14 +91,12 @@ def look():
 
 @dataclass(frozen=True)
 class Run:
-    """
-    An engine that generated.
+    """An engine that generated.
 
     Args:
         tokens: what it said.
         core: what the engine core's own patch has seen there.
         out_of_reach: of the patch `registered`, by all processes.
-
     """
 
     tokens: list[int]

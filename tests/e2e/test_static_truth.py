@@ -1,5 +1,4 @@
-"""
-What the source is said to hold, against what imported vLLM holds.
+"""What the source is said to hold, against what imported vLLM holds.
 
 `python tests/e2e/truth.py vllm --seed N --modules 250 --targets 6000` asks more, and prints all
 answers.

@@ -95,8 +95,7 @@ def test_a_task_and_an_actor_are_armed(
 def test_a_job_that_was_submitted(
     python: Path, ray: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """
-    Ray's job server hands the environment of a submission to the driver in this variable.
+    """Ray's job server hands the environment of a submission to the driver in this variable.
 
     The server itself is part of the dashboard, which needs packages that vLLM does without.
     """

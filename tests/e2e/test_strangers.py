@@ -1,5 +1,4 @@
-"""
-What source is said to hold, against what is imported, in packages that patchkit was never tuned to.
+"""What source is said to hold, against what is imported, in packages not known to patchkit.
 
 `python tests/e2e/truth.py PACKAGE … --python .envs/truth/bin/python --seed N` asks more.
 """

@@ -1,5 +1,4 @@
-"""
-One engine across two nodes: patched on both, or an error that names the node.
+"""One engine across two nodes: patched on both, or an error that names the node.
 
 The nodes share the kernel and vLLM's files, and nothing else: `nodes.py` says how. Every test
 makes its own two environments, nodes and Ray.
@@ -152,8 +151,7 @@ def test_with_the_bootstrap_on_both_nodes_both_are_patched(two: Two, baseline: l
 def test_without_a_bootstrap_the_actors_class_brings_patchkit(
     two: Two, baseline: list[int]
 ) -> None:
-    """
-    A node where patchkit is only installed is patched all the same.
+    """A node where patchkit is only installed is patched all the same.
 
     Ray sends the class of vLLM's actor by value, and patchkit's carrier comes with it; so the
     worker is the only process there that is armed.

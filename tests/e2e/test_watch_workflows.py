@@ -1,5 +1,4 @@
-"""
-The workflows of docs, run: bash, pip, git, patchkit and its action are real, and vLLM's source.
+"""The workflows of docs, run: bash, pip, git, patchkit and its action are real, and vLLM's source.
 
 What is simulated: GitHub's runner (`workflow_runner`), `gh` (`gh_stand_in`), GitHub's own actions,
 and the repository of vLLM, which git's own `insteadOf` puts in a folder; its files are those of the

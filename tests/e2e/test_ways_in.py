@@ -1,5 +1,4 @@
-"""
-The table of ways in: every cell that can be is run, and read from bodies and journals.
+"""The table of ways in: every cell that can be is run, and read from bodies and journals.
 
 Each way in is the only one there is: VLLM_PLUGINS keeps the plugin out where it is not the way,
 the environment has no bootstrap, PATCHKIT is not set. `make e2e` runs a sample, `make ways` every

@@ -1,5 +1,4 @@
-"""
-Ask imported modules and their source the same questions, and say where the answers differ.
+"""Ask imported modules and their source the same questions, and say where the answers differ.
 
 `python truth.py PACKAGE … --python ENVIRONMENT/bin/python --seed N` prints JSON. What imported
 modules hold is found out by introspect.py, in the environment that has the package; what their
@@ -35,14 +34,12 @@ Truth = dict[str, Any]
 
 
 class Imported:
-    """
-    A package as imported modules have it.
+    """A package as imported modules have it.
 
     Args:
         python: the interpreter that has it.
         package: its name.
         options: further arguments of introspect.py.
-
     """
 
     def __init__(self, python: str, package: str, options: list[str]) -> None:
@@ -65,13 +62,11 @@ class Imported:
 
 
 class Answer:
-    """
-    One question, with what the source says and what is so.
+    """One question, with what the source says and what is so.
 
     Args:
         static: what the source says.
         truth: what is so.
-
     """
 
     def __init__(self, static: Resolution, truth: Truth) -> None:

@@ -1,5 +1,4 @@
-"""
-A driver of Ray's with an actor of a user's, in a script; prints what the actor has, as JSON.
+"""A driver of Ray's with an actor of a user's, in a script; prints what the actor has, as JSON.
 
 The class is pickled by value. It refers to a function of upstream, also as a method of its own, and
 derives from a class of upstream.

@@ -37,8 +37,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """
-    What one run was seen to do.
+    """What one run was seen to do.
 
     Args:
         answers: the tokens of every request.
@@ -46,7 +45,6 @@ class Finding:
         sights: by the name of a body's function, the processes in which it ran.
         main: the pid that the engine's owner says it has; None where nobody says.
         workers: the pids that the workers say they have.
-
     """
 
     answers: list[list[int]]
@@ -90,14 +88,12 @@ def order(held: str) -> int:
 
 
 class Lab:
-    """
-    Runs cells, one at a time.
+    """Runs cells, one at a time.
 
     Args:
         python: of the environment; it has no bootstrap.
         model: to generate with.
         directory: for everything that is written.
-
     """
 
     def __init__(self, python: Path, model: Path, directory: Path) -> None:

@@ -1,5 +1,4 @@
-"""
-Starts a daemon of vLLM's weight cache as `vllm preload` does; prints how it ended, as JSON.
+"""Starts a daemon of vLLM's weight cache as `vllm preload` does; prints how it ended, as JSON.
 
 `vllm preload` itself refuses a CPU. The daemon fails where it asks for its device.
 """

@@ -41,13 +41,11 @@ def plain_environ() -> dict[str, str]:
 
 @dataclass
 class Machine:
-    """
-    What the jobs run on.
+    """What the jobs run on.
 
     Args:
         bin: of the Python that `setup-python` gives.
         environ: of every step.
-
     """
 
     bin: Path

@@ -1,5 +1,4 @@
-"""
-A simulation of GitHub's runner, as thin as can be: steps are run by bash, one after another.
+"""A simulation of GitHub's runner, as thin as can be: steps are run by bash, one after another.
 
 It knows what the workflows in docs and action.yml need, as GitHub documents it, and refuses all
 else: shells, contexts in `${{ }}`, the environment of workflow, job and step, the files by which a
@@ -38,15 +37,13 @@ class WorkflowError(Exception):
 
 @dataclass
 class Job:
-    """
-    What became of a job.
+    """What became of a job.
 
     Args:
         outputs: those that it declares.
         failed: the name of the step that failed, '' where none did.
         log: what all steps said.
         summary: what they wrote for the page of the run.
-
     """
 
     outputs: dict[str, str] = field(default_factory=dict)
@@ -57,8 +54,7 @@ class Job:
 
 @dataclass
 class _Scope:
-    """
-    What the steps of a job, or those of a composite action, share.
+    """What the steps of a job, or those of a composite action, share.
 
     Args:
         place: the job's folder.
@@ -66,7 +62,6 @@ class _Scope:
         environ: of every step.
         shell: of steps that name none; '' where each must.
         done: what is told of the job.
-
     """
 
     place: Path
@@ -78,8 +73,7 @@ class _Scope:
 
 @dataclass
 class Runner:
-    """
-    Runs jobs of one workflow.
+    """Runs jobs of one workflow.
 
     Args:
         workflow: as read from YAML.
@@ -89,7 +83,6 @@ class Runner:
         environ: of every step.
         before: for a step's name, what its environment and that of all later ones gets.
         github: the context of that name.
-
     """
 
     workflow: Mapping[str, Any]

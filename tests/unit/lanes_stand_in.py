@@ -1,5 +1,4 @@
-"""
-`make matrix` in a folder, with environments and conformance checks that only pretend.
+"""`make matrix` in a folder, with environments and conformance checks that only pretend.
 
 `python lanes_stand_in.py FOLDER ARGUMENT…` is the driver; the environments' Python is a script that
 calls this file with `answer`.

@@ -1,5 +1,4 @@
-"""
-Generated upstream packages, patches of every kind for them, and what plain Python says of both.
+"""Generated upstream packages, patches of every kind for them, and what plain Python says of both.
 
 The oracle knows no patchkit: it computes what each name answers from the names of the patches
 that are on.
@@ -21,14 +20,12 @@ Answer = list[Any]
 
 @dataclass(frozen=True)
 class Shape:
-    """
-    What a generated package holds.
+    """What a generated package holds.
 
     Args:
         functions: how many functions; those with an even number are replaced, others edited.
         depth: how many classes derive from each other, each method calling `super()`.
         users: for each module that imports by name, the functions that it takes.
-
     """
 
     functions: int
@@ -78,8 +75,7 @@ RE_EXPORT = "from up.base import *\n"
 
 
 def user_source(taken: tuple[int, ...]) -> str:
-    """
-    A module that imports by name: as a global, under another name, and into a class.
+    """A module that imports by name: as a global, under another name, and into a class.
 
     What is taken first comes from where it is, the rest by way of a re-export.
     """

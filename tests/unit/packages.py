@@ -46,12 +46,10 @@ def row(name: str, body: str | None, *changes: str, **fields: str) -> str:
 
 
 class World:
-    """
-    A folder on the path: modules, packs, and children that find them.
+    """A folder on the path: modules, packs, and children that find them.
 
     Args:
         folder: an empty one.
-
     """
 
     def __init__(self, folder: Path) -> None:

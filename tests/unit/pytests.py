@@ -40,13 +40,11 @@ for line in sys.stdin:
 
 
 class Pytests:
-    """
-    Runs pytest in processes of their own.
+    """Runs pytest in processes of their own.
 
     Args:
         server: a Python that executes SERVER.
         said: the file that a run writes to.
-
     """
 
     def __init__(self, server: subprocess.Popen[str], said: Path) -> None:

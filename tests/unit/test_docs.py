@@ -62,8 +62,7 @@ def test_readmes_first_blocks_work_as_they_stand(project: World) -> None:
 
 
 def test_readme_links_nowhere_that_an_index_lacks() -> None:
-    """
-    A package index shows README alone: a link to a file beside it would be dead there.
+    """A package index shows README alone: a link to a file beside it would be dead there.
 
     Only the badge is one, and its words say what it would show.
     """

@@ -1,5 +1,4 @@
-"""
-Take patches of a session back, and apply them again, each for itself.
+"""Take patches of a session back, and apply them again, each for itself.
 
 It is the undo of blocks and of `become`, whoever asks for it; tests of single patches have neither.
 """

@@ -28,13 +28,11 @@ print(json.dumps(session and sorted(session.roles)))
 
 
 class Venv:
-    """
-    A virtual environment whose only packages are those that its `zz.pth` names.
+    """A virtual environment whose only packages are those that its `zz.pth` names.
 
     Args:
         home: where to make it.
         world: whose modules and packs its processes find, and whose journal they write.
-
     """
 
     def __init__(self, home: Path, world: World) -> None:

@@ -1,5 +1,4 @@
-"""
-What releases of vLLM need after their install before they run on a machine without accelerators.
+"""What releases of vLLM need after their install before they run on a machine without accelerators.
 
 One module a release, whose `build(place)` works on the environment in the folder `place`; beside
 them what they share.
@@ -18,12 +17,10 @@ class BuildError(Exception):
 
 
 def packages_of(place: Path) -> Path:
-    """
-    The folder of an environment's packages.
+    """The folder of an environment's packages.
 
     Raises:
         BuildError: there is not exactly one.
-
     """
     found = sorted(place.glob("lib/python3.*/site-packages"))
     if len(found) != 1:

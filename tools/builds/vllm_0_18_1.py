@@ -1,5 +1,4 @@
-"""
-The libraries that vLLM 0.18.1 for CPUs looks for in LD_PRELOAD, and does not start without.
+"""The libraries that vLLM 0.18.1 for CPUs looks for in LD_PRELOAD, and does not start without.
 
 It looks at names only. Intel's OpenMP is there in earnest; tcmalloc would only make it faster, so
 its name is a link to the same library.
@@ -16,12 +15,10 @@ if TYPE_CHECKING:
 
 
 def build(place: Path) -> None:
-    """
-    Link the name, and have both preloaded.
+    """Link the name, and have both preloaded.
 
     Raises:
         BuildError: Intel's OpenMP is not installed.
-
     """
     openmp = place / "lib" / "libiomp5.so"
     if not openmp.exists():

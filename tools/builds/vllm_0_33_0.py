@@ -1,5 +1,4 @@
-"""
-A hybrid, which nobody has released: the Python of vLLM 0.33.0, the native operators of 0.32.0.
+"""A hybrid, which nobody has released: the Python of vLLM 0.33.0, the native operators of 0.32.0.
 
 The index has no build of 0.33.0 for CPUs. The environment begins as 0.32.0 for CPUs, whose
 shared objects stay.
@@ -29,14 +28,12 @@ def build(place: Path) -> None:
 
 
 def replace_python(package: Path, source: Path) -> None:
-    """
-    Put a package's files in place of another's; keep the latter's shared objects.
+    """Put a package's files in place of another's; keep the latter's shared objects.
 
     They are always in one whole package: an interruption loses none.
 
     Raises:
         BuildError: there are no native operators to keep.
-
     """
     new, old = (package.with_name(f"{package.name}.{word}") for word in ("new", "old"))
     if old.exists() and not package.exists():

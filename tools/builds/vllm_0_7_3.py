@@ -1,5 +1,4 @@
-"""
-Release 0.7.3 of vLLM, whose operators for CPUs are compiled here: nobody has released them.
+"""Release 0.7.3 of vLLM, whose operators for CPUs are compiled here: nobody has released them.
 
 Its own build asks for the toolkit of CUDA, or for sources from the network; a compiler is enough
 for the operators that a model in float32 needs. NUMA's header is not, nor oneDNN, which only
@@ -79,12 +78,10 @@ def link(objects: Path, libraries: Sequence[str], library: Path) -> None:
 
 
 def run(command: Sequence[str]) -> str:
-    """
-    Run a command; return what it wrote on standard output.
+    """Run a command; return what it wrote on standard output.
 
     Raises:
         BuildError: there is no such program, or it failed.
-
     """
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

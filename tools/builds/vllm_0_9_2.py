@@ -1,5 +1,4 @@
-"""
-Release 0.9.2 of vLLM for CPUs, on a machine whose C++ library is older than GCC 13's.
+"""Release 0.9.2 of vLLM for CPUs, on a machine whose C++ library is older than GCC 13's.
 
 Its native operators name a symbol that is never called: it stands for the library setting up the
 standard streams, which older ones leave to those who use them.

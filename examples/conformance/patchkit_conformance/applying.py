@@ -1,5 +1,4 @@
-"""
-Apply rows in this process and undo them; a script, whose last line of output is one JSON object.
+"""Apply rows in this process and undo them; a script, whose last line of output is one JSON object.
 
 Arguments: the packs. Each of their rows that is for here is applied by itself, its targets
 imported for real.

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 
 
 def answer(env: Mapping[str, str], *words: str) -> tuple[int, dict[str, Any]]:
-    """
-    Run a command of patchkit with `--format json`; its exit code and what it said.
+    """Run a command of patchkit with `--format json`; its exit code and what it said.
 
     Raises:
         Failed: it did not answer with JSON.
-
     """
     command = [sys.executable, "-m", "patchkit", *words, "--format", "json"]
     around = processes.environment(env)

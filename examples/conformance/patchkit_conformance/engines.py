@@ -26,14 +26,12 @@ NOISE = re.compile(r"\x1b\[[0-9;]*m|\(\w+ pid=\d+\)")
 
 @dataclass(frozen=True)
 class Run:
-    """
-    An engine that generated.
+    """An engine that generated.
 
     Args:
         report: what it says of itself.
         journal: where its processes wrote theirs.
         seconds: how long it took.
-
     """
 
     report: scenario.Report
@@ -43,15 +41,13 @@ class Run:
 
 @dataclass
 class Engines:
-    """
-    Runs engines on a machine.
+    """Runs engines on a machine.
 
     Args:
         python: the interpreter of the environment.
         machine: how engines are run here.
         directory: for models, logs and journals.
         given: a model to use instead of a tiny one.
-
     """
 
     python: Path
@@ -155,12 +151,10 @@ class Engines:
 
 
 def _report(outcome: processes.Outcome, what: str = "vLLM") -> scenario.Report:
-    """
-    What an engine said.
+    """What an engine said.
 
     Raises:
         Failed: it did not generate.
-
     """
     try:
         return scenario.report(outcome)

@@ -25,8 +25,7 @@ SIMULATION = "simnpu_rows"
 
 @dataclass(frozen=True)
 class Machine:
-    """
-    How engines are run here.
+    """How engines are run here.
 
     Args:
         simulated: whether the NPUs are pretended.
@@ -36,7 +35,6 @@ class Machine:
         armed: environment of a vLLM with patchkit, beside that.
         single: environment of the baseline.
         simulation: rows that only the simulation needs, `row` and `why`.
-
     """
 
     simulated: bool
@@ -85,12 +83,10 @@ def simulated(more: Mapping[str, str]) -> Machine:
 
 
 def real(more: Mapping[str, str], log: Path) -> Machine:
-    """
-    The devices that vLLM finds.
+    """The devices that vLLM finds.
 
     Raises:
         ConformanceError: vLLM cannot be imported.
-
     """
     settings = {"RAY_AUTH_MODE": "disabled", **scenario.VLLM, **release.settings(), **more}
     off = {**settings, "PATCHKIT": "0"}
@@ -131,12 +127,10 @@ def selected(env: Mapping[str, str], pack: str) -> list[dict[str, str]]:
 
 
 def versions(env: Mapping[str, str]) -> dict[str, str | None]:
-    """
-    The versions that matter.
+    """The versions that matter.
 
     Raises:
         ConformanceError: vLLM is not installed.
-
     """
     _, listed = command.answer(env, "list")
     found = {name: one["version"] for name, one in listed["versions"].items()}

@@ -22,13 +22,11 @@ class NotRun(Exception):  # noqa: N818 - an outcome of a check, not an error
 
 
 class Failed(Exception):  # noqa: N818 - an outcome of a check
-    """
-    A check found a fault.
+    """A check found a fault.
 
     Args:
         detail: one line.
         log: what a process said about it, '' where nothing did.
-
     """
 
     def __init__(self, detail: str, log: str = "") -> None:
@@ -38,13 +36,11 @@ class Failed(Exception):  # noqa: N818 - an outcome of a check
 
 @dataclass(frozen=True)
 class Passed:
-    """
-    What a check that passed has to say beside its detail.
+    """What a check that passed has to say beside its detail.
 
     Args:
         detail: one line.
         rows: names of the rows that it applied.
-
     """
 
     detail: str
@@ -53,8 +49,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Result:
-    """
-    The outcome of one check.
+    """The outcome of one check.
 
     Args:
         check: its id.
@@ -63,7 +58,6 @@ class Result:
         detail: one line: what was seen, or the reason.
         log: the end of what the failing process wrote.
         rows: names of the rows that it applied.
-
     """
 
     check: str
@@ -76,8 +70,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """
-    All that a run found.
+    """All that a run found.
 
     Args:
         versions: of what matters here, None for what is not installed.
@@ -85,7 +78,6 @@ class Report:
         simulated: whether the NPUs are pretended.
         results: in the order in which the checks ran.
         simulation: the rows that only the simulated machine needs, `row` and `why`.
-
     """
 
     versions: Mapping[str, str | None]

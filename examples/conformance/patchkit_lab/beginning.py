@@ -1,5 +1,4 @@
-"""
-How a process begins that is to be patched from its own first line: by an import, or by an object.
+"""How a process begins that is patched from its own first line: by an import, or by an object.
 
 Nothing of vLLM, torch or Ray may have been imported by then.
 """

@@ -24,6 +24,8 @@ SERVICES = (
     "runtime-env-agent-port",
     "metrics-export-port",
 )
+# Ray refuses objects where the disk is 95% full, whoever filled it.
+ANY_DISK = {"RAY_local_fs_capacity_threshold": "1"}
 
 
 class ClusterError(Exception):
@@ -32,13 +34,11 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """
-    A running Ray.
+    """A running Ray.
 
     Args:
         address: `host:port` of its head.
         directory: its temporary directory, with its logs.
-
     """
 
     address: str
@@ -68,14 +68,12 @@ def started(
     prefix: Sequence[str] = (),
     more: Sequence[str] = (),
 ) -> Iterator[Cluster]:
-    """
-    Start Ray with an environment's Python; stop its processes, and only those, at the end.
+    """Start Ray with an environment's Python; stop its processes, and only those, at the end.
 
     A prefix goes before the command line of `ray start`, and more after it.
 
     Raises:
         ClusterError: `ray start` failed.
-
     """
     # Short: a Unix socket's path may have 107 characters, and Ray appends some 60.
     directory = Path(tempfile.mkdtemp(prefix="lab-", dir="/tmp"))
@@ -90,7 +88,8 @@ def started(
 
 def start(cluster: Cluster, words: Sequence[str], env: Mapping[str, str]) -> None:
     """Run `ray start` and check that it did."""
-    full = processes.environment(env, cluster.environment, {"LAB_CLUSTER": str(cluster.directory)})
+    marks = {"LAB_CLUSTER": str(cluster.directory), **ANY_DISK}
+    full = processes.environment(env, cluster.environment, marks)
     # The client's variable; a head that finds it joins that cluster instead of starting its own.
     del full["RAY_ADDRESS"]
     log = cluster.directory / "start.log"

@@ -1,5 +1,4 @@
-"""
-Generate eight greedy tokens with a real vLLM; the last line of output is one JSON object.
+"""Generate eight greedy tokens with a real vLLM; the last line of output is one JSON object.
 
 With `--patchkit` the main process, and no other, begins with `import patchkit.auto`; with
 `--object FILE` it begins by unpickling what the file holds.

@@ -1,5 +1,4 @@
-"""
-Generate with an engine that lives in a Ray actor; the last line of output is one JSON object.
+"""Generate with an engine that lives in a Ray actor; the last line of output is one JSON object.
 
 The arguments are `generate.py`'s, but it is the actor that begins as they say, not this driver.
 With `--runtime-env` the driver gives its job `patchkit.ray.runtime_env()`.

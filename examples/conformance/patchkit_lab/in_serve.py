@@ -1,5 +1,4 @@
-"""
-Generate with an engine that lives in a Ray Serve deployment, asked over HTTP.
+"""Generate with an engine that lives in a Ray Serve deployment, asked over HTTP.
 
 As `in_actor.py`; the last argument is the port that Ray Serve may take.
 """

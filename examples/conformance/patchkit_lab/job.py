@@ -38,13 +38,11 @@ def of_generate(words: Sequence[str]) -> list[str]:
 
 
 class Engine:
-    """
-    What a user might write: an actor or a deployment that makes its engine when it is asked.
+    """What a user might write: an actor or a deployment that makes its engine when it is asked.
 
     Args:
         words: the arguments of `generate.py`.
         _object: reaches the process by pickle; nobody looks at it.
-
     """
 
     def __init__(self, words: list[str], _object: object = None) -> None:

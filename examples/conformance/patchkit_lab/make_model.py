@@ -1,5 +1,4 @@
-"""
-Write a tiny random Llama with its own tokenizer into the directory named.
+"""Write a tiny random Llama with its own tokenizer into the directory named.
 
 Its files are written without transformers, whose 4 and 5 write different ones: these serve every
 release of vLLM, and hold the same weights in every environment.

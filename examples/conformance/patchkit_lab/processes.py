@@ -22,14 +22,12 @@ FOREIGN = ("PATCHKIT", "VLLM_", "RAY_", "SIMNPU", "LAB_", "PYTHONDONTWRITEBYTECO
 
 @dataclass(frozen=True)
 class Outcome:
-    """
-    How a command ended.
+    """How a command ended.
 
     Args:
         status: exit status; None when its time was over.
         output: what it wrote, both streams together.
         seconds: how long it took.
-
     """
 
     status: int | None
@@ -42,8 +40,7 @@ class Outcome:
         return f"({ended} after {self.seconds:.0f} s)\n" + last_lines(self.output, lines)
 
     def said(self, key: str) -> dict[str, Any] | None:
-        """
-        What it printed last of the JSON objects that begin with a key; None where nothing.
+        """What it printed last of the JSON objects that begin with a key; None where nothing.
 
         It need not begin its line: what Ray shows of its workers may stand before it.
         """
@@ -129,8 +126,7 @@ def alive(pid: int) -> bool:
 
 
 def marked(marker: str) -> set[int]:
-    """
-    Processes that carry a marker in their environment or arguments, and all they started.
+    """Processes that carry a marker in their environment or arguments, and all they started.
 
     Both are asked, because a process that sets its title may overwrite either.
     """

@@ -49,8 +49,7 @@ CPU_RAY_ERROR = "current platform cpu does not support ray"
 
 @dataclass(frozen=True)
 class Scenario:
-    """
-    One way to run vLLM.
+    """One way to run vLLM.
 
     Args:
         title: for people.
@@ -58,7 +57,6 @@ class Scenario:
         settings: environment beside the machine's.
         ray: whether it needs a cluster, and its workers are Ray's.
         workers: how many there are.
-
     """
 
     title: str
@@ -132,12 +130,10 @@ def generate(
 
 
 def report(outcome: processes.Outcome) -> Report:
-    """
-    What a run that generated says.
+    """What a run that generated says.
 
     Raises:
         RuntimeError: the run did not get that far; the message holds the end of its log.
-
     """
     said = outcome.said("tokens")
     if outcome.status != 0 or said is None:

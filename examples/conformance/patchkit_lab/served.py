@@ -32,8 +32,7 @@ def ask(
     enough: Callable[[], bool] = lambda: True,
     timeout: float = 240,
 ) -> list[list[int]]:
-    """
-    Run a command line that serves the model; return the tokens of every answer.
+    """Run a command line that serves the model; return the tokens of every answer.
 
     Args:
         command: without the address, which is added.
@@ -46,7 +45,6 @@ def ask(
 
     Raises:
         RuntimeError: it ended, or did not answer in time; the message holds the end of its log.
-
     """
     with running(command, env, log, timeout) as address:
         return list(_answers(address, model, enough, timeout))
@@ -56,12 +54,10 @@ def ask(
 def running(
     command: Sequence[str], env: Mapping[str, str], log: Path, timeout: float = 240
 ) -> Iterator[str]:
-    """
-    Run a command line that serves until the end of the block; give its address.
+    """Run a command line that serves until the end of the block; give its address.
 
     Raises:
         RuntimeError: it ended, or did not answer in time; the message holds the end of its log.
-
     """
     port = cluster.free_ports(1)[0]
     address = f"http://{cluster.HOST}:{port}"
@@ -160,8 +156,7 @@ def stop(server: subprocess.Popen[bytes]) -> None:
 
 
 def describe(directory: Path, version: str) -> None:
-    """
-    Write metadata of a distribution `vllm` into a folder of the path.
+    """Write metadata of a distribution `vllm` into a folder of the path.
 
     The command `vllm` asks for its version under that name, which a build for CPU does not have.
     """

@@ -32,8 +32,7 @@ class DemoError(Exception):
 
 @dataclass(frozen=True)
 class Stage:
-    """
-    What the steps share.
+    """What the steps share.
 
     Args:
         console: where they speak.
@@ -41,7 +40,6 @@ class Stage:
         python: the interpreter of the environment.
         model: the tiny model.
         env: of every vLLM.
-
     """
 
     console: Console
@@ -107,12 +105,10 @@ def single_process(console: Console, python: Path, model: Path) -> list[int]:
 
 
 def without(on: Stage, story: scenario.Scenario, doing: str, says: str) -> None:
-    """
-    Show a failure: the words of the output that match the pattern.
+    """Show a failure: the words of the output that match the pattern.
 
     Raises:
         DemoError: there was none, or another.
-
     """
     outcome = on.generate(story, f"Without patchkit: {doing} …", PATCHKIT="0")
     found = re.search(says, outcome.output)
@@ -124,12 +120,10 @@ def without(on: Stage, story: scenario.Scenario, doing: str, says: str) -> None:
 def patched(
     on: Stage, story: scenario.Scenario, how: str, baseline: list[int], **settings: str
 ) -> None:
-    """
-    Show the cure, and what it did.
+    """Show the cure, and what it did.
 
     Raises:
         DemoError: the tokens are others, or not from two Ray workers.
-
     """
     journal = on.directory / "journal"
     settings["PATCHKIT_JOURNAL"] = str(journal)

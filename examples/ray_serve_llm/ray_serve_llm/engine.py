@@ -27,12 +27,10 @@ class EngineError(RuntimeError):
 
 
 class Engine:
-    """
-    One `vllm serve`.
+    """One `vllm serve`.
 
     Args:
         arguments: of its command line, the model first.
-
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:

@@ -1,5 +1,4 @@
-"""
-Run a command for as long as its owner lives: `python guard.py DIRECTORY COMMAND…`.
+"""Run a command for as long as its owner lives: `python guard.py DIRECTORY COMMAND…`.
 
 The owner holds the other end of standard input, which closes when the owner ends, however it
 ends. Then the command and all of its process group end, and the directory is removed.

@@ -1,5 +1,4 @@
-"""
-What `ray.serve.llm.openai_api_models` has, for requests through a handle.
+"""What `ray.serve.llm.openai_api_models` has, for requests through a handle.
 
 Requests take every field of the OpenAI API and of vLLM's; answers are the openai client's classes.
 """

@@ -1,5 +1,4 @@
-"""
-`ray.serve.llm` as Ray 2.44 has it, on the Ray Serve that is installed.
+"""`ray.serve.llm` as Ray 2.44 has it, on the Ray Serve that is installed.
 
 Ray has it since 2.44, built on vLLM's Python classes, which each release of vLLM moves. Here each
 replica starts a `vllm serve`, whose command line stays, and passes requests and answers on as they

@@ -1,5 +1,4 @@
-"""
-SIMULATION of vLLM's platform plugin for an NPU machine; active where `SIMNPU=1` is set.
+"""SIMULATION of vLLM's platform plugin for an NPU machine; active where `SIMNPU=1` is set.
 
 vLLM calls `register` before its platform is known, so nothing of vLLM may be imported here.
 """

@@ -1,5 +1,4 @@
-"""
-SIMULATION of an NPU platform: what an NPU machine looks like to vLLM and Ray, computed on CPU.
+"""SIMULATION of an NPU platform: what an NPU machine looks like to vLLM and Ray, computed on CPU.
 
 Like a real one it makes `torch.device("npu")` the device of the configuration, which then travels
 to every engine core and worker; unlike a real one it has the weights loaded on the CPU.

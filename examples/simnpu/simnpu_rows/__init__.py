@@ -1,5 +1,4 @@
-"""
-What releases of vLLM lack for the SIMULATED machine: changes that no real NPU needs.
+"""What releases of vLLM lack for the SIMULATED machine: changes that no real NPU needs.
 
 Whoever quotes a run on simulated NPUs names the rows of this pack that were selected for it.
 """

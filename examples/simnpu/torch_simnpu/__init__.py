@@ -1,5 +1,4 @@
-"""
-SIMULATION of a device backend of torch, as torch_npu is one: importing it makes `npu` a device.
+"""SIMULATION of a device backend of torch, as torch_npu is one: importing it makes `npu` a device.
 
 It has no devices and no kernels; `torch.device("npu")` can be made, pickled and unpickled. It is
 not autoloaded: where nobody imports it, torch knows no `npu`, which is the failure to be shown.

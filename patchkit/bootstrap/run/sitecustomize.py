@@ -1,5 +1,4 @@
-"""
-What `patchkit run` puts on PYTHONPATH: it arms every Python process that the command starts.
+"""What `patchkit run` puts on PYTHONPATH: it arms every Python process that the command starts.
 
 Python imports it as `sitecustomize`. It leaves the path, lets the `sitecustomize` that it hides
 run, and imports `patchkit.auto`; where that Python has no patchkit, the one beside this file comes

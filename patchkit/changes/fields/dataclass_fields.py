@@ -1,5 +1,4 @@
-"""
-Fields of a dataclass and their defaults, changed in place.
+"""Fields of a dataclass and their defaults, changed in place.
 
 The class stays the same object. What the decorator had generated from the fields is generated
 again; what somebody wrote by hand stays.
@@ -117,8 +116,7 @@ def heirs(cls: type, key: str) -> list[type]:
 
 
 def inserted(cls: type, name: str, value: Any) -> Callable[[Fields], Fields]:
-    """
-    Return a function that adds a field to a class's table.
+    """Return a function that adds a field to a class's table.
 
     It stands where it would, had the class or its base been written with it: after the other
     fields of the class that has it first, and so before those of its subclasses.
@@ -149,8 +147,7 @@ def is_shared(default: Any) -> bool:
 
 
 class LateDefault:
-    """
-    Stands on a class for a field that instances made earlier lack.
+    """Stands on a class for a field that instances made earlier lack.
 
     Each gets its own copy when it is first read. The class itself has no such attribute, like with
     any `default_factory`.

@@ -1,5 +1,4 @@
-"""
-What patchkit knows of pydantic's insides; no other module does.
+"""What patchkit knows of pydantic's insides; no other module does.
 
 Classes are rebuilt with pydantic's public `rebuild_dataclass` and `model_rebuild`. They build
 schemas, but look neither for decorated methods nor for a custom `__init__` again: that is done
@@ -101,8 +100,7 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
 
 
 def collect_decorators(cls: Any, known: Any) -> None:
-    """
-    Find the validators and serializers of a class again, as pydantic did when it made the class.
+    """Find the validators and serializers of a class again, as pydantic did when it made the class.
 
     The bases are done. pydantic took its marks off the methods, so that only what it had found then
     (`known`) tells what a method of the class is for.

@@ -1,5 +1,4 @@
-"""
-What follows a change of a dataclass's or pydantic class's members: the class is built anew.
+"""What follows a change of a dataclass's or pydantic class's members: the class is built anew.
 
 Once for all changes of a group, and once more when they are taken back. A member that nothing is
 built from (a plain method) costs two look-ups.

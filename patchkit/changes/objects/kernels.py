@@ -1,5 +1,4 @@
-"""
-What runs past its name: kernels like Triton's, and custom operators of torch.
+"""What runs past its name: kernels like Triton's, and custom operators of torch.
 
 All launches `kernel[grid](…)` go through the kernel's `run`, so that is what is changed, on the
 object itself: whoever has imported it launches the changed one, and the compiler still knows it.
@@ -49,8 +48,7 @@ def launch(kernel: Any) -> Location:
 
 
 def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """
-    Return a `run` that calls a plain function in the kernel's place.
+    """Return a `run` that calls a plain function in the kernel's place.
 
     It gets the kernel's arguments, and of the launch's own (`grid`, `num_warps`, …) those that it
     names. A warm-up, which only compiles, does nothing.

@@ -125,8 +125,7 @@ def registrations(value: Any) -> list[object]:
 
 
 def _operator_of(function: FunctionType) -> str | None:
-    """
-    Name the operator that was made of a function, as far as that can be told.
+    """Name the operator that was made of a function, as far as that can be told.
 
     torch does not tell which function a kernel is. It is taken for one where an operator with a
     kernel from Python has its name and its arguments, and it does not call that operator itself.
@@ -159,8 +158,7 @@ def _runs(overload: Any, function: FunctionType) -> bool:
 
 
 def refused_call(old: Any, new: Any) -> str | None:
-    """
-    Find a call that the original allows and the replacement does not; None where nothing is wrong.
+    """Find a call that the original allows and the replacement does not; None where there is none.
 
     Only what cannot work is found: a call with all that the original requires, or with all that it
     takes by position or by keyword alone. Names that differ are for `patchkit check`. Both may be

@@ -1,5 +1,4 @@
-"""
-Replace and Add: the target becomes the body's object, also where upstream has nothing yet.
+"""Replace and Add: the target becomes the body's object, also where upstream has nothing yet.
 
 Most targets are one attribute or item. Where upstream reads something else (a kernel's launcher,
 torch's dispatcher), that is where the object goes.
@@ -166,8 +165,7 @@ def _is_code(value: Any) -> bool:
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:
-    """
-    Return what is stored so that the body's object serves in the target's place.
+    """Return what is stored so that the body's object serves in the target's place.
 
     A plain function takes on what the target is: a method of the same kind, a property's getter, a
     bound method, and (unless `unrelated`) a cached function, a context manager. A method gets a

@@ -1,5 +1,4 @@
-"""
-Wrap: the body's function runs around the target.
+"""Wrap: the body's function runs around the target.
 
 The result is a plain function wherever the target can be one: torch.compile traces a
 `wrapt.FunctionWrapper` as the unwrapped original, and pickle refuses it. wrapt serves only what
@@ -155,8 +154,7 @@ def around_function(function: Callable[..., Any], by: By) -> FunctionType:
 
 
 def around_method(function: Any, by: By) -> FunctionType:
-    """
-    Return a function that calls `by(bound, instance, args, kwargs)`.
+    """Return a function that calls `by(bound, instance, args, kwargs)`.
 
     The first argument, the instance or the class, is bound and handed over apart. What is called
     through its class like a plain function, with no first argument or with None, gets no instance.

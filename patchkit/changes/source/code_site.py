@@ -1,5 +1,4 @@
-"""
-Functions whose code is edited. Several edits may lie on one; any can be taken off, in any order.
+"""Functions whose code is edited. Several edits may lie on one; any can be taken off, in any order.
 
 The function object stays; its code is always compiled from the original text with the edits that
 are left, and is the very original once none is left.
@@ -77,8 +76,7 @@ class CodeSite:
         self._set(built)
 
     def take(self, edit: CodeEdit) -> None:
-        """
-        Take an edit off, if it is on; also one that was put on by half.
+        """Take an edit off, if it is on; also one that was put on by half.
 
         An UndoError where somebody else has changed the code since, or a later edit changes text
         of this one, which so stays until that is taken off.

@@ -1,5 +1,4 @@
-"""
-Edit: part of a function's own source is replaced, and recompiled into the same function.
+"""Edit: part of a function's own source is replaced, and recompiled into the same function.
 
 The function is the one that a `def` statement made, beneath all that is around it.
 """

@@ -1,5 +1,4 @@
-"""
-Where a fragment of code occurs in a function.
+"""Where a fragment of code occurs in a function.
 
 Layout does not count: spaces, line breaks in brackets, comments, how far a block is indented, how
 a string is quoted, a comma that a formatter puts before a closing bracket. Meaning does: names,

@@ -1,5 +1,4 @@
-"""
-Defaults and annotations of a function whose `def` line was edited.
+"""Defaults and annotations of a function whose `def` line was edited.
 
 The edited line is executed alone. A default that was not edited is not evaluated again: the very
 object that the function has stays.
@@ -25,8 +24,7 @@ _ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
 def edited_values(
     function: FunctionType, original: Mapping[str, Any], old: str, new: str
 ) -> dict[str, Any]:
-    """
-    Return the function's attributes that become others, by their names.
+    """Return the function's attributes that become others, by their names.
 
     `original`: those edited already, as they were before. `old`, `new`: the `def` line before any
     edit, and now; a TargetError where that cannot be evaluated.

@@ -1,5 +1,4 @@
-"""
-A function's own source, and another text compiled in its place.
+"""A function's own source, and another text compiled in its place.
 
 It has the same name, the same lines, the same class and closure around it. Mostly the text is
 compiled alone, under as many `class` lines as it stands in and beside what its module imports;

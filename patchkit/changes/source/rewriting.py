@@ -1,5 +1,4 @@
-"""
-One edit of a function's text: the fragment found, and what comes in its place put in.
+"""One edit of a function's text: the fragment found, and what comes in its place put in.
 
 What comes in is indented like what it replaces. Where the fragment does not occur as often as it
 should, the error says where it does, or what is nearest to it.
@@ -107,8 +106,7 @@ class MiscountError(TargetError):
 
 
 def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
-    """
-    Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
+    """Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
 
     A MiscountError where it does not occur as often as it should; a TargetError where `old` or
     `new` is no Python, or `new` leaves the function.
@@ -171,8 +169,7 @@ def _margin(line: str) -> str:
 
 
 def _columns(first: Token, replaced: Token, match: Match, margin: str) -> dict[int, str]:
-    """
-    Map columns of a text to indentations in the function, in order.
+    """Map columns of a text to indentations in the function, in order.
 
     Where the lines of the fragment are in the function is known, and the first token comes where
     the fragment's first was; other columns lie beside the nearest one to the left.

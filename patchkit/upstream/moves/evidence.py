@@ -1,5 +1,4 @@
-"""
-What speaks for a definition having gone to another place.
+"""What speaks for a definition having gone to another place.
 
 What does not: the name of a method by itself (half of all classes have a `forward`), a body that
 says next to nothing, and what was there beside the target already, for that has not moved. The
@@ -74,8 +73,7 @@ class Candidate(NamedTuple):
 
 
 class Evidence:
-    """
-    Two releases, and what the files of one say of the definitions of the other.
+    """Two releases, and what the files of one say of the definitions of the other.
 
     Nothing moves to a file that is the same in both; one that both have grows, as a rule.
     """

@@ -1,5 +1,4 @@
-"""
-A release in an archive: what has been read once is kept, the rest is fetched when asked for.
+"""A release in an archive: what has been read once is kept, the rest is fetched when asked for.
 
 A file from an index is a stranger's: names that point outside, sizes that lie and archives made to
 fill the memory are refused, with the reason.

@@ -1,5 +1,4 @@
-"""
-What has been read of upstream, kept on this machine.
+"""What has been read of upstream, kept on this machine.
 
 Each thing is a file of its own below `$XDG_CACHE_HOME/patchkit/upstream/`. The hash of what it is
 called names it; the hash of that and of its content stands in it, and what does not agree is

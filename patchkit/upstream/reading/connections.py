@@ -54,8 +54,7 @@ class Connections:
     def answer(
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
-        """
-        Ask, and give back the response, not yet read, with the URL that gave it after redirects.
+        """Ask, and give back the response, not yet read, with the URL that gave it after redirects.
 
         Raises UnreachableError where nobody answers, BrokenOffError where the answer ends before
         it is read, and UpstreamError where it is no URL, or redirects without end.

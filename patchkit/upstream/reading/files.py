@@ -33,8 +33,7 @@ class ContentMark(NamedTuple):
 
 
 class ReleaseSource(Protocol):
-    """
-    One release of an upstream package, as files below its import packages.
+    """One release of an upstream package, as files below its import packages.
 
     Paths are posix and relative to site-packages: `vllm/v1/engine/core.py`. Each method may raise
     UpstreamError: the release, or this file of it, cannot be read.

@@ -41,8 +41,7 @@ def for_each(
     progress: Progress | None = None,
     helpers: Sequence[Worker[T]] = (),
 ) -> list[T | UpstreamError]:
-    """
-    Do the same with every release, or with what reads one, several at a time.
+    """Do the same with every release, or with what reads one, several at a time.
 
     What came of each comes back, or why it could not be read. The work is called in other threads,
     neighbours at the same time: what they have in common is read, parsed and concluded once. So

@@ -146,8 +146,7 @@ def _reader(file: Path) -> Reader:
 
 
 def find_releases(spec: str, library: Library) -> list[Release]:
-    """
-    Find the releases that a requirement such as `vllm>=0.20,<0.34` allows, the oldest first.
+    """Find the releases that a requirement such as `vllm>=0.20,<0.34` allows, the oldest first.
 
     A pre-release counts as its release, and is taken only where the requirement names one; a
     release that its author has taken back only where the requirement names exactly that. Raises

@@ -43,8 +43,7 @@ class Reply(NamedTuple):
 
 
 class Web:
-    """
-    What the index and its files are fetched with; offline, nobody is asked.
+    """What the index and its files are fetched with; offline, nobody is asked.
 
     Its methods raise UnreachableError where nobody answers, StatusError where the server does not
     give what was asked for, and UpstreamError where something is wrong with what it gives.

@@ -1,5 +1,4 @@
-"""
-Code of the release that a target runs and that stands elsewhere, at import bound to it by a call.
+"""Code that a target runs and that stands elsewhere, bound to it by a call at import.
 
 `x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, `C.run =
 f`, below a class, makes f a method, and `torch.ops.vllm.x` runs what is registered for it. What a

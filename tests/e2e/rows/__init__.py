@@ -1,5 +1,4 @@
-"""
-A pack of rows for what vendors patch in vLLM 0.32.0, a kind of target each.
+"""A pack of rows for what vendors patch in vLLM 0.32.0, a kind of target each.
 
 None of them changes the tokens. Whenever one acts, its body (or, for an Edit, the edited function)
 leaves a line with `witness.seen`.

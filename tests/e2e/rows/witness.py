@@ -12,8 +12,7 @@ VARIABLE = "ROWS_WITNESS"
 
 @dataclass(frozen=True)
 class Sight:
-    """
-    One line.
+    """One line.
 
     Args:
         name: of the row.
@@ -21,7 +20,6 @@ class Sight:
         process: what `multiprocessing` calls that.
         daemon: whether its parent made it a daemon.
         detail: what the row has to say.
-
     """
 
     name: str

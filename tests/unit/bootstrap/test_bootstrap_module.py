@@ -205,8 +205,7 @@ class EngineArgs:
 def test_a_required_patch_still_stops_its_role(
     upstream: World, installed: Venv, target: str
 ) -> None:
-    """
-    Python starts, whether the patch has failed then or fails later; the engine does not, even
+    """Python starts, whether the patch has failed then or fails later; the engine does not, even
     where somebody swallows the error.
     """
     upstream.module("vllm.engine.arg_utils", ENGINE)

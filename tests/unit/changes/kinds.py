@@ -25,13 +25,11 @@ def by(wrapped, instance, args, kwargs):
 
 
 class Bench:
-    """
-    An upstream module and a body.
+    """An upstream module and a body.
 
     Args:
         upstream: source.
         body: source; may use the upstream module under the name `upstream`.
-
     """
 
     def __init__(self, upstream: str, body: str = WATCHED) -> None:

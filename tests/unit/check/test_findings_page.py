@@ -39,8 +39,7 @@ def one(*changes: str, name: str = "my-patch", **fields: str) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """
-    What leads to a finding.
+    """What leads to a finding.
 
     Args:
         rows: sources.
@@ -48,7 +47,6 @@ class Example:
         bodies: the pack's.
         words: of the command line, behind `patchkit check`.
         locked: the release that was reviewed, if there is a lock.
-
     """
 
     rows: tuple[str, ...]

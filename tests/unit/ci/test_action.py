@@ -1,5 +1,4 @@
-"""
-action.yml, run: bash, pip and patchkit are real, and so is each of its steps.
+"""action.yml, run: bash, pip and patchkit are real, and so is each of its steps.
 
 What is simulated: GitHub's runner (`workflow_runner`) and the three actions of GitHub. Upstream is
 wheels of `up` that the test writes.
@@ -40,14 +39,12 @@ def pack(target: str = "up.mod:f") -> str:
 
 @dataclass
 class Repository:
-    """
-    A user's repository, and what GitHub does with it.
+    """A user's repository, and what GitHub does with it.
 
     Args:
         home: an empty folder.
         machine: what its jobs run on.
         action: the folder of action.yml.
-
     """
 
     home: Path

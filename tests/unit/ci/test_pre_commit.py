@@ -1,5 +1,4 @@
-"""
-.pre-commit-hooks.yaml with the real pre-commit, git and pip, configured as docs/ci.md shows.
+""".pre-commit-hooks.yaml with the real pre-commit, git and pip, configured as docs/ci.md shows.
 
 A commit of the user's is a `git commit`; the hooks' repository is a clone of what is packaged here.
 """
@@ -34,13 +33,11 @@ def pack(target: str) -> str:
 
 @dataclass
 class Repository:
-    """
-    A user's repository with hooks.
+    """A user's repository with hooks.
 
     Args:
         folder: where it is.
         environ: of what is run there.
-
     """
 
     folder: Path

@@ -83,12 +83,10 @@ class Loaded:
 
 
 class Keeper:
-    """
-    A loader that keeps the source of its module.
+    """A loader that keeps the source of its module.
 
     Args:
         source: the source.
-
     """
 
     def __init__(self, source: str) -> None:

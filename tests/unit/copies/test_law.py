@@ -46,8 +46,7 @@ PLACEMENTS = st.lists(
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=PLACEMENTS, meanwhile=PLACEMENTS)
 def test_any_placement(before: list[Any], meanwhile: list[Any]) -> None:
-    """
-    After apply each copy in scope is the new object, and every other holder is reported.
+    """After apply each copy in scope is the new object, and every other holder is reported.
 
     After undo each is the original again, also those made while the patch was on.
     """

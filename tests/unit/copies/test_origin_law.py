@@ -1,5 +1,4 @@
-"""
-The law of origins: a name goes with the name that it was bound from, whatever objects they share.
+"""The law of origins: a name goes with the name it was bound from, whatever objects they share.
 
 Random modules bind names from one another's, and objects that have nothing to do with each other;
 random patches come and go. The oracle is the list of what was bound from what, as it was written.
@@ -64,15 +63,13 @@ IN_CLASS = "class {outer}:\n    kept = {old}"
 
 @dataclass(frozen=True)
 class Name:
-    """
-    A name that a module binds.
+    """A name that a module binds.
 
     Args:
         module: the module's number.
         name: the name; `K….kept` in a class.
         code: what binds it.
         parent: the name that it is bound from; None where it is from no other.
-
     """
 
     module: int
@@ -133,14 +130,12 @@ def bound(draw: st.DrawFn, module: int, new: str, names: tuple[Name, ...]) -> Na
 
 @dataclass(frozen=True)
 class Patched:
-    """
-    A row.
+    """A row.
 
     Args:
         at: what it changes.
         by: the body's object that takes its place.
         roles: for which roles.
-
     """
 
     at: Name
@@ -197,14 +192,12 @@ def importable(folder: Path) -> Iterator[None]:
 
 
 class Trial:
-    """
-    One program with its patches.
+    """One program with its patches.
 
     Args:
         world: where they are written.
         names: the program.
         rows: the patches, in the order in which they lie on one another.
-
     """
 
     def __init__(self, world: World, names: list[Name], rows: list[Patched]) -> None:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 def test_a_copy_of_a_lower_layer(loaded: Loaded) -> None:
-    """
-    A module that copied the attribute between two patches follows the second one.
+    """A module that copied the attribute between two patches follows the second one.
 
     The first patch was applied at the import, the second when a role was entered.
     """

@@ -51,12 +51,10 @@ class Step(NamedTuple):
 
 
 class Tracer:
-    """
-    Counts how often each line runs that makes changes, and fails at one of them.
+    """Counts how often each line runs that makes changes, and fails at one of them.
 
     Args:
         at: the step that fails; none does where it is None.
-
     """
 
     def __init__(self, at: Step | None = None) -> None:

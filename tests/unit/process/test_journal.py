@@ -156,8 +156,7 @@ def test_a_forked_child_writes_its_own_file(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 def test_a_descriptor_that_somebody_closed_is_not_written_to(tmp_path: Path) -> None:
-    """
-    A process that closes all its descriptors does not find journal lines in its next file.
+    """A process that closes all its descriptors does not find journal lines in its next file.
 
     Daemons do that.
     """

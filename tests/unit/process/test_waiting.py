@@ -19,13 +19,11 @@ SOON = 20.0
 
 
 class Waiter:
-    """
-    A thread that waits for a turn.
+    """A thread that waits for a turn.
 
     Args:
         turns: of the things.
         thing: what is waited for.
-
     """
 
     def __init__(self, turns: Turns, thing: Any) -> None:

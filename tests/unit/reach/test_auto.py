@@ -38,8 +38,7 @@ KINDS = (  # of change, but for Provide
 
 
 def test_it_brings_little_of_the_library(world: World) -> None:
-    """
-    No start pays for modules that cost as much as patchkit.
+    """No start pays for modules that cost as much as patchkit.
 
     Only for a row with Provide it asks for a version at once, by `packaging`.
     """

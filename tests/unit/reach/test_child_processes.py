@@ -190,8 +190,7 @@ def test_a_childs_child(upstream: World) -> None:
 @pytest.mark.processes
 @pytest.mark.parametrize("method", METHODS)
 def test_a_failure_in_the_child_stops_it(upstream: World, method: str) -> None:
-    """
-    The child exits with 1 and the reason on stderr, before its target runs.
+    """The child exits with 1 and the reason on stderr, before its target runs.
 
     From Python 3.13 on, children of a fork server run what `atexit` has. Nothing tells there that
     the server has printed the error, so the code is that of an error that somebody swallowed.

@@ -146,8 +146,7 @@ LAW = settings(
 @given(program=PROGRAMS, is_armed=st.booleans())
 @LAW
 def test_threads_enter_and_leave_blocks(world: World, program: Any, is_armed: bool) -> None:
-    """
-    What a thread holds acts in it, once and in order, until it leaves; then it is as it was.
+    """What a thread holds acts in it, once and in order, until it leaves; then it is as it was.
 
     In an armed process what its roles have stays, also where a role is entered within a block.
     """

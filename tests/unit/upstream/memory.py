@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """
-    A source of modules that live in memory only.
+    """A source of modules that live in memory only.
 
     Args:
         modules: their sources, by dotted name; packages end in a dot.
-
     """
 
     name = "memory 1.0"

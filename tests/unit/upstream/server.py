@@ -21,8 +21,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 @dataclass
 class Shop:
-    """
-    What the server has, how it behaves, and what it was asked.
+    """What the server has, how it behaves, and what it was asked.
 
     Args:
         files: content by filename.
@@ -32,7 +31,6 @@ class Shop:
         is_json: whether pages are JSON where the client takes that.
         etag: of pages.
         user: `name:password` that is asked for.
-
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -55,8 +53,7 @@ class Shop:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """
-    Answers as the shop's behaviours say.
+    """Answers as the shop's behaviours say.
 
     `whole` knows no ranges, `no-tail` none that are counted from the end. `cut` breaks off,
     `cut-once` the first time only. `long` claims more than it sends, `other` sends another part

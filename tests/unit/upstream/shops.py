@@ -25,14 +25,12 @@ WHEEL = "up-{}-py3-none-any.whl"
 
 @dataclass
 class Customer:
-    """
-    Opens libraries, each as a new process would.
+    """Opens libraries, each as a new process would.
 
     Args:
         shop: the server's.
         place: holds the cache.
         notices: what libraries have said, in order.
-
     """
 
     shop: Shop

@@ -136,12 +136,10 @@ def test_an_edit_that_changes_nothing_is_no_drift(
 
 
 class _Change(ast.NodeTransformer):
-    """
-    Changes one place of a tree.
+    """Changes one place of a tree.
 
     Args:
         at: which of the places that can be changed, counted in order.
-
     """
 
     def __init__(self, at: int) -> None:

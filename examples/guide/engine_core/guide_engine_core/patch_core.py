@@ -1,5 +1,4 @@
-"""
-Upstream: `run_engine_core` makes a `DPEngineCoreProc` for a model with experts and more than one
+"""Upstream: `run_engine_core` makes a `DPEngineCoreProc` for a model with experts and more than one
 data-parallel rank, else an `EngineCoreProc`. The first derives from the second as it was when the
 module was executed, so replacing `EngineCoreProc` does not change `DPEngineCoreProc`.
 

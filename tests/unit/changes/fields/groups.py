@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 
 class Upstream:
-    """
-    One module, and groups of changes made to it.
+    """One module, and groups of changes made to it.
 
     Args:
         source: of the module.
         body: source of the body.
-
     """
 
     def __init__(self, source: str, body: str = "") -> None:

@@ -48,15 +48,13 @@ BY_HAND = (
 
 @dataclass(frozen=True)
 class Case:
-    """
-    A module of dataclasses, each the next one's base.
+    """A module of dataclasses, each the next one's base.
 
     Args:
         options: of the decorator.
         classes: the lines of their bodies.
         target: which of them gets the field.
         default: of the field, as source.
-
     """
 
     options: str

@@ -139,8 +139,7 @@ def test_an_async_generator_is_sent_to_thrown_into_and_closed() -> None:
 
 
 def test_an_async_generator_sees_a_cancellation() -> None:
-    """
-    What is thrown in reaches the original, also where it is no Exception.
+    """What is thrown in reaches the original, also where it is no Exception.
 
     `asynccontextmanager` throws a cancelled block's CancelledError into its generator.
     """

@@ -30,12 +30,10 @@ def loaded(source: str, name: str = "upstream") -> Any:
 
 
 class Desk:
-    """
-    Where one module's functions are edited.
+    """Where one module's functions are edited.
 
     Args:
         upstream: source, or the module.
-
     """
 
     def __init__(self, upstream: str | ModuleType) -> None:

@@ -1,5 +1,4 @@
-"""
-Upstream: `GroupCoordinator` has collectives, none of which gives each rank a slice of its own.
+"""Upstream: `GroupCoordinator` has collectives, none of which gives each rank a slice of its own.
 `destroy_model_parallel` destroys the groups that `parallel_state` knows, and no others.
 """
 
