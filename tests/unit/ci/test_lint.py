@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from packages import REPOSITORY
 from pages import ACTION_TEXT, OURS, WORKFLOWS
 
 pytestmark = pytest.mark.processes
@@ -39,7 +40,8 @@ def lint(folder: Path, action: str, **workflows: str) -> str:
 def test_nothing_is_found(tmp_path: Path) -> None:
     """Workflows that users copy, and the action, are what GitHub and shellcheck accept."""
     files = {name.removesuffix(".yml"): text for name, text in WORKFLOWS.items()}
-    assert lint(tmp_path, ACTION_TEXT, **files) == ""
+    (template,) = (REPOSITORY / "examples/pack-template/.github/workflows").iterdir()
+    assert lint(tmp_path, ACTION_TEXT, **files, template=template.read_text("utf-8")) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""docs/tutorial.md, word by word: an empty environment first, then one with a real vLLM."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import overlay
+import page_session
+import pytest
+import recipes
+from patchkit_lab import scenario
+from workflow_machine import Machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = recipes.REPOSITORY / "docs" / "tutorial.md"
+
+
+def test_the_tutorial(model: Path, tmp_path: Path) -> None:
+    """A wheel of patchkit stands for the one on the index; MODEL is a tiny one."""
+    (tmp_path / "machine").mkdir()
+    machine = Machine.make(tmp_path / "machine")
+    python = overlay.make(tmp_path / "with-vllm", pip=True)
+    env = {
+        **{name: value for name, value in machine.environ.items() if name != "PYTHONPATH"},
+        **scenario.CPU,
+        "VLLM_PLUGINS": "patchkit",
+        "MODEL": str(model),
+        "HOME": os.environ["HOME"],
+        "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    (tmp_path / "project").mkdir()
+    page_session.run(PAGE.read_text("utf-8"), tmp_path / "project", env)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"), [("one\n…\ntwo …", "one\n1\n\n2\ntwo three"), ("a  b", "a b\n")]
+)
+def test_what_a_page_may_leave_out(expected: str, found: str) -> None:
+    """An ellipsis is anything, and blanks are one; all else is as it stands."""
+    assert page_session.matches(expected, found)
+    assert not page_session.matches(expected.replace("o", "x").replace("a", "x"), found)
