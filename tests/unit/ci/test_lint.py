@@ -40,8 +40,11 @@ def lint(folder: Path, action: str, **workflows: str) -> str:
 def test_nothing_is_found(tmp_path: Path) -> None:
     """Workflows that users copy, and the action, are what GitHub and shellcheck accept."""
     files = {name.removesuffix(".yml"): text for name, text in WORKFLOWS.items()}
-    (template,) = (REPOSITORY / "examples/pack-template/.github/workflows").iterdir()
-    assert lint(tmp_path, ACTION_TEXT, **files, template=template.read_text("utf-8")) == ""
+    places = (REPOSITORY, REPOSITORY / "examples" / "pack-template")
+    ours = [file for place in places for file in (place / ".github" / "workflows").iterdir()]
+    files |= {f"{file.stem}-here": file.read_text("utf-8") for file in ours}
+    assert len(files) >= len(WORKFLOWS) + 2
+    assert lint(tmp_path, ACTION_TEXT, **files) == ""
 
 
 @pytest.mark.parametrize(

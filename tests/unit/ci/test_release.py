@@ -1,0 +1,94 @@
+"""What is released: the same bytes twice, and a wheel that works on each Python."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from packages import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools"))
+from typing import TYPE_CHECKING
+
+import environments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+# What needs neither vLLM nor the repository around it, and starts no process.
+TESTED = ("rows", "versions", "review", "test_registry.py", "test_settings.py", "test_errors.py")
+LEFT_OUT = (".git", ".envs", ".matrix", "dist", "__pycache__", ".*_cache", ".hypothesis")
+
+
+def built(folder: Path, umask: int) -> dict[str, str]:
+    """Build both archives of a copy of the repository; hash them."""
+    copy = folder / f"as-{umask:03o}"
+    shutil.copytree(REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+    for place in (copy, *copy.rglob("*")):
+        os.utime(place, (umask, umask), follow_symlinks=False)  # another time for each file
+    words = environments.uv("build", "--quiet", *environments.index_options(), str(copy))
+    before = os.umask(umask)
+    try:
+        subprocess.run(words, check=True, timeout=300)
+    finally:
+        os.umask(before)
+    files = [file for file in (copy / "dist").iterdir() if file.name != ".gitignore"]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution, as the index gets it."""
+    folder = tmp_path_factory.mktemp("release")
+    built(folder, 0o022)
+    (found,) = (folder / "as-022" / "dist").glob("*.whl")
+    return found
+
+
+def test_what_is_built_twice_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    """In another folder, at another time, with other permissions."""
+    first, second = built(tmp_path, 0o022), built(tmp_path, 0o077)
+    assert sorted(name.rpartition(".")[2] for name in first) == ["gz", "whl"]
+    assert first == second
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_wheel_works_on_each_python(version: str, wheel: Path, tmp_path: Path) -> None:
+    """Installed with nothing around it, its commands run, and so do tests that are copied out."""
+    python = tmp_path / "python" / "bin" / "python"
+    index = environments.index_options()
+    request = environments.pyenv_python(version) or version  # uv fetches what is nowhere
+    create = environments.uv("venv", "--quiet", "--python", request, str(python.parents[1]))
+    subprocess.run(create, check=True, timeout=300)
+    bare = environments.uv("pip", "install", "--quiet", "--python", str(python), *index, str(wheel))
+    subprocess.run(bare, check=True, timeout=300)
+    said = run(python.with_name("patchkit"), "list", "--all", cwd=tmp_path)
+    assert "ray-worker-torch-npu" in said
+    run(python, "-c", "import patchkit.auto", cwd=tmp_path)
+    more = ["pytest", "hypothesis", "pyyaml", "pydantic", "wrapt"]
+    subprocess.run([*bare[:-1], *more], check=True, timeout=300)
+    tests = tmp_path / "tests" / "unit"
+    shutil.copytree(REPOSITORY / "tests" / "unit", tests)
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    chosen = [str(tests / name) for name in TESTED]
+    words = ("-m", "pytest", "-q", "-m", "not processes and not integration", *chosen)
+    said = run(python, *words, cwd=tmp_path)
+    assert " passed" in said
+    assert "failed" not in said
+
+
+def run(*words: str | Path, cwd: Path) -> str:
+    """Run a command where no checkout is; it succeeds."""
+    environ = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        words, cwd=cwd, env=environ, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
