@@ -13,9 +13,8 @@ from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
-from patchkit.check.row_uses import RowUses
 from patchkit.check.trails import Moves, places_of
-from patchkit.check.using import Misfit, finding_of
+from patchkit.check.using import Misfit, RowUses, finding_of
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.upstream.resolving.module_tree import module_name

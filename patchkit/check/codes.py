@@ -13,7 +13,6 @@ from typing import NamedTuple
 import patchkit
 from patchkit.errors import SettingsError
 
-_PAGE = "findings.md"
 _SECTION = re.compile(r"^## (PK\d+) .*\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
 _LINK = re.compile(r"\[((?:[^][]|\[[^][]*])*)]\([^)]*\)")
 
@@ -25,8 +24,7 @@ class Severity(str, enum.Enum):
     WARNING = "warning"
     INFO = "info"
 
-    def __str__(self) -> str:
-        return self.value
+    __str__ = str.__str__
 
 
 class Code(NamedTuple):
@@ -78,7 +76,7 @@ CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)
 
 def explanations() -> dict[str, str]:
     """Read what each code means, as Markdown without links, where this installation has it."""
-    file = Path(patchkit.__file__).parent / _PAGE
+    file = Path(patchkit.__file__).parent / "findings.md"
     try:
         page = file.read_text("utf-8")
     except OSError as error:

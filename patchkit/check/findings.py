@@ -12,7 +12,6 @@ from patchkit.errors import UnreachableError, UpstreamError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from patchkit.check.codes import Code, Severity
     from patchkit.upstream.facts import Facts
 
 Place = tuple[str, int | None]
@@ -20,8 +19,6 @@ Place = tuple[str, int | None]
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
 RETIRE = "end the range before this release; the row can go once no other release needs it"
 _OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)
-_HARMLESS = (codes.GUARDED_GONE,)
-_GRAVITY = ("error", "warning", "info")
 _SHOWN = 3
 
 
@@ -35,14 +32,13 @@ class State(str, enum.Enum):
     DRIFT = "drift"
     BROKEN = "broken"
 
-    def __str__(self) -> str:
-        return self.value
+    __str__ = str.__str__
 
 
 class Fault(NamedTuple):
     """Something that a change runs into in one release."""
 
-    code: Code
+    code: codes.Code
     message: str  # what was found and what was expected
     fix: str
     by: str = ""  # the object of the body that it is about, '' where it is about the row
@@ -52,7 +48,7 @@ class Fault(NamedTuple):
         """Whether the change fails at run time; an Edit does that is upstream by now."""
         if self.code is codes.MERGED_UPSTREAM:
             return not self.by
-        return self.code not in (*_OPEN, *_HARMLESS)
+        return self.code not in (*_OPEN, codes.GUARDED_GONE)
 
     @property
     def state(self) -> State:
@@ -76,7 +72,7 @@ def where(facts: Facts) -> str:
 class Finding:
     """One result."""
 
-    code: Code
+    code: codes.Code
     message: str  # what was found and what was expected, in one sentence
     fix: str = ""
     patch: str = ""  # '' where a pack or a release as a whole is meant
@@ -87,7 +83,7 @@ class Finding:
     details: Sequence[str] = ()  # such as the modules that import a target by name
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> codes.Severity:
         """The code's."""
         return self.code.severity
 
@@ -140,7 +136,8 @@ class Report:
     @property
     def worst(self) -> Finding | None:
         """The first of the gravest findings."""
-        return min(self.findings, key=lambda one: _GRAVITY.index(one.severity), default=None)
+        gravity = list(codes.Severity).index
+        return min(self.findings, key=lambda one: gravity(one.severity), default=None)
 
     @property
     def is_fine(self) -> bool:

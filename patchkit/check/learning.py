@@ -44,7 +44,7 @@ _PROCESSES = 4
 _EACH = 4
 """Releases for which a process is worth its start."""
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from patchkit.check.learning import main; main()"
-_END = b"end\n"
+_END = "end\n"
 
 
 def learn_all(
@@ -108,7 +108,7 @@ class _Learner:
         self._subjects = subjects
         self._wanted = wanted
         self._work = work
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
         self._notice: Callable[[str], None] = print
 
     def learnt(self, places: Iterable[int]) -> Results[None]:
@@ -160,6 +160,7 @@ class _Learner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            text=True,
             env={**os.environ, "PATCHKIT": "0"},
             start_new_session=True,  # Ctrl-C is for this process, which ends it
         )
@@ -167,9 +168,7 @@ class _Learner:
 
     def _send(self, message: object) -> None:
         assert self._process
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        self._process.stdin.flush()
+        print(json.dumps(message), file=self._process.stdin, flush=True)
 
     def _answered(self) -> int:
         assert self._process
@@ -192,8 +191,7 @@ def main() -> None:
     gc.disable()
 
     def tell(at: int | None, words: str = "", cause: str = "") -> None:
-        sys.stdout.write(json.dumps((at, words, cause)) + "\n")
-        sys.stdout.flush()
+        print(json.dumps((at, words, cause)) + "\n", end="", flush=True)  # in one piece
 
     def learn(at: int, project: str, version: str, link: list[Any], targets: list[str]) -> None:
         try:
@@ -211,7 +209,7 @@ def main() -> None:
     library = Library(PipSettings(*settings), cache, offline=offline, notice=cache.notice)
     workers = ThreadPoolExecutor(CONNECTIONS)
     for line in sys.stdin:
-        if line.encode() == _END:
+        if line == _END:
             kept.keep_conclusions()
             break
         workers.submit(learn, *json.loads(line))

@@ -17,7 +17,7 @@ from patchkit.errors import UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.catalog import REACH
-from patchkit.upstream.moves.whereabouts import GONE, MoveSearch, Whereabouts
+from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
@@ -59,7 +59,8 @@ class Subject:
 
     @functools.cached_property
     def _facts(self) -> dict[Target, Facts]:
-        return self.kept.of_release(self.key) if self.kept else {}
+        known = self.kept.get("facts", self.key) if self.kept else None
+        return {Target.parse(text): Facts.of_data(data) for text, data in (known or {}).items()}
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -139,11 +140,16 @@ class Subject:
     def moves(self, lost: Sequence[tuple[Target, Subject | None]]) -> list[Whereabouts]:
         """Find where targets went, each with a release that has it, None where none is known."""
         keys = {(one, old): f"{self.key} {old.key if old else '-'} {one}" for one, old in lost}
-        known = {one: self.kept.move(key) if self.kept else None for one, key in keys.items()}
-        found = dict(self._searched([one for one in lost if known[one] is None]))
-        if self.kept and found:
-            self.kept.keep_moves({keys[one]: move for one, move in found.items()})
-        return [found.get(one) or known[one] or GONE for one in lost]
+        kept, found = self.kept, dict[tuple[Target, Subject | None], Whereabouts]()
+        for one, key in keys.items() if kept else ():
+            if kept and (known := kept.get("moves", key)):
+                place, *more = known
+                found[one] = Whereabouts(Target.parse(place) if place else None, *more)
+        for one, move in self._searched([one for one in lost if one not in found]):
+            found[one] = move
+            if kept:
+                kept.put("moves", keys[one], (str(move.place or ""), move.likeness, move.words))
+        return [found[one] for one in lost]
 
     def _searched(
         self, lost: Sequence[tuple[Target, Subject | None]]
@@ -160,7 +166,6 @@ class Subject:
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _conclude(self, targets: Sequence[Target], kept: Kept) -> None:
-        """Look targets up, and what holds those that are gone."""
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
             self._fetch_for(missing)
@@ -171,7 +176,8 @@ class Subject:
                 gone = (one for one in targets if self._facts[one].state == "absent")
                 holders = self.unknown(one.holder for one in gone if one.qualname)
                 self._look_up(self._not_concluded(holders, kept), kept)
-        kept.keep_release(self.key, self._facts)
+        known = {str(target): one.as_data() for target, one in self._facts.items()}
+        kept.put("facts", self.key, known)
 
     def _fetch_for(self, targets: Sequence[Target]) -> None:
         if targets:
@@ -222,15 +228,6 @@ class Kept:
         self._new: set[Target] = set()
         self._answers: dict[tuple[Question, str], tuple[Question, str]] = {}
 
-    def of_release(self, key: str) -> dict[Target, Facts]:
-        """Return what was said of a release."""
-        known = self.get("facts", key) or {}
-        return {Target.parse(text): Facts.of_data(data) for text, data in known.items()}
-
-    def keep_release(self, key: str, known: Mapping[Target, Facts]) -> None:
-        """Keep what is said of a release."""
-        self.put("facts", key, {str(target): one.as_data() for target, one in known.items()})
-
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return what was concluded of a target from the same files as a release has."""
         with self._lock:
@@ -260,19 +257,6 @@ class Kept:
                 for grounds, found in known
             ]
             self.put("conclusions", str(target), rows)
-
-    def move(self, key: str) -> Whereabouts | None:
-        """Return what was said about a move, None where nothing was."""
-        kept = self.get("moves", key)
-        if kept is None:
-            return None
-        place, likeness, words = kept
-        return Whereabouts(Target.parse(place) if place else None, likeness, words)
-
-    def keep_moves(self, found: Mapping[str, Whereabouts]) -> None:
-        """Keep what is said about moves."""
-        for key, move in found.items():
-            self.put("moves", key, (str(move.place or ""), move.likeness, move.words))
 
     def _recalled(self, target: Target) -> dict[_Grounds, Facts]:
         rows = self.get("conclusions", str(target)) or ()

@@ -15,7 +15,6 @@ from patchkit.check.packs import read_packs
 from patchkit.check.subjects import Kept
 from patchkit.cli import main
 from patchkit.review.lock_format import Lock
-from patchkit.rows.target import Target
 from patchkit.settings import Settings
 from patchkit.upstream.facts import Facts
 from patchkit.upstream.reading.archive import Archived
@@ -264,7 +263,7 @@ def test_a_package_is_read_once(index: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_facts_without_sources_are_kept_apart() -> None:
     """What `fit` has learnt of a release lacks fingerprints; `check` does not take it for whole."""
-    cache, known = Cache(None), {Target("up.mod", "f"): Facts("absent", "it is gone")}
-    Kept(cache, brief=True).keep_release("up 1", known)
-    assert Kept(cache, brief=True).of_release("up 1") == known
-    assert Kept(cache).of_release("up 1") == {}
+    cache, known = Cache(None), {"up.mod:f": Facts("absent", "it is gone").as_data()}
+    Kept(cache, brief=True).put("facts", "up 1", known)
+    assert Kept(cache, brief=True).get("facts", "up 1") == known
+    assert Kept(cache).get("facts", "up 1") is None
