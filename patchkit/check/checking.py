@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.files import ReleaseSource
     from patchkit.upstream.reading.parallel import Progress
 
-
 _WORST = list(State)
 _AGAIN = "check it again, leave it out, or use --offline for what was read before"
 
@@ -87,10 +86,9 @@ class Check:
         tried = [one for one in met if self._coverage.tried(row, one)]
         misfits = self._uses.misfits(row, tried)
         for subject in met:
-            is_out = self._coverage.is_out(row, subject)
             some = misfits.get(subject.name, ())
             try:
-                if not is_out:
+                if not self._coverage.is_out(row, subject):
                     yield from self._in(row, subject, some, moves)
                     continue
                 self._states[row.name][subject.name] = State.OUT_OF_RANGE
@@ -160,7 +158,7 @@ class Check:
         for subject in self._coverage.subjects:
 
             def is_due(row: Row, change: Change, subject: Subject = subject) -> bool:
-                return any(one is change for one in self._coverage.due(row, subject))
+                return change in self._coverage.due(row, subject)
 
             for found in unordered(self._coverage.rows, is_due):
                 seen.setdefault(found, []).append(subject.name)

@@ -173,20 +173,17 @@ def histories(
     faults = learn_all(subjects, lambda _: targets, progress)
     trails = Trails([one for one in subjects if one.name not in faults], targets, ways=(1, -1))
     trails.follow()
-    found = {}
-    for target in targets:
-        steps = [
-            Step(one.version, "unreadable", reason=cause_of(faults[one.name]))
-            if one.name in faults
-            else _step(one, target, trails.told(target, one))
-            for one in subjects
-        ]
+    found = {target: list[Step]() for target in targets}
+    for target, steps in found.items():
         last: str | None = None
-        for at, step in enumerate(steps):
+        for one in subjects:
+            if fault := faults.get(one.name):
+                step = Step(one.version, "unreadable", reason=cause_of(fault))
+            else:
+                step = _step(one, target, trails.told(target, one))
             mark = step.fingerprint
-            steps[at] = step._replace(changed=mark is not None and last not in (None, mark))
+            steps.append(step._replace(changed=mark is not None and last not in (None, mark)))
             last = mark or last
-        found[target] = steps
     return found
 
 

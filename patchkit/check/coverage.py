@@ -25,14 +25,13 @@ _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 
 
 class Coverage:
-    """Rows and releases; those that cannot be read are left out later by `without`."""
+    """Rows and releases, `inverse` if those out of range are looked into as well.
+
+    Those that cannot be read are left out later by `without`.
+    """
 
     def __init__(
-        self,
-        rows: Sequence[Row],
-        subjects: Sequence[Subject],
-        *,
-        inverse: bool = False,  # whether releases out of range are looked into as well
+        self, rows: Sequence[Row], subjects: Sequence[Subject], *, inverse: bool = False
     ) -> None:
         self.inverse = inverse
         self.rows = rows

@@ -11,7 +11,7 @@ from patchkit.check.findings import Finding, Place
 from patchkit.versions.requirements import allows_any, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchkit.check.packs import PackSource
     from patchkit.check.subjects import Subject
@@ -130,10 +130,13 @@ def unordered(
         for change in row.patch.changes:
             if change.place.qualname and applies(row, change):
                 by_target.setdefault(str(change.place), {})[row.name] = row
-    before = {row.name: row.patch.after for row in rows}
+    behind = dict[str, set[str]]()  # those before each, all the way: rows come behind theirs
+    for row in rows:
+        after = row.patch.after
+        behind[row.name] = {*after}.union(*(behind.get(one, ()) for one in after))
     for target, several in by_target.items():
         for inner, outer in combinations(several.values(), 2):
-            if meet(inner, outer) and not _comes_after(outer.name, inner.name, before):
+            if meet(inner, outer) and inner.name not in behind[outer.name]:
                 yield target, inner.name, outer.name
 
 
@@ -141,15 +144,3 @@ def meet(one: Row, other: Row) -> bool:
     """Whether both can be in one process; those that conflict are another finding."""
     refused = one.name in other.patch.conflicts or other.name in one.patch.conflicts
     return bool(one.roles & other.roles) and not refused
-
-
-def _comes_after(name: str, other: str, before: Mapping[str, Collection[str]]) -> bool:
-    waiting, seen = list(before.get(name, ())), set()
-    while waiting:
-        one = waiting.pop()
-        if one == other:
-            return True
-        if one not in seen:
-            seen.add(one)
-            waiting += before.get(one, ())
-    return False

@@ -46,17 +46,15 @@ class Judge:
     def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: EditSequence) -> None:
         self._row = row
         self._subject = subject
+        self._facts = subject.facts
         self._pack = pack
         self._edits = edits
 
     def faults(self, change: Change) -> Iterator[Fault]:
         """List what a change runs into."""
         if isinstance(change, Add):
-            yield from self._add(change)
-        elif isinstance(change, Provide):
-            yield from self._provide(change)
-        else:
-            yield from self._present(change)
+            return self._add(change)
+        return self._provide(change) if isinstance(change, Provide) else self._present(change)
 
     def _present(self, change: Change) -> Iterator[Fault]:
         facts = self._facts(change.place)
@@ -113,9 +111,7 @@ class Judge:
         may_be = is_value or change.place.steps[-1] in HOOKS
         is_told = facts.is_sure or facts.kind == Kind.FIELD
         ours = self._body(change.by) if may_be and is_told else None
-        if ours is None or ours.kind == Kind.PROPERTY:
-            return ""
-        return facts.storage
+        return "" if ours is None or ours.kind == Kind.PROPERTY else facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
@@ -185,9 +181,6 @@ class Judge:
     def _body(self, name: str) -> Facts | None:
         return self._pack.facts(self._row, name) if self._row.patch.body is not None else None
 
-    def _facts(self, target: Target) -> Facts:
-        return self._subject.facts(target)
-
 
 def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     theirs, mine = (one.signature if one.is_sure else None for one in (facts, ours))
@@ -201,8 +194,7 @@ def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         return
     if facts.kind in _BOUND:
         theirs, mine = theirs.bound(), mine.bound()
-    fault = refused_call(theirs, mine)
-    if fault:
+    if fault := refused_call(theirs, mine):
         message = f"upstream's is {theirs}, {change.by} takes {mine}: {fault}"
         yield Fault(codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by)
 

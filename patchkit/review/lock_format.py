@@ -33,12 +33,10 @@ if TYPE_CHECKING:
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
 _FORMAT = "format 2"
 _WRITTEN = "written"
-_MARK = re.compile(r"[0-9a-f]{16}")
+_WORDINGS = re.compile(rf"{_WRITTEN}( [0-9a-f]{{16}})+")
 _IN_LINE = 5
 _SHOWN = 80
-_SPAN = re.compile(
-    r"(?P<mark>[0-9a-f]{16})  (?P<project>[^ ]+) (?P<first>\d[^ ]*)( - (?P<last>\d[^ ]*))?"
-)
+_SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) (\d[^ ]*)(?: - (\d[^ ]*))?")
 
 
 class Span(NamedTuple):
@@ -112,7 +110,52 @@ def read_lock(file: Path) -> Lock:
 
 def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     """Read a lock's text; raise as `read_lock` does."""
-    return Lock(_Parser(file).read(text))
+    lines = enumerate(map(str.rstrip, text.splitlines()), start=1)
+    (number, first), *rest = [
+        (number, line) for number, line in lines if line and not line.startswith("#")
+    ] or [(1, "")]
+    if first != _FORMAT:
+        anew = "to begin anew, delete it and run `patchkit lock`"
+        expected = f"{_FORMAT!r}, the first line of a lock; {anew}"
+        raise _refused(file, number, first, expected)
+    entries: dict[str, dict[str, list[Span]]] = {}
+    for number, line in rest:
+        if expected := _expected(line, entries):
+            raise _refused(file, number, line.lstrip(" "), expected)
+    return Lock(entries)
+
+
+def _refused(file: str, number: int, found: str, expected: str) -> LockError:
+    shown = repr(found[:_SHOWN]) + ("…" if found[_SHOWN:] else "")
+    return LockError(f"{file}:{number}: found {shown}, expected {expected}")
+
+
+def _expected(line: str, entries: dict[str, dict[str, list[Span]]]) -> str:
+    """Add what a line says to those before it; say what was expected where it is none of these."""
+    text = line.lstrip(" ")
+    depth = len(line) - len(text)
+    targets = next(reversed(entries.values()), None)
+    spans = next(reversed(targets.values()), None) if targets else None
+    if depth == 0:
+        if text in entries or " " in text:
+            return "the name of a patch, each once"
+        entries[text] = {}
+    elif depth == 2 and targets is not None and ":" in text:
+        if text in targets:
+            return "each target once"
+        targets[text] = []
+    elif depth == 4 and spans is not None:
+        if not (match := _SPAN.fullmatch(text)):
+            return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
+        mark, project, first, last = match.groups()
+        spans.append(Span(mark, project, first, last or first))
+    elif depth == 6 and spans:
+        if not _WORDINGS.fullmatch(text):
+            return f"such as '{_WRITTEN} 0123456789abcdef'"
+        spans[-1] = spans[-1]._replace(wordings=(*spans[-1].wordings, *text.split(" ")[1:]))
+    else:
+        return "a patch, its targets by two blanks, their releases by four, wordings by six"
+    return ""
 
 
 def write_lock(file: Path, lock: Lock) -> None:
@@ -127,65 +170,6 @@ def write_lock(file: Path, lock: Lock) -> None:
         with suppress(OSError):
             draft.unlink()
         raise LockError(f"{file}: cannot be written ({error.strerror})") from error
-
-
-class _Parser:
-    """Reads line by line; every complaint names file and line."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._number = 1
-        self._entries: dict[str, dict[str, list[Span]]] = {}
-        self._targets: dict[str, list[Span]] | None = None
-        self._spans: list[Span] | None = None
-
-    def read(self, text: str) -> Entries:
-        lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), start=1)]
-        (self._number, first), *rest = [
-            (number, line) for number, line in lines if line and not line.startswith("#")
-        ] or [(1, "")]
-        if first != _FORMAT:
-            anew = "to begin anew, delete it and run `patchkit lock`"
-            raise self._refused(first, f"{_FORMAT!r}, the first line of a lock; {anew}")
-        for self._number, line in rest:
-            self._take(line)
-        return self._entries
-
-    def _take(self, line: str) -> None:
-        text = line.lstrip(" ")
-        depth = len(line) - len(text)
-        if depth == 0:
-            if text in self._entries or " " in text:
-                raise self._refused(text, "the name of a patch, each once")
-            self._targets, self._spans = self._entries.setdefault(text, {}), None
-        elif depth == 2 and self._targets is not None and ":" in text:
-            if text in self._targets:
-                raise self._refused(text, "each target once")
-            self._spans = self._targets.setdefault(text, [])
-        elif depth == 4 and self._spans is not None:
-            self._add_span(text, self._spans)
-        elif depth == 6 and self._spans:
-            self._add_wordings(text, self._spans)
-        else:
-            expected = "a patch, its targets by two blanks, their releases by four, wordings by six"
-            raise self._refused(text, expected)
-
-    def _add_span(self, text: str, spans: list[Span]) -> None:
-        match = _SPAN.fullmatch(text)
-        if match is None:
-            raise self._refused(text, "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'")
-        first = match["first"]
-        spans.append(Span(match["mark"], match["project"], first, match["last"] or first))
-
-    def _add_wordings(self, text: str, spans: list[Span]) -> None:
-        word, *marks = text.split(" ")
-        if word != _WRITTEN or not marks or not all(map(_MARK.fullmatch, marks)):
-            raise self._refused(text, f"such as '{_WRITTEN} 0123456789abcdef'")
-        spans[-1] = spans[-1]._replace(wordings=(*spans[-1].wordings, *marks))
-
-    def _refused(self, found: str, expected: str) -> LockError:
-        shown = repr(found[:_SHOWN]) + ("…" if found[_SHOWN:] else "")
-        return LockError(f"{self._file}:{self._number}: found {shown}, expected {expected}")
 
 
 def united(patch: str, locks: Sequence[Lock]) -> Lock:

@@ -17,6 +17,9 @@ _ERRORS = frozenset(
 _WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
 _ASKS = frozenset({"hasattr", "getattr"})
 _ENDS = (ast.Return, ast.Continue, ast.Break)
+Deciding = (
+    ast.With | ast.AsyncWith | ast.If | ast.IfExp | ast.Assert | ast.While | ast.Match | ast.BoolOp
+)
 
 
 def catches(node: ast.Try, *, at_import: bool = False) -> bool:
@@ -25,12 +28,6 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
         one for one in node.handlers if one.type is None or not _ERRORS.isdisjoint(_words(one.type))
     ]
     return any(not (at_import and isinstance(one.body[-1], ast.Raise)) for one in handlers)
-
-
-def suppresses(node: ast.With | ast.AsyncWith) -> bool:
-    """Whether a `with` goes on where something is not there."""
-    words = {word for item in node.items for word in _words(item.context_expr)}
-    return "suppress" in words and not _ERRORS.isdisjoint(words)
 
 
 class Guards:
@@ -48,6 +45,15 @@ class Guards:
         for node in nodes:
             if isinstance(node, ast.Assign) and self.tests(node.value):
                 self._flags |= _stored(node)
+
+    def decides(self, node: Deciding) -> bool:
+        """Whether what stands in it runs, or ends well, only where something is there."""
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            words = {word for item in node.items for word in _words(item.context_expr)}
+            return "suppress" in words and not _ERRORS.isdisjoint(words)
+        if isinstance(node, ast.BoolOp):
+            return any(map(self.tests, node.values))
+        return self.tests(node.subject if isinstance(node, ast.Match) else node.test)
 
     def tests(self, test: ast.expr) -> bool:
         """Whether a test may ask which release is there, or whether something is."""

@@ -16,7 +16,6 @@ from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 
 

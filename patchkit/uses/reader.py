@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree, lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
-from patchkit.uses.guards import Guards, catches, suppresses
+from patchkit.uses.guards import Deciding, Guards, catches
 from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-
 
 _ASKS = {"hasattr": 2, "getattr": 3}
 """Functions that ask for an attribute, and with how many arguments they reckon with its absence."""
@@ -180,25 +179,11 @@ class _Reader:
 
     _TryStar = _Try
 
-    def _With(self, node: ast.With | ast.AsyncWith) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=suppresses(node)):
+    def _decided(self, node: Deciding) -> None:
+        with self._as(guarded=self._guards.decides(node)):
             self._children(node)
 
-    _AsyncWith = _With
-
-    def _If(self, node: ast.If | ast.IfExp | ast.Assert) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=self._guards.tests(node.test)):
-            self._children(node)
-
-    _IfExp = _Assert = _While = _If
-
-    def _Match(self, node: ast.Match) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=self._guards.tests(node.subject)):
-            self._children(node)
-
-    def _BoolOp(self, node: ast.BoolOp) -> None:  # noqa: N802 - ast's name
-        with self._as(guarded=any(map(self._guards.tests, node.values))):
-            self._children(node)
+    _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _decided
 
     def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802 - ast's name
         for outside in (*node.decorator_list, node.args, node.returns):
