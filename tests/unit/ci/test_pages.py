@@ -101,9 +101,14 @@ def test_every_input_is_used_and_described() -> None:
 
 def test_the_pages_use_this_version() -> None:
     """A user who copies gets the action that the page describes."""
-    named = [version for text in WORKFLOWS.values() for version in OURS.findall(text)]
-    named += re.findall(r"rev: v(\S+)", CI_PAGE)
-    assert len(named) == 3
+    template = REPOSITORY / "examples" / "pack-template"
+    hooks = (template / ".pre-commit-config.yaml").read_text("utf-8")
+    checks = (template / ".github" / "workflows" / "patches.yml").read_text("utf-8")
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    texts = (*WORKFLOWS.values(), checks, readme)
+    named = [one.strip("`") for text in texts for one in OURS.findall(text)]
+    named += re.findall(r"rev: v(\S+)", CI_PAGE + hooks)
+    assert len(named) == 6
     assert set(named) == {__version__}
 
 
