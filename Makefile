@@ -20,7 +20,7 @@ unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	docs e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -74,6 +74,10 @@ ways: env-vllm   ## Every cell of docs/ways-in.md; WRITE_DOCS=1 writes the page 
 truth: env-vllm  ## What source is said to hold, against vLLM and eight packages as they are imported
 	$(VLLM)/python -m pytest tests/e2e/test_strangers.py tests/e2e/test_static_truth.py
 
+docs:            ## The site of the docs, .site; warnings are errors
+	@$(PYTHON) tools/environments.py docs > /dev/null
+	env NO_MKDOCS_2_WARNING=1 .envs/docs/bin/mkdocs build --strict
+
 lint: env-unit   ## Style, types, layers
 	$(UNIT)/ruff check .
 	$(UNIT)/ruff format --check .
@@ -97,7 +101,7 @@ bench: env-vllm  ## Ratios, paired in one run
 	$(VLLM)/python -m benchmarks
 
 clean:           ## Environments, caches and what tools left
-	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality dist
+	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .quality .site dist
 
 env-unit:        ## The environment of the unit tests, .envs/unit
 	@$(PYTHON) tools/environments.py unit > /dev/null
