@@ -26,7 +26,7 @@ help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
 
 test: export FAULTS = some
-test: lint test-unit test-processes test-integration check e2e  ## Everything; the last line is pytest's
+test: lint docs test-unit test-processes test-integration check e2e  ## Everything; the last line is pytest's
 
 test-unit: env-unit  ## A minute, no vLLM: all that needs no other process
 	@$(UNIT)/python -m compileall -q $(COMPILED)

@@ -1,4 +1,4 @@
-"""What the site of the docs has beside the folder `docs`: pages of the repository that these name."""
+"""What the site has beside the folder `docs`: pages of the repository that these link to."""
 
 from __future__ import annotations
 

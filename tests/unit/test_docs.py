@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from packages import REPOSITORY, world
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["world"]
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
-PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s…]+)(?:#[^)]*)?\)")
 SCHEDULER = "class Scheduler:\n    def schedule(self):\n        return 'scheduled'\n"
 CALL = """
@@ -81,7 +82,25 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_table_of_contents() -> None:
     """docs/README.md names them all."""
     named = LINK.findall((REPOSITORY / "docs" / "README.md").read_text("utf-8"))
-    assert {page.name for page in PAGES[1:]} - {"README.md"} <= set(named)
+    docs = REPOSITORY / "docs"
+    assert {str(page.relative_to(docs)) for page in PAGES[1:]} - {"README.md"} <= set(named)
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """And nothing is that is not there."""
+    settings = yaml.load((REPOSITORY / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)
+    docs = REPOSITORY / "docs"
+    named = [page for page in leaves(settings["nav"]) if not page.startswith("repository/")]
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"README.md"}
+    assert sorted(named) == sorted(pages)
+
+
+def leaves(tree: Any) -> list[str]:
+    """Every text at the end of a branch."""
+    if isinstance(tree, str):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree
+    return [leaf for part in parts for leaf in leaves(part)]
 
 
 @pytest.mark.processes
