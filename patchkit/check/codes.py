@@ -1,7 +1,4 @@
-"""Every code that a finding can have, and what it means.
-
-docs/findings.md, which the wheel brings along, has a section for each; a test compares.
-"""
+"""Every code that a finding can have; docs/findings.md, also in the wheel, explains each."""
 
 from __future__ import annotations
 
@@ -71,7 +68,6 @@ GUARDED_GONE = Code("PK605", "guarded use gone", _INFO)
 RELEASE_UNREADABLE = Code("PK901", "release cannot be read", _ERROR)
 
 CODES = {one.code: one for one in list(vars().values()) if isinstance(one, Code)}
-"""By their codes."""
 
 
 def explanations() -> dict[str, str]:

@@ -121,10 +121,7 @@ def ends(
     """Choose the releases to compare, of all of one distribution, the oldest first.
 
     Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
-    and the newest in the range, or of all where the range has nothing newer.
-
-    Raises:
-        UpstreamError: there is no such release, or no newer one.
+    and the newest in the range, or of all where the range has nothing newer. Raises UpstreamError.
     """
     inside = [one for one in subjects if allows(row.patch.requires, one.project, one.version)]
     if not inside:
@@ -151,18 +148,14 @@ def _reviewed(row: Row, subjects: Sequence[Subject], lock: Lock) -> Subject | No
 
 
 class Step(NamedTuple):
-    """A target in one release, whose version is `release`.
+    """A target in one release."""
 
-    `likeness`, from 0 to 1, is that of its source where it moved to, to what it was in the nearest
-    release that had it elsewhere; None where that is not known.
-    """
-
-    release: str
+    release: str  # its version
     state: str  # present, absent, undecidable, or unreadable
     fingerprint: str | None = None  # of its source, where it is or has moved to
     changed: bool = False  # since the last release that had it
     moved_to: Target | None = None
-    likeness: float | None = None
+    likeness: float | None = None  # 0 to 1, to its source where it was before; None if unknown
     reason: str = ""  # why it is not present, and what became of it
 
 

@@ -21,15 +21,11 @@ if TYPE_CHECKING:
     from patchkit.upstream.resolving.syntax import Signature
 
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_MORE = "more"
-"""Passed where there is room for anything; no parameter of upstream's is called that."""
+_MORE = "more"  # passed where there is room for anything; nothing upstream is called that
 
 
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
-    """Say in words which call of upstream's function ours does not take; None where it takes all.
-
-    Both signatures have `self`, or neither has.
-    """
+    """Say which call of theirs ours does not take, None for none; both have `self`, or neither."""
     parameters = theirs.parameters.values()
     named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
     names, elsewhere = theirs.parameters.keys(), named & ours.parameters.keys()

@@ -25,10 +25,7 @@ _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 
 
 class Coverage:
-    """Rows and releases, `inverse` if those out of range are looked into as well.
-
-    Those that cannot be read are left out later by `without`.
-    """
+    """Rows and releases; with `inverse`, those out of range are looked into as well."""
 
     def __init__(
         self, rows: Sequence[Row], subjects: Sequence[Subject], *, inverse: bool = False

@@ -78,9 +78,8 @@ def _miscounted(change: Edit, text: str, first: int, starts: Sequence[int], plac
         message += f"; nearest to it:\n{near}" if near else ""
         return Fault(codes.ANCHOR_ABSENT, message, "follow upstream's text in old and new")
     lines = ", ".join(str(first + text.count("\n", 0, start)) for start in starts)
-    return Fault(
-        codes.ANCHOR_AMBIGUOUS, f"{message}, lines {lines}", "make old longer, or set count"
-    )
+    message += f", lines {lines}"
+    return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
 
 
 def _occurs(count: int, change: Edit) -> str:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from patchkit.upstream.facts import Facts
 
-Place = tuple[str, int | None]
-"""A file, and a line in it where one is told."""
+Place = tuple[str, int | None]  # a file, and a line in it where one is told
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
 RETIRE = "end the range before this release; the row can go once no other release needs it"
 _OPEN = (codes.UNDECIDABLE, codes.NOT_COMPARED)
@@ -95,14 +94,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that one check has found.
-
-    `grid` has for each patch its state in each release, but those that cannot be read, or that the
-    patch has nothing to do with.
-    """
+    """Everything that one check has found."""
 
     releases: Sequence[str]  # in order of version
     findings: Sequence[Finding] = ()  # in order of patch, target and release
+    # Of each patch its state in the releases that can be read and that it has to do with.
     grid: Mapping[str, Mapping[str, State]] = field(default_factory=dict)
     accepted: Sequence[Finding] = ()  # by a person, one by one or by their code; none counts
     unreadable: Collection[str] = ()

@@ -12,7 +12,7 @@ from patchkit.check.trails import splits
 from patchkit.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.fields import HOOKS
-from patchkit.upstream.resolving.values import Kind
+from patchkit.upstream.resolving.values import METHODS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +22,9 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.upstream.facts import Facts
 
-_FUNCTIONS = frozenset(
-    [
-        *(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED),
-        *(Kind.METHOD, Kind.ASYNC_METHOD, Kind.STATICMETHOD, Kind.CLASSMETHOD),
-        *(Kind.PROPERTY, Kind.CACHED_PROPERTY),
-    ]
-)
-_BOUND = frozenset([Kind.METHOD, Kind.ASYNC_METHOD, Kind.CLASSMETHOD])
+_PLAIN = frozenset([Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED])
+_FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
+_BOUND = METHODS - {Kind.STATICMETHOD}
 _UNWRAPPABLE = frozenset(
     [Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANCE_ATTRIBUTE]
 )

@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     Wanted = Callable[[Subject], Iterable[Target]]
 
 T = TypeVar("T")
-_PROCESSES = 4
-"""At most; each takes some 250 MB."""
-_EACH = 4
-"""Releases for which a process is worth its start."""
+_PROCESSES = 4  # at most; each takes some 250 MB
+_EACH = 4  # releases for which a process is worth its start
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from patchkit.check.learning import main; main()"
 _END = "end\n"
 

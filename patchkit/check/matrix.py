@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from patchkit.rows.declaration import Row
     from patchkit.upstream.reading.parallel import Progress
 
-Cases = dict[str, frozenset[int]]
-"""What has to be exercised, in words, and the releases (by their place) that do."""
+Cases = dict[str, frozenset[int]]  # what to exercise, in words, and the places of releases that do
 
 
 def cases(

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:
-    """Open the releases that a requirement allows; `RequirementError` where it is none.
-
-    Of `brief` ones nothing is told of sources.
-    """
+    """Open what a requirement allows, or RequirementError; `brief` ones tell nothing of sources."""
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'")
     kept = Kept(library.cache, brief=brief)

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from patchkit.upstream.reading.cache import Cache
     from patchkit.upstream.reading.releases import Release
 
-_PARSED = 6 << 20
-"""Bytes of source that stay parsed, of all releases together."""
-_AHEAD = 3
-"""Releases of which files are fetched at once: the one that is looked into, and the next."""
+_PARSED = 6 << 20  # bytes of source that stay parsed, of all releases together
+_AHEAD = 3  # releases of which files are fetched at once: the one looked into, and the next
 
 _Grounds = tuple[tuple[Question, str], ...]
 
@@ -214,13 +212,10 @@ class Kept:
     """
 
     def __init__(self, cache: Cache, *, brief: bool = False) -> None:
-        self.brief = brief
-        """Whether facts leave sources out, which take most of the time, and are kept apart."""
+        self.brief = brief  # whether facts leave sources out, which take the most time
         self.parsed = ParsedFiles(_PARSED)
-        self.ahead = threading.BoundedSemaphore(_AHEAD)
-        """Who has one fetches what a release has other than the last."""
-        self.turn = threading.Lock()
-        """Who has it looks up what a release has; the others fetch meanwhile."""
+        self.ahead = threading.BoundedSemaphore(_AHEAD)  # to fetch what the last release had not
+        self.turn = threading.Lock()  # to look up what a release has; the others fetch meanwhile
         self.cache = cache
         self._part = "brief " if brief else ""
         self._lock = threading.Lock()

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from patchkit.check.subjects import Subject
     from patchkit.upstream.moves.whereabouts import Whereabouts
 
-_MOVES = 4
-"""How many moves are followed one after another."""
-_NAMED = 8
-"""In how many releases to look for the name of what no release has: it may have come and gone."""
+_MOVES = 4  # how many are followed one after another
+_NAMED = 8  # in how many releases what none has is looked for by name: it may have come and gone
 
 
 class _Edge(NamedTuple):
@@ -198,7 +196,6 @@ def meant(target: Target, subject: Subject) -> str:
 
 
 def _near(target: Target, subject: Subject) -> list[Target]:
-    """List targets of a release whose names are like one that it lacks, the likest first."""
     modules = subject.resolver.modules
     if modules.get(target.module) is None:
         return _elsewhere(target, subject)

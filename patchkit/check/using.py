@@ -1,7 +1,4 @@
-"""Uses against releases: what is gone there, which calls and overrides do not fit.
-
-They are those of a package, or of the bodies of rows and the helpers that these import.
-"""
+"""Uses by packages and bodies against releases: what is gone, which calls and overrides fail."""
 
 from __future__ import annotations
 

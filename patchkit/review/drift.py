@@ -27,13 +27,10 @@ _UNKNOWN = "cannot be compared with what was reviewed"
 
 
 class Drift:
-    """What of upstream nobody has reviewed, as it lies here; each row is looked at once.
-
-    A file may be named that says what was reviewed, in place of those that packs bring.
-    """
+    """What of upstream nobody has reviewed, as it lies here; each row is looked at once."""
 
     def __init__(self, lock: str | None = None) -> None:
-        self._lock = lock
+        self._lock = lock  # in place of those that packs bring
         self._known: dict[str, str] = {}
         self._releases: dict[tuple[str, str], tuple[str, str] | None] = {}
 

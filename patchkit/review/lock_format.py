@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from patchkit.versions.requirements import ReleaseVersion
 
-    Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
-    """Patch -> target -> spans, in order of release."""
+    Entries = Mapping[str, Mapping[str, Sequence["Span"]]]  # patch -> target -> spans by release
 
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
 _FORMAT = "format 2"
@@ -46,8 +45,7 @@ class Span(NamedTuple):
     project: str
     first: str
     last: str
-    wordings: tuple[str, ...] = ()
-    """Those in which it was seen, sorted; none where they take a parser to find."""
+    wordings: tuple[str, ...] = ()  # that were seen, sorted; none where they take a parser to find
 
     def lines(self) -> Iterator[str]:
         """Write it as it stands below its target."""

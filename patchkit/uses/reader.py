@@ -17,11 +17,9 @@ from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-_ASKS = {"hasattr": 2, "getattr": 3}
-"""Functions that ask for an attribute, and with how many arguments they reckon with its absence."""
+_ASKS = {"hasattr": 2, "getattr": 3}  # with how many arguments they reckon with an absence
 _IMPORTS = {"import_module": False, "find_spec": True}
-_TELLING = ("import", "super", "modules")
-"""Words beside imported names without which a line says nothing of what is used."""
+_TELLING = ("import", "super", "modules")  # words that tell of a use, beside imported names
 _PLAIN = frozenset({"override", "abstractmethod"})
 
 

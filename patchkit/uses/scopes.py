@@ -35,10 +35,7 @@ def imported(node: ast.stmt, tree: ModuleTree) -> Iterator[tuple[str, Target, Ta
 
 
 class LexicalScope:
-    """The names of a module, class, function or comprehension.
-
-    A name that anything but one import may bind, stands for nothing that is known.
-    """
+    """The names of a scope; what anything but one import may bind stands for nothing known."""
 
     def __init__(
         self,
