@@ -170,7 +170,7 @@ class RowUses:
             found = _closure(pack, row.body, self._coverage.packages) if has_body else ()
             self._uses[row.body] = list(found)
         here = self._coverage.covered(subject)
-        return [one for one in self._uses[row.body] if _top(one.target) in here]
+        return [one for one in self._uses[row.body] if one.target.module.partition(".")[0] in here]
 
     def targets(self, subject: Subject) -> Iterator[Target]:
         """List what rows use of a release that they are looked into."""
@@ -207,10 +207,6 @@ def _dotted(target: Target) -> str:
     return f"{target}.".replace(":", ".")
 
 
-def _top(target: Target) -> str:
-    return target.module.partition(".")[0]
-
-
 def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[Use]:
     """Read a body, and what it imports of the package that its pack is in."""
     own, modules = pack.name.partition(".")[0], pack.subject.resolver.modules
@@ -223,7 +219,7 @@ def _closure(pack: PackSource, body: str, packages: Iterable[str]) -> Iterator[U
         seen.add(name)
         for use in uses_of([tree], {*packages, own}) if tree else ():
             state = (guarded or use.guarded, at_import and use.at_import)
-            if _top(use.target) != own:
+            if use.target.module.partition(".")[0] != own:
                 file = pack.file(use.path)
                 yield use._replace(guarded=state[0], at_import=state[1], path=file)
             elif use.how == "import":  # it may run each of these modules

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree, lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
-from patchkit.uses.guards import Deciding, Guards, catches
-from patchkit.uses.scopes import COMPREHENSIONS, LexicalScope, imported
+from patchkit.uses.scopes import COMPREHENSIONS, Deciding, Guards, LexicalScope, catches, imported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
