@@ -10,7 +10,7 @@ from patchkit.errors import shown
 from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.adopt.differing import DifferenceRows
@@ -28,52 +28,49 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
+_VERSION = ("version", "source")
 _SPAN = ("project", "first", "last", "fingerprint")
 
 
 def to_json(data: Mapping[str, object]) -> str:
     """Write data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles."""
-    return json.dumps(data, indent=2)
+    return json.dumps(data, indent=2, default=_plain)
 
 
-def _named(item: object, *names: str) -> Data:
-    return {name: getattr(item, name) for name in names}
+def _plain(value: object) -> object:
+    """Make a list of a set; targets, paths and errors are written as their texts."""
+    return list(value) if isinstance(value, (set, frozenset)) else str(value)
+
+
+def _named(item: object, *names: str, **renamed: str) -> Data:
+    """Take attributes by their names, and by others; of what is None, each is None."""
+    keys = {**dict(zip(names, names, strict=True)), **renamed}
+    return {key: None if item is None else getattr(item, name) for key, name in keys.items()}
 
 
 def list_json(
     versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
 ) -> str:
     """Write what `list` tells."""
-    found = {name: _version(version) for name, version in versions.items()}
+    found = {name: _named(version, *_VERSION) for name, version in versions.items()}
     return to_json({"versions": found, "patches": [_row(*each) for each in listed]})
 
 
 def show_json(found: RowHere) -> str:
     """Write what `show` tells."""
-    patch = found.row.patch
-    requirements = [
-        {"requirement": text, **_version(version), "holds": reason is None, "reason": reason}
-        for text, version, reason in found.requirements
-    ]
+    requirements = []
+    for text, version, reason in found.requirements:
+        holds = {"holds": reason is None, "reason": reason}
+        requirements.append({"requirement": text, **_named(version, *_VERSION), **holds})
     return to_json(
         {
             **_row(found.row, found.reason),
             "requirements": requirements,
             "changes": [_change_here(change) for change in found.changes],
-            "required": patch.required,
-            "after": list(patch.after),
-            "conflicts": list(patch.conflicts),
-            "env": patch.env,
-            "when": patch.when,
-            "verify": patch.verify,
-            "data": list(patch.data),
-            "lock": str(found.lock) if found.lock else None,
+            **_named(found.row.patch, "required", "after", "conflicts", "env", "verify", "data"),
+            "lock": found.lock,
         }
     )
-
-
-def _version(found: FoundVersion | None) -> Data:
-    return _named(found, "version", "source") if found else {"version": None, "source": None}
 
 
 def _row(row: Row, reason: str | None) -> Data:
@@ -82,7 +79,7 @@ def _row(row: Row, reason: str | None) -> Data:
         **_named(row, "name", "pack"),
         "body": row.body if patch.body is not None else None,
         "roles": [str(role) for role in Role if role in row.roles],
-        "requires": list(patch.requires),
+        "requires": patch.requires,
         "changes": [_change(change) for change in patch.changes],
         "selected": reason is None,
         "reason": reason,
@@ -91,8 +88,7 @@ def _row(row: Row, reason: str | None) -> Data:
 
 
 def _change(change: Change) -> Data:
-    about = {"kind": change.kind, "target": str(change.place)}
-    return {**about, "requires": list(change.requires), "when": change.when}
+    return {**_named(change, "kind", target="place"), **_named(change, "requires", "when")}
 
 
 def _change_here(found: ChangeHere) -> Data:
@@ -102,7 +98,7 @@ def _change_here(found: ChangeHere) -> Data:
         **_change(change),
         "by": change.body_name,
         "fields": found.fields,
-        "rebind": change.rebind if isinstance(change.rebind, bool) else list(change.rebind),
+        "rebind": change.rebind,
         "selected": found.reason is None,
         "reason": found.reason,
         "here": found.target._asdict(),
@@ -112,13 +108,10 @@ def _change_here(found: ChangeHere) -> Data:
 
 def differences_json(done: DifferenceRows, *, written: bool) -> str:
     """Write what `adopt` tells."""
-    rows = [
-        {
-            **_named(one, "name", "body"),
-            "changes": [{"kind": each.kind, "target": str(each.place)} for each in one.changes],
-        }
-        for one in done.patches
-    ]
+    rows = []
+    for patch in done.patches:
+        changes = [_named(change, "kind", target="place") for change in patch.changes]
+        rows.append({**_named(patch, "name", "body"), "changes": changes})
     left = [one._asdict() for one in done.unsaid]
     return to_json({"written": written, "patches": rows, "left": left})
 
@@ -129,16 +122,9 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
         {"what": file.what, "file": shown(file.path), **_named(file, "action", "text", "diff")}
         for file in plan.files
     ]
-    told = {
-        "patch": plan.patch.name,
-        "pack": plan.place.module,
-        "row": plan.row,
-        "refusal": str(plan.refusal) if plan.refusal else None,
-        "written": written,
-        "files": files,
-        "next": [_named(step, "command", "words") for step in steps],
-    }
-    return to_json(told)
+    told = {"patch": plan.patch.name, "pack": plan.place.module, **_named(plan, "row", "refusal")}
+    following = [_named(step, "command", "words") for step in steps]
+    return to_json({**told, "written": written, "files": files, "next": following})
 
 
 def check_json(report: Report) -> str:
@@ -158,17 +144,17 @@ def check_json(report: Report) -> str:
             "accepted": len(report.accepted),
         },
     }
-    return _around("{}", [f"{json.dumps(name)}: {_in_lines(item)}" for name, item in data.items()])
+    return _in_lines(data, _in_lines)
 
 
 def fit_json(found: Fit) -> str:
     """Write what `fit` tells."""
     report = found.report
-    uses: dict[tuple[str, str, bool], list[Data]] = {}
+    uses: dict[object, Data] = {}
     for use in found.uses:
-        place = {"file": use.path, "line": use.line}
-        uses.setdefault((str(use.target), use.how, use.guarded), []).append(place)
-    keys = ("name", "how", "guarded", "where")
+        told = {"name": use.target, **_named(use, "how", "guarded"), "where": []}
+        same = uses.setdefault((use.target, use.how, use.guarded), told)
+        same["where"].append({"file": use.path, "line": use.line})
     releases = [
         {
             "release": name,
@@ -178,41 +164,32 @@ def fit_json(found: Fit) -> str:
         }
         for name in report.releases
     ]
-    told = [dict(zip(keys, (*key, where), strict=True)) for key, where in uses.items()]
-    first = {**_named(found, "package", "version"), "first": None, "last": None}
-    if found.fitting:
-        first |= {"first": found.fitting[0], "last": found.fitting[-1]}
-    return to_json({**first, "uses": told, "releases": releases})
+    fitting: Sequence[str | None] = found.fitting or [None]
+    about = {**_named(found, "package", "version"), "first": fitting[0], "last": fitting[-1]}
+    return to_json({**about, "uses": list(uses.values()), "releases": releases})
 
 
 def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
     return {
         "code": finding.code.code,
-        "severity": finding.severity,
-        "name": finding.target,
-        "moved_to": str(went.place) if went and went.place else None,
-        "likeness": went.likeness if went else None,
+        **_named(finding, "severity", name="target"),
+        **_named(went, moved_to="place", likeness="likeness"),
         **_named(finding, "message", "file", "line", "details"),
     }
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:
-    names = ("patch", "target", "release", "message", "fix", "file", "line")
-    more = {"details": list(finding.details), "accepted": accepted}
-    return {**finding.code._asdict(), **_named(finding, *names), **more}
+    names = ("patch", "target", "release", "message", "fix", "file", "line", "details")
+    return {**finding.code._asdict(), **_named(finding, *names), "accepted": accepted}
 
 
-def _in_lines(value: object) -> str:
+def _in_lines(value: object, write: Callable[[Any], str] = json.dumps) -> str:
     if isinstance(value, dict) and value:
-        lines = [f"{json.dumps(name)}: {json.dumps(item)}" for name, item in value.items()]
-        return _around("{}", lines)
+        lines = [f"{json.dumps(name)}: {write(item)}" for name, item in value.items()]
+        return "\n".join(["{", ",\n".join(lines), "}"])
     if isinstance(value, list) and value:
-        return _around("[]", [json.dumps(item) for item in value])
+        return "\n".join(["[", ",\n".join(map(write, value)), "]"])
     return json.dumps(value)
-
-
-def _around(brackets: str, lines: Sequence[str]) -> str:
-    return "\n".join([brackets[0], ",\n".join(lines), brackets[1]])
 
 
 def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
@@ -220,43 +197,34 @@ def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> 
     targets = []
     for each in found:
         sides = {"from": _side(each.old), "to": _side(each.new)}
-        targets.append({"target": str(each.target), **sides, **_named(each, "changed", "diff")})
+        targets.append({"target": each.target, **sides, **_named(each, "changed", "diff")})
     return to_json({"patch": name, "from": first, "to": last, "targets": targets})
 
 
 def _side(side: Side) -> Data:
     facts = side.facts
-    return {
-        "release": side.release,
-        "target": str(side.place),
-        "state": facts.state,
-        "file": facts.path,
-        "line": facts.lines[0] if facts.lines else None,
-        "fingerprint": facts.fingerprint,
-    }
+    about = {**_named(side, "release", target="place"), **_named(facts, "state", file="path")}
+    line = facts.lines[0] if facts.lines else None
+    return {**about, "line": line, "fingerprint": facts.fingerprint}
 
 
 def history_json(target: Target, steps: Iterable[Step]) -> str:
     """Write what `history` tells."""
-    return to_json({"target": str(target), "releases": [_step(step) for step in steps]})
+    return to_json({"target": target, "releases": [_step(step) for step in steps]})
 
 
 def _step(step: Step) -> Data:
     return {
         "release": step.release,
         "state": "absent" if step.state == "undecidable" else step.state,
-        **_named(step, "fingerprint", "changed"),
-        "moved_to": str(step.moved_to) if step.moved_to else None,
-        "likeness": step.likeness,
+        **_named(step, "fingerprint", "changed", "moved_to", "likeness"),
         "undecidable": step.state == "undecidable",
         "readable": step.state != "unreadable",
         "reason": step.reason,
     }
 
 
-def lock_json(
-    locks: Mapping[Path, tuple[Lock, Lock]], diff: Sequence[str], *, written: bool
-) -> str:
+def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool) -> str:
     """Write what `lock` tells of each lock as it was and as it is now."""
     files = [*map(shown, locks)]
     return to_json(
@@ -280,28 +248,25 @@ def _spans(lock: Lock) -> Iterator[Data]:
 
 def status_json(picture: Picture) -> str:
     """Write what `status` tells."""
-    findings = []
-    for kind, message, process in picture.findings:
-        where = {"host": process and process.host, "pid": process and process.pid}
-        findings.append({"kind": kind, **where, "message": message})
+    findings = [
+        {"kind": kind, **_named(process, "host", "pid"), "message": message}
+        for kind, message, process in picture.findings
+    ]
     processes = [_process(process, picture.now) for process in picture.processes]
     more = {"findings": findings, **_named(picture, "notes", "journals")}
     return to_json({"processes": processes, "agreement": picture.agreement, **more})
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
-    parent = process.parent
     return {
         **_named(process, "host", "pid", "ppid", "roles", "rank"),
         "patches": [_patch(process, patch, now) for patch in process.patches.values()],
         **_named(process, "digest", "digests"),
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
-        "parent": _named(parent, "host", "pid", "started") if parent else None,
+        "parent": _named(process.parent, "host", "pid", "started") if process.parent else None,
         **_named(process, "name", "argv", "started", "alive"),
-        "copy": process.is_copy,
-        "reached": process.is_reached,
-        "starting": process.is_starting,
+        **_named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
         "reason": process.reason or None,
     }
 
@@ -310,25 +275,20 @@ def _age(moment: float | None, now: float) -> float | None:
     return None if moment is None else round(max(0, now - moment), 1)
 
 
-def _answer(patch: PatchStatus, now: float) -> Data | None:
-    age = _age(patch.answered, now)
-    return None if age is None else {"ok": not patch.answer, "reason": patch.answer, "age": age}
-
-
 def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
     status, reason = process.stand(patch)
+    asked = _age(patch.answered, now)
+    answer = {"ok": not patch.answer, "reason": patch.answer, "age": asked}
     return {
         "name": patch.name,
         "status": status,
         "reason": reason or None,
-        "in_effect": patch.in_effect,
-        "targets": patch.calls,
-        "verify": _answer(patch, now),
+        **_named(patch, "in_effect", targets="calls"),
+        "verify": None if asked is None else answer,
         "time": patch.time or None,
-        "roles": list(patch.roles),
-        **_named(patch, "rebound", "out_of_reach", "untraced"),
+        **_named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
-        "strangers": [_named(stranger, "target", "by", "wraps") for stranger in patch.strangers],
+        "strangers": [stranger._asdict() for stranger in patch.strangers],
         **_named(patch, "unreviewed", "left_out"),
     }
 
