@@ -6,11 +6,13 @@ does not say which release it is.
 
 from __future__ import annotations
 
+import functools
 import shlex
 from typing import TYPE_CHECKING
 
 from patchkit.check.subjects import Kept, Subject
 from patchkit.errors import UpstreamError
+from patchkit.upstream.reading.commits import CommitSource, commits
 from patchkit.upstream.reading.releases import Library, Release, find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
 from patchkit.versions.requirements import FoundVersion, canonical, parse_requirement, parse_version
@@ -95,6 +97,23 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
         raise faults[0]
     fault = f"found none of {', '.join(packages)}, expected one at least"
     raise UpstreamError(f"the tree at {directory}: {fault}")
+
+
+def of_commits(directory: Path, package: str, library: Library) -> list[Subject]:
+    """Make a subject of each commit that led to the one checked out, the oldest first."""
+    kept, project = Kept(library.cache), canonical(package)
+    found = commits(directory)
+    return [
+        Subject(
+            f"{project} {one.day} {one.hash[:12]} {one.title}",
+            project,
+            one.version,
+            functools.partial(CommitSource, directory, one, package),
+            kept,
+            f"{one.hash} {package}",
+        )
+        for one in found
+    ]
 
 
 def archive(file: Path, versions: Versions) -> list[Subject]:

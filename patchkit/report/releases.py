@@ -1,4 +1,4 @@
-"""`patchkit diff`, `history` and `matrix` for a person: a target through the releases."""
+"""`patchkit diff`, `history` and `matrix`: a target, or a patch, through the releases."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.report.console import columns, console, print_diff_lines, whole
+from patchkit.report.words import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from patchkit.check.breaking import Break
     from patchkit.check.comparison import Comparison, Step
     from patchkit.check.lanes import Boundary
     from patchkit.rows.target import Target
@@ -122,3 +124,32 @@ def _at(step: Step, before: Step | None) -> str:
     alike = "" if same_place or step.likeness is None else f", {step.likeness:.0%} alike"
     where = f"{'' if same_place else 'in '}{step.moved_to}{alike}"
     return f"{where}, changed" if step.changed else where
+
+
+def break_lines(name: str, found: Mapping[str, Break]) -> str:
+    """Write two lines for each history that was looked at, and what the patch runs into."""
+    lines = []
+    for what, held, broke in _told(found):
+        lines += [f"{what:9}  holds on {held}", f"{'':9}  breaks on {broke}"]
+    return "\n".join([name, *(f"  {line}" for line in (*lines, *_faults(found)))])
+
+
+def break_markdown(name: str, found: Mapping[str, Break]) -> str:
+    """Write a table for an issue, and what the patch runs into below it."""
+    table = markdown_table(("over", "last that holds", "first that breaks"), _told(found))
+    return "\n".join([f"Patch `{name}`:", "", *table, "", *(f"- {one}" for one in _faults(found))])
+
+
+def _told(found: Mapping[str, Break]) -> Iterator[tuple[str, str, str]]:
+    for what, one in found.items():
+        held, broke = one.ends
+        yield what, held or "none", broke or "none"
+
+
+def _faults(found: Mapping[str, Break]) -> list[str]:
+    told = (
+        f"{one.code.code} {one.message.partition(chr(10))[0]}"
+        for each in found.values()
+        for one in each.faults
+    )
+    return [*dict.fromkeys(told)]

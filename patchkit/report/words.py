@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 def count(number: int, noun: str) -> str:
     """Write `1 patch` or `2 patches`."""
@@ -30,3 +35,10 @@ def printable(text: str) -> str:
         letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
         for letter in text.replace("\t", "    ")
     )
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write the lines of a table; what cells say may hold Markdown."""
+    cells = ([one_line(cell).replace("|", "\\|") for cell in row] for row in rows)
+    lines = [heads, ["---"] * len(heads), *cells]
+    return [f"| {' | '.join(line)} |" for line in lines]

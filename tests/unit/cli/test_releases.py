@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from check.released import write_wheels
 from packages import row, world
 
 from patchkit.cli import main
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from packages import World
 
-from shelves import BODY, NEW, answer, cleared, shop
+from shelves import BODY, NEW, OLD, answer, cleared, shop
 
 __all__ = ["shop", "world"]
 
@@ -180,3 +182,63 @@ def test_history_of_what_never_was(
     err = capsys.readouterr().err
     assert f"found no {target} in up 1.0 to 3.0" in err
     assert ("; did you mean " + meant in err) is bool(meant)
+
+
+def test_history_of_a_patch(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The release and the nightly on which it broke, also as a table for an issue; 1 if it did."""
+    wrap = "Wrap('up.mod:f', by='w')"
+    world.pack(row("p-q", "patch_a", wrap, requires="('up>=1,<4',)"), patch_a=BODY)
+    nightlies = {"2.1.dev20260102": {"mod": NEW}, "2.1.dev20260103": {"mod": ""}}
+    write_wheels(tmp_path / "nightlies", nightlies)
+    for file in (tmp_path / "nightlies").iterdir():
+        file.rename(tmp_path / "wheels" / file.name.replace("up-", "up_nightly-"))
+    words = ("history", "p-q", "--nightlies", "up-nightly")
+    data = answer(capsys, *words, code=1)
+    assert data["releases"] == {"holds": "2.0", "breaks": "3.0"}
+    assert data["nightlies"]["breaks"] == "2026-01-03 2.1.dev20260103"
+    assert [one["code"] for one in data["faults"]] == ["PK101"]
+    assert main([*words, "--format", "markdown"]) == 1
+    out = capsys.readouterr().out
+    assert "| releases | 2.0 | 3.0 |" in out.splitlines()
+    assert "- PK101 " in out
+    assert main([*words[:2], "--releases", "up<3"]) == 0
+    assert (
+        capsys.readouterr().out == "p-q\n  releases   holds on 2.0\n             breaks on none\n"
+    )
+    assert main(["history", "up.mod:f", "--nightlies", "up-nightly"]) == 2
+    assert "expected a patch for --nightlies" in capsys.readouterr().err
+
+
+@pytest.mark.processes
+def test_history_of_a_patch_over_commits(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--path` asks a git repository, and no index unless that is asked for, too."""
+    world.pack(
+        row("p-q", "patch_a", "Wrap('up.mod:f', by='w')", requires="('up>=1',)"), patch_a=BODY
+    )
+    place = tmp_path / "clone"
+    (place / "up").mkdir(parents=True)
+    (place / "up" / "__init__.py").touch()
+    who = ("-c", "user.name=A", "-c", "user.email=a@x.example", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    for text, title in ((OLD, "There"), (NEW, "Still there"), ("", "Gone | now")):
+        (place / "up" / "mod.py").write_text(text)
+        for words in (["add", "."], ["commit", "-q", "-m", title]):
+            subprocess.run(["git", *who, *words], cwd=place, check=True)
+    command = ("history", "p-q", "--path", str(place))
+    data = answer(capsys, *command, code=1)
+    assert [data["commits"][end].split(maxsplit=2)[2] for end in ("holds", "breaks")] == [
+        "Still there",
+        "Gone | now",
+    ]
+    assert "releases" not in data
+    assert main([*command, "--format", "markdown"]) == 1
+    assert r"Gone \| now |" in capsys.readouterr().out
+    assert answer(capsys, *command, "--releases", "up", code=1)["releases"]["breaks"] == "3.0"
+    assert main(["history", "up.mod:f", "--path", str(place)]) == 2
+    assert "expected a patch for --nightlies, --path" in capsys.readouterr().err
+    assert main([*command[:3], str(tmp_path)]) == 2
+    assert "not a git repository" in capsys.readouterr().err
