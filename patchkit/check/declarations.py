@@ -34,14 +34,9 @@ def of_row(row: Row, pack: PackSource) -> Iterator[Finding]:
             yield Finding(code, message, f"say it in the row: {field}=…", row.name, "", "", *place)
     if row.patch.body is None:
         return
-    changes = row.patch.changes
-    names = [
-        *(one.body_name for one in changes),
-        row.patch.when,
-        row.patch.verify,
-        *(one.when for one in changes),
-    ]
-    for name in dict.fromkeys(filter(None, names)):
+    changed = [one.body_name for one in row.patch.changes]
+    asked = [row.patch.when, row.patch.verify, *(one.when for one in row.patch.changes)]
+    for name in dict.fromkeys(filter(None, [*changed, *asked])):
         found = pack.facts(row, name)
         if found.state == "absent":
             message = f"{name} is not in the body: {found.reason}"

@@ -112,11 +112,10 @@ class Judge:
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
             yield _kind(facts, "something to call, as Wrap needs")
             return
-        ours = self._body(change.by)
-        fault = takes_wrapped(ours.signature) if ours and ours.signature else None
-        if ours and fault:
+        signature = ours.signature if (ours := self._body(change.by)) else None
+        if signature and (fault := takes_wrapped(signature)):
             expected = f"has to take (wrapped, instance, args, kwargs): {fault}"
-            message = f"{change.by}{ours.signature} {expected}"
+            message = f"{change.by}{signature} {expected}"
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
@@ -136,8 +135,6 @@ class Judge:
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"no class, as {change.by} is none ({ours.kind})")
-            return
-        if self._row.patch.body is None:
             return
         bases = bases_of(self._pack.subject.resolver, Target(self._row.body, change.by))
         if bases.is_whole and not any(self._derives(base, facts) for base in bases.outside):

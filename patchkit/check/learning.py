@@ -21,19 +21,14 @@ from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.index import Link
-from patchkit.upstream.reading.parallel import (
-    CONNECTIONS,
-    Progress,
-    Results,
-    Worker,
-    for_each,
-    tried,
-)
+from patchkit.upstream.reading.parallel import CONNECTIONS, for_each, tried
 from patchkit.upstream.reading.releases import Library, Release
 from patchkit.upstream.reading.settings import PipSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from patchkit.upstream.reading.parallel import Progress, Results, Worker
 
     Work = Callable[[Subject], None]
     Wanted = Callable[[Subject], Iterable[Target]]

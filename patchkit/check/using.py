@@ -37,7 +37,7 @@ class Misfit(NamedTuple):
 
     fault: Fault
     target: Target
-    uses: Sequence[Use]
+    uses: list[Use]
 
 
 def misfits(uses: Sequence[Use], subjects: Sequence[Subject]) -> dict[str, list[Misfit]]:
@@ -77,9 +77,8 @@ def _misfits(uses: Sequence[Use], subject: Subject, known: _Known) -> list[Misfi
                 continue
             gone.setdefault(use.target, []).append(use)
         elif fault := _once(use, facts, known):
-            others = found.get((use.target, fault.message))
-            several = [*(others.uses if others else ()), use]
-            found[use.target, fault.message] = Misfit(fault, use.target, several)
+            misfit = Misfit(fault, use.target, [])
+            found.setdefault((use.target, fault.message), misfit).uses.append(use)
     told = [one for one in gone if gone.keys().isdisjoint(_holders(one))]
     return [*(_gone(one, gone[one], subject) for one in told), *found.values()]
 

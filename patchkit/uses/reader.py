@@ -87,9 +87,9 @@ class _Reader:
         for node in nodes:  # it grows by all statements
             nodes += (inner for block in BLOCKS for inner in getattr(node, block, ()))
         several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
-        shared = {name for one in several for name in one.names}
+        self._shared = {name for one in several for name in one.names}
         self._guards = Guards(nodes, roots)
-        self._scope = LexicalScope(tree.tree, tree, shared=shared)
+        self._scope = LexicalScope(tree.tree, tree, None, self._shared)
         self._guarded = self._in_function = False
         self._bases: list[Target] = []
         plain = (one for one in nodes if isinstance(one, ast.Import))
@@ -140,7 +140,7 @@ class _Reader:
         before = (self._guarded, self._in_function, self._scope, self._bases)
         self._guarded |= guarded
         if scope is not None:
-            self._scope = LexicalScope(scope, self._tree, self._scope)
+            self._scope = LexicalScope(scope, self._tree, self._scope, self._shared)
         try:
             yield
         finally:
@@ -220,12 +220,10 @@ class _Reader:
 
     def _overrides(self, node: ast.ClassDef, bases: Sequence[Target]) -> None:
         for one in node.body:
-            is_plain = isinstance(one, DEFS) and _PLAIN.issuperset(
-                dotted(mark).rpartition(".")[2] for mark in one.decorator_list
-            )
-            if is_plain and isinstance(one, DEFS) and not one.name.startswith("__"):
-                for base in bases:
-                    ours = of_arguments(one.args)
+            if isinstance(one, DEFS) and not one.name.startswith("__"):
+                marks = {dotted(mark).rpartition(".")[2] for mark in one.decorator_list}
+                ours = of_arguments(one.args)
+                for base in bases if marks <= _PLAIN else ():
                     self._use(one, _member(base, one.name), "override", ours=ours)
 
     # --- what is used
@@ -247,8 +245,7 @@ class _Reader:
             self._visit(node.value)
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
-        is_module = isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules"
-        if is_module:
+        if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
             name = _text(node.slice) or self._texts.get(dotted(node.slice), "")
             self.given.add(f"{name}:" if "." in name else "")  # as a whole it is only stood in for
         self._children(node)

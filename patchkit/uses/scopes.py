@@ -53,18 +53,14 @@ class LexicalScope:
     """The names of a scope; what anything but one import may bind stands for nothing known."""
 
     def __init__(
-        self,
-        node: ast.AST,
-        tree: ModuleTree,
-        outer: LexicalScope | None = None,
-        shared: Collection[str] = (),  # what functions bind in scopes around them
+        self, node: ast.AST, tree: ModuleTree, outer: LexicalScope | None, shared: Collection[str]
     ) -> None:
         self._outer = outer
         self._is_class = isinstance(node, ast.ClassDef)
         self._names: dict[str, set[Target | None]] = {}
         for name, place in _bound(_parts(node), tree):
             self._names.setdefault(name, set()).add(place)
-        self._shared: Collection[str] = outer._shared if outer else shared  # noqa: SLF001 - of this class
+        self._shared = shared  # what functions bind in scopes around them
 
     def find(self, name: str, *, inner: bool = False) -> Target | None:
         """Tell what a name stands for; None where that is not told, or not upstream's."""
