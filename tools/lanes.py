@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recipes import RECIPES, Recipe
 
 from patchkit.check.coverage import allows
-from patchkit.check.lanes import read_lanes, typed
+from patchkit.check.matrix import read_lanes, typed
 from patchkit.errors import SettingsError, near
 from patchkit.registry import OWN_PACKS, read_pack
 from patchkit.rows.canonical import canonical
@@ -24,7 +24,7 @@ from patchkit.upstream.fingerprint import of_nodes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from patchkit.check.lanes import Lane
+    from patchkit.check.matrix import Lane
     from patchkit.rows.declaration import Change, Row
 
 REPOSITORY = Path(__file__).resolve().parents[1]

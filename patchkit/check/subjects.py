@@ -166,27 +166,23 @@ class Subject:
     def _conclude(self, targets: Sequence[Target], kept: Kept) -> None:
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
-            self._fetch_for(missing)
             with kept.turn:  # meanwhile, its neighbour may have been looked into
-                missing = self._not_concluded(missing, kept)
-                self._fetch_for(missing)
-                self._look_up(missing, kept)
+                self._look_up(self._not_concluded(missing, kept), kept)
                 gone = (one for one in targets if self._facts[one].state == "absent")
                 holders = self.unknown(one.holder for one in gone if one.qualname)
                 self._look_up(self._not_concluded(holders, kept), kept)
         known = {str(target): one.as_data() for target, one in self._facts.items()}
         kept.put("facts", self.key, known)
 
-    def _fetch_for(self, targets: Sequence[Target]) -> None:
-        if targets:
-            paths = (path for target in targets for path in _paths(target))
-            self.resolver.modules.files.prefetch_unparsed(paths)
-
     def _not_concluded(self, targets: Iterable[Target], kept: Kept) -> list[Target]:
+        """Recall what was concluded from the same files; fetch those that tell of the rest."""
         files = self.resolver.modules.files
         known = {target: kept.concluded(target, files) for target in targets}
         self._facts.update((target, facts) for target, facts in known.items() if facts)
-        return [target for target, facts in known.items() if not facts]
+        missing = [target for target, facts in known.items() if not facts]
+        if missing:
+            files.prefetch_unparsed(path for target in missing for path in _paths(target))
+        return missing
 
     def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):

@@ -96,7 +96,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
 def _tell_boundaries(
     rows: Sequence[Row], file: Path, form: str, *, offline: bool, of_all: bool
 ) -> int:
-    from patchkit.check.lanes import boundaries, read_lanes, refuse_unused  # noqa: PLC0415 - late, as above
+    from patchkit.check.matrix import boundaries, read_lanes, refuse_unused  # noqa: PLC0415 - late, as above
     from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
 
     lanes = read_lanes(file)

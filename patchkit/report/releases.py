@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from patchkit.check.breaking import Break
     from patchkit.check.comparison import Comparison, Step
-    from patchkit.check.lanes import Boundary
+    from patchkit.check.matrix import Boundary
     from patchkit.rows.target import Target
 
 _FINGERPRINT = 8

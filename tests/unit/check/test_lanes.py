@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packages import REPOSITORY, row
 
-from patchkit.check.lanes import boundaries, read_lanes, refuse_unused
+from patchkit.check.matrix import boundaries, read_lanes, refuse_unused
 from patchkit.errors import SettingsError
 from patchkit.registry import OWN_PACKS, read_pack
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from packages import World
 
-    from patchkit.check.lanes import Boundary
+    from patchkit.check.matrix import Boundary
 
 OURS = REPOSITORY / "lanes.toml"
 DATA = REPOSITORY / "tests" / "unit" / "data"
