@@ -20,7 +20,7 @@ unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	docs e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	docs pictures e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -77,6 +77,9 @@ truth: env-vllm  ## What source is said to hold, against vLLM and eight packages
 docs:            ## The site of the docs, .site; warnings are errors
 	@$(PYTHON) tools/environments.py docs > /dev/null
 	env NO_MKDOCS_2_WARNING=1 .envs/docs/bin/mkdocs build --strict
+
+pictures: env-vllm ## The terminal pictures of the docs, drawn anew from a real engine: a minute
+	PYTHONPATH=tools $(VLLM)/python tools/pictures.py
 
 lint: env-unit   ## Style, types, layers
 	$(UNIT)/ruff check .
