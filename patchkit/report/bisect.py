@@ -22,7 +22,7 @@ def print_bisection(
     culprits: Sequence[str], beside: Sequence[str], runs: Sequence[Mapping[str, Any]], folder: str
 ) -> None:
     """Print the runs in order, and the culprits last."""
-    table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"), header=True)
+    table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"))
     for number, run in enumerate(runs, 1):
         names = run["patches"]
         told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")

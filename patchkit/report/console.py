@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
-from patchkit.report.words import printable
+from patchkit.report.words import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,9 +76,15 @@ whole = partial(Column, no_wrap=True)
 folded = partial(Column, overflow="fold")
 
 
-def columns(*those: Column, header: bool = False) -> Table:
-    """Make a table without lines."""
+def columns(*those: Column) -> Table:
+    """Make a table without lines, with a line of heads if any column has one."""
+    header = any(column.header for column in those)
     return Table(*those, box=None, show_header=header, pad_edge=False, padding=(0, _GAP, 0, 0))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Make a text of one line, without control characters."""
+    return Text(one_line(text), style=style)
 
 
 def print_diff_lines(lines: Iterable[str], out: Console) -> None:

@@ -7,16 +7,14 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.table import Column
+from rich.table import Column, Table
 from rich.text import Text
 
-from patchkit.report.console import columns, folded, whole
+from patchkit.report.console import columns, folded, plain, whole
 from patchkit.report.words import age, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.table import Table
 
     from patchkit.status.picture import Picture
     from patchkit.status.process_status import ProcessStatus
@@ -41,7 +39,7 @@ def process_tree(picture: Picture) -> Table:
     heads = [Column("process"), *([whole("node")] if with_hosts else [])]
     heads += [whole("pid", justify="right"), whole("started", justify="right"), whole("state")]
     heads += [whole("verified", justify="right")] if with_looks else []
-    table = columns(*heads, folded("patches"), header=True)
+    table = columns(*heads, folded("patches"))
     children = picture.children()
     for root in children.get(None, []):
         for guide, same in _lines(root, children):
@@ -49,7 +47,7 @@ def process_tree(picture: Picture) -> Table:
             began = f"+{first.started - root.started:.1f} s" if guide else _clock(first.started)
             table.add_row(
                 Text.assemble((guide, "note"), _label(same), no_wrap=True, overflow="ellipsis"),
-                *([Text(one_line(first.host))] if with_hosts else []),
+                *([plain(first.host)] if with_hosts else []),
                 f"{first.pid} …" if len(same) > 1 else str(first.pid),
                 Text(began, "note"),
                 Text(*_STATES[first.alive]),
@@ -140,7 +138,7 @@ def _clock(moment: float) -> str:
 
 def _summary(process: ProcessStatus) -> Text:
     if not process.is_reached:
-        return Text(one_line(process.reason), style="note" if process.is_starting else "bad")
+        return plain(process.reason, "note" if process.is_starting else "bad")
     due = [patch for patch in process.patches.values() if process.is_due(patch)]
     counted = Counter(process.stand(patch)[0] for patch in due)
     return Text(", ").join(

@@ -50,7 +50,7 @@ def _words(comparison: Comparison) -> str:
 
 def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
     """Print the releases that were chosen, and which cases each exercises."""
-    table = columns(whole(project), Column("exercises"), header=True)
+    table = columns(whole(project), Column("exercises"))
     for release, cases in chosen.items():
         table.add_row(Text(release, "name"), Text("\n".join(cases), "note"))
     console().print(table)
@@ -58,7 +58,7 @@ def print_matrix(project: str, chosen: Mapping[str, Iterable[str]]) -> None:
 
 def print_boundaries(found: Iterable[Boundary]) -> None:
     """Print both ends of each range, and what covers them."""
-    table = columns(*map(whole, ("patch", "bound", "release", "covered by")), header=True)
+    table = columns(*map(whole, ("patch", "bound", "release", "covered by")))
     for one in found:
         style = {"reason": "warn", "imported only": "warn", "no": "bad"}.get(one.covered, "ok")
         said = one.reason or " and ".join(one.lanes) or "nothing"

@@ -8,7 +8,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.table import Column
+from rich.table import Column, Table
 from rich.text import Text
 
 from patchkit.errors import shown
@@ -17,8 +17,6 @@ from patchkit.rows.declaration import Role, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rich.table import Table
 
     from patchkit.report.here import ChangeHere, NextStep, RowHere
     from patchkit.review.lock_format import Span
@@ -29,6 +27,10 @@ _ROOM_FOR_WHY = 120
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
 _USUAL = (("count", 1), ("unrelated", False))
 """Fields that are worth a line only where they hold something else."""
+_TEXTS = (
+    *("why", "upstream", "sunset", "body", "after", "conflicts"),
+    *("env", "when", "verify", "data"),
+)
 _MANY = 5
 """Runs of releases that are all told."""
 _PLANNED = {"created": "would create", "edited": "would edit"}
@@ -45,21 +47,20 @@ def print_list(
     listed = [(row, reason) for row, reason in rows if everything or reason is None]
     if versions:
         table = columns()
+        absent = Text("not installed", style="note")
         for name, found in versions.items():
-            if found is None:
-                table.add_row(name, Text("not installed", style="note"))
-            else:
-                table.add_row(name, found.version, Text(found.source, style="note"))
+            told = (found.version, Text(found.source, style="note")) if found else (absent,)
+            table.add_row(name, *told)
         out.print(table)
     if listed:
-        out.print()
-        out.print(_patches(listed, everything=everything, with_why=out.width >= _ROOM_FOR_WHY))
+        with_why = out.width >= _ROOM_FOR_WHY
+        out.print("", _patches(listed, everything=everything, with_why=with_why))
 
 
 def _patches(rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool) -> Table:
     why = [Column("why")] if with_why else []
     here = folded("here" if everything else "requires")
-    table = columns(whole("patch"), Column("roles"), here, *why, header=True)
+    table = columns(whole("patch"), Column("roles"), here, *why)
     for pack in dict.fromkeys(row.pack for row, _ in rows):
         table.add_row(Text(pack, style="heading"))
         for row, reason in rows:
@@ -88,12 +89,10 @@ def print_show(found: RowHere) -> None:
     """Print one row in full."""
     out = console()
     out.print(Text(found.row.name, style="name"), Text(found.row.pack, style="note"))
-    out.print()
-    out.print(_fields(found))
+    out.print("", _fields(found))
     for number, change in enumerate(found.changes, start=1):
         kind, target = change.change.kind, str(change.change.place)
-        out.print()
-        out.print(Text.assemble(f"{number}. ", (kind, "heading"), " ", (target, "name")))
+        out.print(Text.assemble(f"\n{number}. ", (kind, "heading"), " ", (target, "name")))
         out.print(Padding(_change_fields(change), (0, 0, 0, 3)))
 
 
@@ -107,23 +106,13 @@ def _fields(found: RowHere) -> Table:
         here = f"{version.version} ({version.source})" if version else "not installed"
         requires.add_row(text, holds, Text(here, "note"))
     table.add_row("requires", requires)
-    texts = {
-        "why": row.patch.why,
-        "upstream": row.patch.upstream,
-        "sunset": row.patch.sunset,
-        "body": row.body if row.patch.body is not None else None,
-        "after": ", ".join(row.patch.after),
-        "conflicts": ", ".join(row.patch.conflicts),
-        "env": row.patch.env,
-        "when": row.patch.when,
-        "verify": row.patch.verify,
-        "data": ", ".join(row.patch.data),
-        "failure": "stops the process" if row.patch.required else "is a warning",
-        "lock": shown(found.lock) if found.lock else "no lock file covers this patch",
-    }
+    texts = {label: getattr(row.patch, label) for label in _TEXTS}
+    texts["body"] = row.body if row.patch.body is not None else None
+    texts["failure"] = "stops the process" if row.patch.required else "is a warning"
+    texts["lock"] = shown(found.lock) if found.lock else "no lock file covers this patch"
     for label, words in texts.items():
         if words:
-            table.add_row(label, Text(words))
+            table.add_row(label, Text(words if isinstance(words, str) else ", ".join(words)))
     return table
 
 
@@ -196,25 +185,21 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
     """Print the files, what is in them where they are only planned, and the next steps."""
     out = console()
     out.print(Text(plan.patch.name, style="name"), Text(plan.place.module, style="note"))
-    out.print()
     table = columns()
     for file in plan.files:
         action = file.action if written else _PLANNED[file.action]
         table.add_row(Text(action, "ok"), Text(shown(file.path)), Text(file.what, "note"))
-    out.print(table)
+    out.print("", table)
     for file in () if written else plan.files:
-        out.print()
-        out.print(Text(shown(file.path), style="heading"))
+        out.print(Text(f"\n{shown(file.path)}", style="heading"))
         if file.diff:
             print_diff_lines(file.diff, out)
         else:
             out.print(Text(file.text.rstrip("\n")))
     if plan.refusal:
-        out.print()
-        out.print(Text("row", style="heading"))
+        out.print(Text("\nrow", style="heading"))
         out.print(Text(plan.row))
-    out.print()
-    out.print(Text("next", style="heading"))
+    out.print(Text("\nnext", style="heading"))
     for number, step in enumerate(steps, start=1):
         text = Text.assemble((f"{number}. ", "note"), step.words)
         for line in (step.command or "").splitlines():

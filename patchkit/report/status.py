@@ -6,20 +6,17 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from patchkit.report.console import columns, console, folded, whole
+from patchkit.report.console import columns, console, folded, plain, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import age, count, one_line
 from patchkit.status.process_status import CALLED, NEVER_CALLED, PatchStatus, ProcessStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from rich.console import RenderableType
-    from rich.table import Table
 
     from patchkit.status.findings import ProcessFinding
     from patchkit.status.picture import Picture
@@ -36,42 +33,34 @@ def print_status(picture: Picture, patch: str | None = None) -> None:
         console().print(_page(picture))
     else:
         stands = _by_patch(picture).get(patch, [])
-        facts = _known(stands)
-        heading = Text(one_line(patch), style="name")
-        more = ("", facts) if facts.row_count else ()
-        console().print(Group(heading, "", _stands(stands), *more))
+        console().print(Group(plain(patch, "name"), "", _stands(stands), *_known(stands)))
 
 
 def print_unused(picture: Picture) -> None:
     """Print the targets that were never called in a process, with where they were."""
     heads = folded("target"), folded("never called in"), folded("called in")
-    table = columns(whole("patch"), *heads, header=True)
-    rows = 0
+    table = columns(whole("patch"), *heads)
     for name, stands in _by_patch(picture).items():
         for target in dict.fromkeys(target for _, patch in stands for target in patch.targets):
             told = [(process, patch.calls.get(target)) for process, patch in stands]
             never = [process for process, word in told if word == NEVER_CALLED]
             if never:
-                rows += 1
                 called = [process for process, word in told if word == CALLED]
                 cells = (_seen_in(never, picture.now), _seen_in(called))
-                table.add_row(Text(one_line(name), style="name"), Text(one_line(target)), *cells)
-    out = console()
-    out.print(table if rows else "each target that can be observed was called")
+                table.add_row(plain(name, "name"), plain(target), *cells)
+    console().print(table if table.row_count else "each target that can be observed was called")
 
 
 def print_verified(picture: Picture) -> None:
     """Print what the patches' own `verify` answered, process by process."""
-    table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"), header=True)
+    table = columns(whole("patch"), whole("process"), whole("asked"), folded("verify"))
     for name, stands in _by_patch(picture).items():
         for process, patch in stands:
             if patch.answered is not None:
                 asked = age(picture.now - patch.answered)
-                answer = Text(one_line(patch.answer or "ok"), style="bad" if patch.answer else "ok")
-                where = _seen_in([process])
-                table.add_row(Text(one_line(name), style="name"), where, asked, answer)
-    out = console()
-    out.print(table if table.row_count else "no process has asked a patch's verify")
+                answer = plain(patch.answer or "ok", "bad" if patch.answer else "ok")
+                table.add_row(plain(name, "name"), _seen_in([process]), asked, answer)
+    console().print(table if table.row_count else "no process has asked a patch's verify")
 
 
 def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> str:
@@ -102,13 +91,13 @@ def _page(picture: Picture) -> RenderableType:
         parts += ["", _patches(picture)]
     if picture.agreement:
         words = (
-            Text(f"{one_line(role)} {'yes' if agree else 'no'}", style="ok" if agree else "bad")
+            plain(f"{role} {'yes' if agree else 'no'}", "ok" if agree else "bad")
             for role, agree in picture.agreement.items()
         )
         parts += ["", Text.assemble(("agreement  ", "heading"), Text(", ").join(words))]
     if picture.findings:
         parts += ["", _findings(picture.findings)]
-    return Group(*parts, *(Text(one_line(note), style="note") for note in picture.notes))
+    return Group(*parts, *(plain(note, "note") for note in picture.notes))
 
 
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
@@ -123,25 +112,24 @@ def _tells(process: ProcessStatus) -> bool:
     return process.is_reached and not process.is_copy
 
 
-def _patches(picture: Picture) -> Table:
+def _patches(picture: Picture) -> RenderableType:
     has = {role for process in filter(_tells, picture.processes) for role in process.roles}
     roles = [role for role in _ROLES if role in has]
     by_patch = _by_patch(picture)
-    counts = {name: _copies(patch for _, patch in stands) for name, stands in by_patch.items()}
+    counts = {name: _copies(stands) for name, stands in by_patch.items()}
     with_copies = any(text.plain for text in counts.values())
     more = map(folded, ("copies", "remarks") if with_copies else ("remarks",))
-    table = columns(*map(whole, ("patch", *roles)), *more, header=True)
+    table = columns(*map(whole, ("patch", *roles)), *more)
     for name, stands in by_patch.items():
         cells = [_stand(stands, role) for role in roles]
         cells += [counts[name]] if with_copies else []
-        table.add_row(Text(one_line(name), style="name"), *cells, _remarks(stands))
+        table.add_row(plain(name, "name"), *cells, _remarks(stands))
     return table
 
 
-def _copies(patches: Iterable[PatchStatus]) -> Text:
-    several = list(patches)
-    rebound = {words for patch in several for words in patch.rebound}
-    left = {words for patch in several for words in patch.out_of_reach}
+def _copies(stands: Stands) -> Text:
+    rebound = {words for _, patch in stands for words in patch.rebound}
+    left = {words for _, patch in stands for words in patch.out_of_reach}
     parts = [Text(f"{len(rebound)} repointed", style="note")] if rebound else []
     parts += [Text(f"{len(left)} out of reach", style="warn")] if left else []
     return Text(", ").join(parts)
@@ -154,12 +142,12 @@ def _stand(stands: Stands, role: str) -> Text:
         if role in process.roles and patch.is_for(role)
     )
     several = sum(counted.values()) > 1
-    words = ((status, f" {number}" if several else "") for status, number in counted.items())
-    return Text(", ").join(_status(status, more) for status, more in words)
+    words = (_status(name, f" {number}" if several else "") for name, number in counted.items())
+    return Text(", ").join(words)
 
 
 def _status(status: str, more: str = "") -> Text:
-    return Text(one_line(status) + more, style=STYLES.get(status, "warn"))
+    return plain(status + more, STYLES.get(status, "warn"))
 
 
 def _remarks(stands: Stands) -> Text:
@@ -170,7 +158,7 @@ def _remarks(stands: Stands) -> Text:
     due = [(process, patch) for process, patch in stands if process.is_due(patch)]
     told = [process.stand(patch) for process, patch in due]
     reasons = dict.fromkeys(reason for status, reason in told if status == "skipped" and reason)
-    parts = [Text(one_line(reason), style="note") for reason in reasons]
+    parts = [plain(reason, "note") for reason in reasons]
     applied = [patch for _, patch in due if patch.status == "applied"]
     if applied and all(patch.in_effect == "no" for patch in applied):
         parts.append(Text("never called, see --unused", style="warn"))
@@ -179,13 +167,13 @@ def _remarks(stands: Stands) -> Text:
     return Text("; ").join(parts)
 
 
-def _findings(findings: Iterable[ProcessFinding]) -> Table:
+def _findings(findings: Iterable[ProcessFinding]) -> RenderableType:
     table = columns(whole(style="bad"), whole(), folded())
     same: dict[tuple[str, str], list[ProcessStatus]] = {}
     for kind, message, process in findings:
         same.setdefault((kind, message), []).extend(filter(None, [process]))
     for (kind, message), processes in same.items():
-        table.add_row(kind, Text(_where(processes)), Text(one_line(message)))
+        table.add_row(kind, Text(_where(processes)), plain(message))
     return table
 
 
@@ -198,20 +186,18 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
     return "; ".join(texts)
 
 
-def _stands(stands: Stands) -> Table:
-    heads = whole("process"), folded("pid"), whole("status"), folded("cause")
-    table = columns(*heads, header=True)
+def _stands(stands: Stands) -> RenderableType:
+    table = columns(whole("process"), folded("pid"), whole("status"), folded("cause"))
     alike: dict[tuple[str, str, str], list[str]] = {}
     for process, patch in stands:
         roles = ", ".join(process.roles) or "no role yet"
         alike.setdefault((roles, *process.stand(patch)), []).append(str(process.pid))
     for (roles, status, reason), pids in alike.items():
-        cells = Text(one_line(roles)), ", ".join(pids), _status(status), Text(one_line(reason))
-        table.add_row(*cells)
+        table.add_row(plain(roles), ", ".join(pids), _status(status), plain(reason))
     return table
 
 
-def _known(stands: Stands) -> Table:
+def _known(stands: Stands) -> Sequence[RenderableType]:
     table = columns(whole(style="heading"), folded(), folded(style="note"))
     where: dict[Fact, list[str]] = {}
     applied = [(process, patch) for process, patch in stands if patch.status == "applied"]
@@ -222,10 +208,9 @@ def _known(stands: Stands) -> Table:
     for fact in sorted(where, key=lambda fact: fact[:2]):
         _, topic, words, style = fact
         pids = "" if len(where[fact]) == len(applied) else f"in {', '.join(where[fact])}"
-        heading = "" if topic == above else topic
-        table.add_row(heading, Text(one_line(words), style=style), pids)
+        table.add_row("" if topic == above else topic, plain(words, style), pids)
         above = topic
-    return table
+    return ["", table] if table.row_count else []
 
 
 def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[Fact]:
