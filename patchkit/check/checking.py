@@ -8,7 +8,7 @@ from patchkit.check import codes
 from patchkit.check.coverage import Coverage
 from patchkit.check.declarations import of_ranges, of_row, unordered
 from patchkit.check.edits import EditSequence
-from patchkit.check.findings import Fault, Finding, Report, State, cause_of
+from patchkit.check.findings import Fault, Finding, Report, State, unreadable
 from patchkit.check.judge import Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
@@ -62,15 +62,9 @@ class Check:
         faults = learn_all(
             whole.subjects, lambda one: [*whole.targets(one), *self._uses.targets(one)], progress
         )
-        findings = [
-            Finding(codes.RELEASE_UNREADABLE, cause_of(error), _AGAIN, release=name)
-            for name, error in faults.items()
-        ]
-        self._coverage = whole.without(faults)
-        moves = Moves(
-            self._coverage.subjects,
-            lambda one: [*places_of(self._coverage, one), *self._uses.read(one)],
-        )
+        findings = [unreadable(name, error, _AGAIN) for name, error in faults.items()]
+        left = self._coverage = whole.without(faults)
+        moves = Moves(left.subjects, lambda one: [*places_of(left, one), *self._uses.read(one)])
         for row in whole.rows:
             findings += of_row(row, self._packs[row.pack])
             findings += self._of_row(row, moves)
@@ -95,8 +89,7 @@ class Check:
                 if subject in tried:
                     yield from self._outside(row, subject, some)
             except UpstreamError as error:
-                words = (cause_of(error), _AGAIN, row.name, "", subject.name)
-                yield Finding(codes.RELEASE_UNREADABLE, *words)
+                yield unreadable(subject.name, error, _AGAIN, row.name)
         yield from self._reviews(row)
         yield from of_bases(row, self._coverage, place)
 
@@ -172,9 +165,7 @@ class Check:
 
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
     """Find who imports by name what rows replace, in the releases that are read whole."""
-    for subject in coverage.subjects:
-        if not subject.is_local:
-            continue
+    for subject in filter(lambda one: one.is_local, coverage.subjects):
         # What another object is put in place of, while copies of the original are repointed.
         copied = dict.fromkeys(
             (row.name, one.place)

@@ -70,9 +70,8 @@ def _named(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
 def _swapped(arguments: dict[str, object], names: Set[str], elsewhere: Set[str]) -> str:
     """Find what arrives under a name that upstream has for something else, or we have for it."""
     for parameter, passed in arguments.items():
-        if not isinstance(passed, str) or passed == parameter:
-            continue
-        if parameter in names or passed in elsewhere:
+        is_other = isinstance(passed, str) and passed != parameter
+        if is_other and (parameter in names or passed in elsewhere):
             return f"{passed!r} arrives as {parameter!r}"
     return ""
 

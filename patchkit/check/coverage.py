@@ -54,13 +54,9 @@ class Coverage:
         """List the changes that are made in a release."""
         key = (row.name, subject.name)
         if key not in self._due:
-            is_in = self.allows(row.patch.requires, subject)
-            here = self.covered(subject) if is_in else ()
-            self._due[key] = [
-                one
-                for one in row.patch.changes
-                if package_of(one) in here and self.allows(one.requires, subject)
-            ]
+            here = self.covered(subject) if self.allows(row.patch.requires, subject) else ()
+            ours = [one for one in row.patch.changes if package_of(one) in here]
+            self._due[key] = [one for one in ours if self.allows(one.requires, subject)]
         return self._due[key]
 
     def tried(self, row: Row, subject: Subject) -> list[Change]:

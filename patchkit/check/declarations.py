@@ -89,12 +89,8 @@ def _alternatives(row: Row) -> list[list[Change]]:
     for change in row.patch.changes:
         tail = change.place.qualname or change.place.module.rpartition(".")[2]
         groups.setdefault((change.kind, tail), []).append(change)
-    return [
-        group
-        for group in groups.values()
-        if len({one.place for one in group}) > 1
-        and all(one.requires and one.when is None for one in group)
-    ]
+    several = [group for group in groups.values() if len({one.place for one in group}) > 1]
+    return [group for group in several if all(one.requires and one.when is None for one in group)]
 
 
 def _due_once(

@@ -147,6 +147,11 @@ def cause_of(error: UpstreamError) -> str:
     return f"{cause}; it is not in the cache" if isinstance(cause, UnreachableError) else str(error)
 
 
+def unreadable(release: str, error: UpstreamError, fix: str, patch: str = "") -> Finding:
+    """Say that a release cannot be read, and why."""
+    return Finding(codes.RELEASE_UNREADABLE, cause_of(error), fix, patch, release=release)
+
+
 def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
     """Name the releases that cannot be read, those of one cause together."""
     same: dict[str, list[str]] = {}

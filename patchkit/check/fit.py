@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.check import codes
-from patchkit.check.findings import Finding, Report, State, cause_of
+from patchkit.check.findings import Finding, Report, State, unreadable
 from patchkit.check.learning import learn_all, no_collection
 from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
@@ -79,10 +78,7 @@ def fit(
         for name, some in unfit.items()
     }
     findings = [one.finding for some in unfit.values() for one in some]
-    findings += [
-        Finding(codes.RELEASE_UNREADABLE, cause_of(error), "try again, or leave it out", release=at)
-        for at, error in faults.items()
-    ]
+    findings += [unreadable(*one, "try again, or leave it out") for one in faults.items()]
     names = [one.name for one in subjects]
     good = [name for name in names if states.get(name) is State.OK]
     span = f"fits {good[0]} to {good[-1]}" if good else "fits none of them"

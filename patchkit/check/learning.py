@@ -55,8 +55,6 @@ def learn_all(
     several = min(cores, _PROCESSES, len(subjects) // _EACH)
     learners = [_Learner(subjects, wanted, work).learnt for _ in range(several - 1)]
     results = in_parallel(subjects, work, progress, learners)
-    for kept in {subject.kept for subject in subjects if subject.kept}:
-        kept.keep_conclusions()
     return {name: error for name, error in results.items() if isinstance(error, UpstreamError)}
 
 
@@ -71,6 +69,7 @@ def in_parallel(
         results = for_each(subjects, work, progress, helpers)
     for kept in {subject.kept for subject in subjects if subject.kept}:
         kept.parsed.forget()
+        kept.keep_conclusions()
     return {one.name: result for one, result in zip(subjects, results, strict=True)}
 
 

@@ -233,12 +233,9 @@ def _covering(
 ) -> tuple[str, Sequence[str], str]:
     """Tell how an end of a range is covered, by which lanes, or for which reason by none."""
     project, rest = _project(bound), [one for one in all_of if one != bound]
-    able = [
-        one
-        for one in lanes.lanes
-        if not one.reason and project in one.releases and _holds(rest, one)
-    ]
-    able.sort(key=lambda lane: release_order(lane.releases[project]))
+    run = [one for one in lanes.lanes if not one.reason and project in one.releases]
+    run.sort(key=lambda lane: release_order(lane.releases[project]))
+    able = [lane for lane in run if _holds(rest, lane)]
     inside = [lane for lane in able if _holds([bound], lane)]
     outside = [lane for lane in able if lane not in inside]
     at = edge and release_order(edge)

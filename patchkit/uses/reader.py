@@ -264,11 +264,10 @@ class _Reader:
         func = node.func
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
             return False
-        is_super = isinstance(func.value.func, ast.Name) and func.value.func.id == "super"
-        if is_super and not func.value.args:
-            for base in self._bases:
-                call = _call(node)._replace(bound=True)
-                self._use(node, _member(base, func.attr), "call", call=call)
+        is_super = dotted(func.value.func) == "super"
+        for base in self._bases if is_super and not func.value.args else ():
+            call = _call(node)._replace(bound=True)
+            self._use(node, _member(base, func.attr), "call", call=call)
         return is_super
 
     def _named(self, node: ast.Call, name: str) -> None:
