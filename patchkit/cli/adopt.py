@@ -87,8 +87,8 @@ def _new_place(into: str) -> Place:
 
 
 def _tell(done: DifferenceRows, place: Place, form: str, *, written: bool) -> None:
-    from patchkit.report.adopt import print_differences  # noqa: PLC0415
     from patchkit.report.as_json import differences_json  # noqa: PLC0415
+    from patchkit.report.rows import print_differences  # noqa: PLC0415
 
     if form == "json":
         click.echo(differences_json(done, written=written))

@@ -86,7 +86,7 @@ def command(
     if form == "json":
         click.echo(bisect_json(culprits, beside, trials.runs))
     else:
-        from patchkit.report.bisect import print_bisection  # noqa: PLC0415 - JSON needs no rich
+        from patchkit.report.doctor import print_bisection  # noqa: PLC0415 - JSON needs no rich
 
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1

@@ -10,7 +10,7 @@ from patchkit.errors import shown
 from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.adopt.differing import DifferenceRows
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.versions.requirements import FoundVersion
 
-    Data = dict[str, Any]
-
+Data = dict[str, Any]
 _VERSION = ("version", "source")
 _SPAN = ("project", "first", "last", "fingerprint")
 
@@ -156,27 +155,20 @@ def fit_json(found: Fit) -> str:
         told = {"name": use.target, **_named(use, "how", "guarded"), "where": []}
         same = uses.setdefault((use.target, use.how, use.guarded), told)
         same["where"].append({"file": use.path, "line": use.line})
-    releases = [
-        {
-            "release": name,
-            "fits": found.fits(name),
-            "readable": name not in report.unreadable,
-            "findings": [_unfit(*one) for one in found.unfit.get(name, ())],
-        }
-        for name in report.releases
-    ]
+    releases = []
+    for name in report.releases:
+        is_read = name not in report.unreadable
+        told = {"release": name, "fits": found.fits(name), "readable": is_read}
+        releases.append({**told, "findings": [_unfit(*one) for one in found.unfit.get(name, ())]})
     fitting: Sequence[str | None] = found.fitting or [None]
     about = {**_named(found, "package", "version"), "first": fitting[0], "last": fitting[-1]}
     return to_json({**about, "uses": list(uses.values()), "releases": releases})
 
 
 def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
-    return {
-        "code": finding.code.code,
-        **_named(finding, "severity", name="target"),
-        **_named(went, moved_to="place", likeness="likeness"),
-        **_named(finding, "message", "file", "line", "details"),
-    }
+    about = {"code": finding.code.code, **_named(finding, "severity", name="target")}
+    place = _named(went, moved_to="place", likeness="likeness")
+    return {**about, **place, **_named(finding, "message", "file", "line", "details")}
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:
@@ -227,9 +219,8 @@ def _step(step: Step) -> Data:
 
 def break_json(name: str, found: Mapping[str, Break]) -> str:
     """Write where a patch broke: over `releases`, `nightlies` and `commits`, what was asked for."""
-    told = {
-        key: dict(zip(("holds", "breaks"), one.ends, strict=True)) for key, one in found.items()
-    }
+    ends = ("holds", "breaks")
+    told = {key: dict(zip(ends, one.ends, strict=True)) for key, one in found.items()}
     faults = {(one.code.code, one.message) for each in found.values() for one in each.faults}
     listed = [{"code": code, "message": message} for code, message in sorted(faults)]
     return to_json({"patch": name, **told, "faults": listed})
@@ -244,17 +235,16 @@ def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, writt
             "files": files,
             "changed": any(old != new for old, new in locks.values()),
             "written": written,
-            "spans": [span for _, new in locks.values() for span in _spans(new)],
+            "spans": [
+                {"patch": patch, "target": target, **_named(span, *_SPAN)}
+                for _, new in locks.values()
+                for patch, targets in sorted(new.entries.items())
+                for target, spans in sorted(targets.items())
+                for span in spans
+            ],
             "diff": diff,
         }
     )
-
-
-def _spans(lock: Lock) -> Iterator[Data]:
-    for patch, targets in sorted(lock.entries.items()):
-        for target, spans in sorted(targets.items()):
-            for span in spans:
-                yield {"patch": patch, "target": target, **_named(span, *_SPAN)}
 
 
 def status_json(picture: Picture) -> str:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchkit.check.findings import Report
-    from patchkit.report.check_view import Group, StateTable
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -32,7 +31,7 @@ def as_github(report: Report) -> str:
     return "\n".join(_command(group, report) for group in found)
 
 
-def _command(group: Group, report: Report) -> str:
+def _command(group: view.Group, report: Report) -> str:
     finding = group.finding
     file = _in_repository(finding.file)
     line = str(finding.line or "") if file else ""
@@ -87,7 +86,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join([*parts, *_findings(report, _LARGEST - sum(map(len, parts)))])
 
 
-def _table(grid: StateTable) -> Iterator[str]:
+def _table(grid: view.StateTable) -> Iterator[str]:
     yield f"**{_text(str(grid))}**\n"
     shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
     fine = [row for name, row in grid.rows.items() if any(row) and name not in shown]
@@ -123,7 +122,7 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         yield f"{count(left, 'finding')} more: `patchkit {report.command}` has them all.\n"
 
 
-def _item(group: Group, report: Report) -> str:
+def _item(group: view.Group, report: Report) -> str:
     finding = group.finding
     target = f" {_code(finding.target)}" if finding.target else ""
     first, *rest = printable(finding.message).strip("\n").split("\n")

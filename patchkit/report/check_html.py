@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from patchkit.check.comparison import Difference
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Group, StateTable
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -63,10 +62,8 @@ class _Body:
     def __init__(
         self, report: Report, diffs: Sequence[Difference], meanings: Mapping[str, str]
     ) -> None:
-        self._report = report
-        self._meanings = meanings
-        self._groups = view.groups(report)
-        self._grids = view.grids(report)
+        self._report, self._meanings = report, meanings
+        self._groups, self._grids = view.groups(report), view.grids(report)
         self._diffs: dict[str, list[Difference]] = {}
         for diff in diffs:
             self._diffs.setdefault(diff.patch, []).append(diff)
@@ -97,7 +94,7 @@ class _Body:
             text = f'<p class="message">{_text(self._meanings[code])}</p>'
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
-    def _grid(self, grid: StateTable) -> Iterator[str]:
+    def _grid(self, grid: view.StateTable) -> Iterator[str]:
         if not grid.rows:
             yield f'<p class="quiet">{_text(str(grid))}: no patch is for it</p>'
             return
@@ -120,7 +117,7 @@ class _Body:
             return f"<span>{_text(patch)}</span>"
         return f'<a href="#{self._ids[patch]}" data-title="{_text(patch)}">{_text(patch)}</a>'
 
-    def _cell(self, patch: str, grid: StateTable, at: int, state: State | None) -> str:
+    def _cell(self, patch: str, grid: view.StateTable, at: int, state: State | None) -> str:
         if state is None:
             return "<td></td>"
         run = self._runs[grid.runs[at].releases[0]]
@@ -145,7 +142,7 @@ class _Body:
             yield f"{opened}{_diff(diff.text)}</details>"
         yield "</section>"
 
-    def _article(self, group: Group) -> str:
+    def _article(self, group: view.Group) -> str:
         finding = group.finding
         code, label = finding.code.code, view.label(finding.severity)
         is_link, look = code in self._meanings, f'class="tag {finding.severity}"'
@@ -164,7 +161,7 @@ class _Body:
         runs = " ".join(map(str, self._runs_of([group])))
         return f'<article data-runs="{runs}">{"".join(lines)}</article>'
 
-    def _runs_of(self, told: Sequence[Group | Difference]) -> list[int]:
+    def _runs_of(self, told: Sequence[view.Group | Difference]) -> list[int]:
         """Number the columns that something is told of, for the script; none where all are."""
         releases = (release for each in told for release in each.releases)
         return list(dict.fromkeys(self._runs[name] for name in releases if name in self._runs))

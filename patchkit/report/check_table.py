@@ -12,19 +12,19 @@ from patchkit.report.console import columns, folded, whole
 from patchkit.report.words import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from patchkit.check.findings import Report, State
-    from patchkit.report.check_view import Group, StateTable
 
     Cell = tuple[str, str]
 
 SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {None: "", "ok": "ok", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))
+_WORDS = {state: "-" if state == "out-of-range" else state for state in view.WORDS}
 _ENDLESS, _WIDEST = 1_000, 120
 """A pipe is endlessly wide; no grid needs to be."""
 _GAP, _LABEL = 2, 9
@@ -52,21 +52,19 @@ def print_check(report: Report, console: Console) -> None:
     console.print(Text.assemble(*summary))
 
 
-def _tables(grid: StateTable, room: int, used: set[str]) -> Iterator[Table]:
+def _tables(grid: view.StateTable, room: int, used: set[str]) -> Iterator[Table]:
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
         return
     heads = [printable(str(run).replace(" - ", "\n- ")) for run in grid.runs]
-    cells = [
-        [(_word(state), _STYLES.get(state, "note")) for state in row] for row in grid.rows.values()
-    ]
+    cells = [_cells(row, _WORDS) for row in grid.rows.values()]
     if table := _level(heads, [*map(printable, grid.rows)], cells, room):
         yield table
         return
     used.update(str(state) for row in grid.rows.values() for state in row if state)
     heads = [printable(run.first) for run in grid.runs]
     left = max(room - sum(cell_len(head) + _GAP for head in heads), 16)
-    cells = [[_mark(state, 1) for state in row] for row in grid.rows.values()]
+    cells = [_cells(row, _MARKS, 1) for row in grid.rows.values()]
     if table := _level(heads, [_cropped(name, left) for name in grid.rows], cells, room):
         yield table
         return
@@ -97,23 +95,19 @@ def _level(
     return table
 
 
-def _upright(grid: StateTable, names: Sequence[str], part: slice, step: int) -> Table:
+def _upright(grid: view.StateTable, names: Sequence[str], part: slice, step: int) -> Table:
     table = columns(whole(style="name"), whole(overflow="crop"))
     heads = [printable(run.first) for run in grid.runs[part]]
     for line in range(height := max(map(len, heads))):
         letters = (head.rjust(height)[line].ljust(step) for head in heads)
         table.add_row("", Text("".join(letters), style="note"))
     for name, row in zip(names, grid.rows.values(), strict=True):
-        table.add_row(Text(name), Text.assemble(*(_mark(state, step) for state in row[part])))
+        table.add_row(Text(name), Text.assemble(*_cells(row[part], _MARKS, step)))
     return table
 
 
-def _word(state: State | None) -> str:
-    return "-" if state == "out-of-range" else str(state or "")
-
-
-def _mark(state: State | None, step: int) -> Cell:
-    return (_MARKS[state] if state else "").ljust(step), _STYLES.get(state, "note")
+def _cells(row: Iterable[State | None], texts: Mapping[str, str], width: int = 0) -> list[Cell]:
+    return [(texts.get(at or "", "").ljust(width), _STYLES.get(at, "note")) for at in row]
 
 
 def _cropped(name: str, room: int) -> str:
@@ -135,7 +129,7 @@ def _legend(meanings: Mapping[str, str], used: set[str]) -> Text:
     return Text.assemble(Text("\n").join(parts), "\n", (more, "note"))
 
 
-def _print_group(group: Group, report: Report, console: Console) -> None:
+def _print_group(group: view.Group, report: Report, console: Console) -> None:
     finding = group.finding
     style, (fix, commands) = SEVERITIES[finding.severity], view.fix_of(finding)
     label = f"  {finding.code.code}\n  {view.label(finding.severity)}"

@@ -1,20 +1,23 @@
-"""`patchkit doctor`, `bootstrap status` and `explain` for a person."""
+"""`patchkit doctor`, `bootstrap status`, `explain` and `bisect` for a person."""
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
 from textwrap import fill, indent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rich.table import Column
 from rich.text import Text
 
 from patchkit.report.check_table import SEVERITIES
 from patchkit.report.check_view import label
-from patchkit.report.console import columns, console, print_hanging
+from patchkit.report.console import columns, console, print_hanging, whole
+from patchkit.report.words import count
+from patchkit.rows.culprits import SKIP, judged_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.bootstrap.install import Bootstrap
@@ -29,6 +32,8 @@ _FIXES = {
 }
 _WIDEST = 100
 """Longer lines of prose are hard to read."""
+_FEW = 3
+_WORDS = {0: ("good", "ok"), SKIP: ("skipped", "warn")}
 _CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -76,8 +81,7 @@ def print_codes(codes: Iterable[Code]) -> None:
 def print_explain(code: Code, text: str) -> None:
     """Print what a code means: laid out on a terminal, as plain text elsewhere."""
     out = console()
-    out.print(Text(f"{code.code} {code.title}", style="heading"))
-    out.print()
+    out.print(Text(f"{code.code} {code.title}\n", style="heading"))
     if out.is_terminal:
         from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
 
@@ -96,3 +100,23 @@ def _plain(text: str, width: int) -> Iterator[str]:
         for paragraph in filter(None, part.strip().split("\n\n")):
             words = " ".join(paragraph.split())
             yield fill(words, width, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def print_bisection(
+    culprits: Sequence[str], beside: Sequence[str], runs: Sequence[Mapping[str, Any]], folder: str
+) -> None:
+    """Print the runs in order, and the culprits last."""
+    table = columns(*map(whole, ("run", "exit", "", "seconds")), Column("patches"))
+    for number, run in enumerate(runs, 1):
+        names = run["patches"]
+        told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")
+        word = Text(*_WORDS.get(judged_exit(run, runs), ("bad", "bad")))
+        facts = str(number), str(run["exit"]), word, f"{run['seconds']:.1f}"
+        table.add_row(*facts, Text(told or "none"))
+    out = console()
+    out.print(table)
+    line = Text("\nculprits, together: " if len(culprits) > 1 else "\nculprit: ")
+    line.append(", ".join(culprits), "bad")
+    line.append(f"; tried with {', '.join(beside)}, which come before" if beside else "", "note")
+    out.print(line, soft_wrap=True)
+    out.print(Text(f"outputs and journals: {folder}", "note"), soft_wrap=True)
