@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.check.coverage import Coverage, allows
-from patchkit.check.edits import EditSequence
-from patchkit.check.judge import Judge
+from patchkit.check.judge import EditSequence, Judge
 from patchkit.check.packs import PackSource
 from patchkit.check.using import RowUses
 from patchkit.versions.requirements import parse_version

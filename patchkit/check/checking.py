@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
 from patchkit.check.declarations import of_ranges, of_row, unordered
-from patchkit.check.edits import EditSequence
 from patchkit.check.findings import Fault, Finding, Report, State, unreadable
-from patchkit.check.judge import Judge
+from patchkit.check.judge import EditSequence, Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews

@@ -254,7 +254,5 @@ def _only_imports(lane: Lane) -> bool:
 
 
 def _holds(bounds: Sequence[str], lane: Lane) -> bool:
-    projects = {_project(one) for one in bounds}
-    return projects <= lane.releases.keys() and all(
-        allows(bounds, project, lane.releases[project]) for project in projects
-    )
+    projects, here = {_project(one) for one in bounds}, lane.releases
+    return projects <= here.keys() and all(allows(bounds, one, here[one]) for one in projects)

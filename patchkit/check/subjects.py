@@ -93,10 +93,9 @@ class Subject:
             raise self.fault
         if missing and self.kept:
             self._conclude(missing, self.kept)
-        elif missing:
-            self._facts.update(
-                (target, facts_of(self.resolver, target, brief=self.brief)) for target in missing
-            )
+            return
+        for one in missing:
+            self._facts[one] = facts_of(self.resolver, one, brief=self.brief)
 
     def unknown(self, targets: Iterable[Target]) -> list[Target]:
         """List the targets that are not known yet."""

@@ -109,9 +109,8 @@ def read_lock(file: Path) -> Lock:
 def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     """Read a lock's text; raise as `read_lock` does."""
     lines = enumerate(map(str.rstrip, text.splitlines()), start=1)
-    (number, first), *rest = [
-        (number, line) for number, line in lines if line and not line.startswith("#")
-    ] or [(1, "")]
+    told = [one for one in lines if one[1] and not one[1].startswith("#")]
+    (number, first), *rest = told or [(1, "")]
     if first != _FORMAT:
         anew = "to begin anew, delete it and run `patchkit lock`"
         expected = f"{_FORMAT!r}, the first line of a lock; {anew}"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchkit.check.edits import edited
+from patchkit.check.judge import edited
 from patchkit.check.trails import Trails, meant
 from patchkit.errors import ScaffoldError, TargetError
 from patchkit.rows.declaration import (

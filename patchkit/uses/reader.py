@@ -93,7 +93,8 @@ class _Reader:
         self._guarded = self._in_function = False
         self._bases: list[Target] = []
         plain = (one for one in nodes if isinstance(one, ast.Import))
-        self._modules = {alias.name for one in plain for alias in one.names}
+        names = [alias.name.split(".") for one in plain for alias in one.names]
+        self._modules = {".".join(one[: end + 1]) for one in names for end in range(len(one))}
         assigned = (one for one in nodes if isinstance(one, ast.Assign) and _text(one.value))
         self._texts = {dotted(one.targets[0]): _text(one.value) for one in assigned}
         futures = (one for one in nodes if isinstance(one, ast.ImportFrom))
@@ -292,9 +293,7 @@ class _Reader:
         for name in rest if place else ():
             assert place is not None
             inner = f"{place.module}.{name}"
-            is_module = not place.qualname and any(
-                one == inner or one.startswith(f"{inner}.") for one in self._modules
-            )
+            is_module = not place.qualname and inner in self._modules
             place = Target(inner) if is_module else _member(place, name)
         return place if place and self._is_ours(place) else None
 

@@ -25,9 +25,7 @@ _INNER = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 _LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
 _LOAD = ast.Load()
 _Bound = tuple[str, Target | None]
-_ERRORS = frozenset(
-    {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
-)
+_ERRORS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
 _ASKS = frozenset({"hasattr", "getattr"})
 _ENDS = (ast.Return, ast.Continue, ast.Break)
