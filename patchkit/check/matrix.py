@@ -1,7 +1,4 @@
-"""Releases to run: a few that show everything that differs; and lanes, those that really are run.
-
-Lanes cover ends of ranges.
-"""
+"""Releases to run: a few that show all that differs; lanes, and the ends of ranges they cover."""
 
 from __future__ import annotations
 

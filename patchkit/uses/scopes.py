@@ -1,8 +1,4 @@
-"""What names stand for in the scopes of a file, and where the author reckons with their absence.
-
-The former is told as far as imports alone decide it; the latter stands below `try`, `hasattr`, or a
-test of a version.
-"""
+"""What names stand for in a file, as imports tell it, and where their absence is reckoned with."""
 
 from __future__ import annotations
 
