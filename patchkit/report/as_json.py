@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from patchkit.review.lock_format import Lock
     from patchkit.rows.target import Target
     from patchkit.scaffold.plan import Plan
-    from patchkit.status.picture import Picture
-    from patchkit.status.process_status import PatchStatus, ProcessStatus
+    from patchkit.status import PatchStatus, Picture, ProcessStatus
     from patchkit.upstream.moves.whereabouts import Whereabouts
     from patchkit.versions.requirements import FoundVersion
 

@@ -16,8 +16,7 @@ from patchkit.report.words import age, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchkit.status.picture import Picture
-    from patchkit.status.process_status import ProcessStatus
+    from patchkit.status import Picture, ProcessStatus
 
     Children = dict[ProcessStatus | None, list[ProcessStatus]]
     Line = tuple[str, Sequence[ProcessStatus]]
