@@ -60,7 +60,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
     how = {"inverse": inverse, "offline": offline, "with_diffs": form == "html"}
-    report, diffs = _checked(names, packs, wanted, lock, **how)
+    report, diffs = checked(names, packs, wanted, lock, **how)
     pages.tell(report, form, output, lambda: check_json(report), diffs)
     if wanted == options.Wanted().or_of_project() and not names and not report.unreadable:
         project = Project.read()
@@ -86,7 +86,7 @@ def _expect_work(report: Report, packages: Collection[str], *, inverse: bool) ->
         )
 
 
-def _checked(
+def checked(
     names: Collection[str],
     packs: Collection[str],
     wanted: options.Wanted,
@@ -96,6 +96,7 @@ def _checked(
     offline: bool,
     with_diffs: bool,
 ) -> tuple[Report, Sequence[Difference]]:
+    """Check as the command does; return the differences of what drifted, too, where asked for."""
     from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
     from patchkit.check.comparison import differences  # noqa: PLC0415
     from patchkit.check.review import Commands  # noqa: PLC0415

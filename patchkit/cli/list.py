@@ -8,6 +8,7 @@ from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.report.as_json import list_json
 from patchkit.rows.declaration import Role
+from patchkit.versions.requirements import canonical
 
 
 @click.command("list")
@@ -16,12 +17,22 @@ from patchkit.rows.declaration import Role
 @click.option(
     "--all", "everything", is_flag=True, help="Also those that do not apply here, and why."
 )
+@click.option("--debt", is_flag=True, help="What keeps each patch, and when it may be deleted.")
+@click.option("--releases", metavar="SPEC", multiple=True, help="With --debt: those supported.")
+@options.offline_option
 @options.patches_option
-@options.format_option
+@options.format_among("json", "markdown", "badge", text="The last two with --debt.")
 def command(
-    role: str | None, vllm: str | None, everything: bool, packs: tuple[str, ...], form: str
+    role: str | None,
+    vllm: str | None,
+    everything: bool,
+    debt: bool,
+    releases: tuple[str, ...],
+    offline: bool,
+    packs: tuple[str, ...],
+    form: str,
 ) -> None:
-    """List the patches that apply here.
+    """List the patches that apply here, or what packs owe.
 
     \b
     Examples:
@@ -29,8 +40,14 @@ def command(
       patchkit list --all --role worker     also those that do not apply, and why
       patchkit list --vllm 0.11.0           as if that vLLM ran here
       patchkit list --patches mine.patches  with a pack that is not installed
+      patchkit list --debt --releases 'vllm>=0.30' --format markdown
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    if debt:
+        _owe(packs, releases, form, offline=offline)
+        return
+    if releases or form in ("markdown", "badge"):
+        raise click.UsageError("--releases, Markdown and a badge: expected --debt with them")
     rows, selection = options.rows_and_selection(packs, vllm)
     versions = {name: selection.versions.find(name) for name in options.distributions(rows)}
     listed = [
@@ -40,13 +57,37 @@ def command(
     ]
     if form == "json":
         click.echo(list_json(versions, listed))
-        return
-    from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
+    else:
+        from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
-    print_list(versions, listed, everything=everything)
-    hidden = sum(reason is not None for _, reason in listed)
-    more = "more " if hidden < len(listed) else ""
-    if hidden == 1 and not everything:
-        say(f"1 {more}patch does not apply here: --all shows it and why")
-    elif hidden and not everything:
-        say(f"{hidden} {more}patches do not apply here: --all shows them and why")
+        print_list(versions, listed, everything=everything)
+    if not everything and form == "table":
+        _tell_hidden(sum(reason is not None for _, reason in listed), len(listed))
+
+
+def _tell_hidden(hidden: int, total: int) -> None:
+    if hidden:
+        more = "more " if hidden < total else ""
+        patches, them = ("patch does", "it") if hidden == 1 else ("patches do", "them")
+        say(f"{hidden} {more}{patches} not apply here: --all shows {them} and why")
+
+
+def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool) -> None:
+    from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.debt import debt_of  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.cli.check import checked  # noqa: PLC0415
+    from patchkit.report import debt  # noqa: PLC0415
+
+    rows = look.own_rows_of(packs, ())
+    wanted = options.Wanted(releases).or_of_project()
+    if not wanted.releases:
+        wanted = options.Wanted(tuple(map(canonical, packages_of(rows))))
+    names, how = [row.name for row in rows], {"inverse": False, "offline": offline}
+    report, _ = checked(names, packs, wanted, None, **how, with_diffs=False)
+    ledger = [debt_of(row, report) for row in rows]
+    if form == "table":
+        debt.print_debt(ledger)
+    else:
+        written = {"json": debt.debt_json, "markdown": debt.debt_markdown, "badge": debt.debt_badge}
+        click.echo(written[form](ledger))

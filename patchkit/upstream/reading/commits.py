@@ -103,3 +103,13 @@ def _git(repository: Path, *words: str) -> bytes:
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise UpstreamError(f"{repository}: git {words[0]}: {said}")
     return done.stdout
+
+
+def first_day(file: Path, words: str = "") -> str:
+    """Find the day of the commit that first wrote words into a file; '' where git tells none."""
+    search = ["-S", words] if words else []
+    try:
+        text = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)
+    except UpstreamError:
+        return ""
+    return ["", *text.decode().split()][-1]

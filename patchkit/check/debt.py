@@ -1,0 +1,65 @@
+"""What packs owe: how old each patch is, which releases still need it, and when it may go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchkit.check import codes
+from patchkit.check.findings import State
+from patchkit.check.packs import PackSource
+from patchkit.upstream.reading.commits import first_day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchkit.check.findings import Report
+    from patchkit.rows.declaration import Row
+
+_UPSTREAM_HAS_IT = (codes.MERGED_UPSTREAM, codes.ALREADY_UPSTREAM)
+
+
+class Debt(NamedTuple):
+    """A patch, and what keeps it; releases are those that were checked, such as `vllm 0.32.0`."""
+
+    row: Row
+    since: str  # the day of the commit that brought it; '' where git does not tell
+    needed: Sequence[str]  # releases in its range, the oldest first
+    merged: str  # the first release that has the change itself; '' where none is known to
+    until: str  # the first release after those needed; '' where it is needed by the newest
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it may be deleted, or its range ended."""
+        return not self.needed or bool(self.merged)
+
+    @property
+    def end(self) -> str:
+        """When it may be deleted, in words: after a release that is no longer supported."""
+        if self.merged or not self.needed:
+            return f"{self.merged} has it" if self.merged else "now"
+        return f"after {self.needed[-1]}" if self.until else "open"
+
+
+def debt_of(row: Row, report: Report) -> Debt:
+    """Take what a check of releases has found of a patch together."""
+    source, states = PackSource(row.pack), report.grid.get(row.name, {})
+    needed = [name for name, state in states.items() if state is not State.OUT_OF_RANGE]
+    found = [one for one in report.findings if one.patch == row.name]
+    merged = [one.release for one in found if one.code in _UPSTREAM_HAS_IT]
+    body = source.bodies.get(row.patch.body or "")
+    since = first_day(Path(source.row_place(row.name)[0]), row.name)
+    return Debt(
+        row,
+        since or (first_day(body) if body else ""),
+        needed,
+        min(merged, key=report.releases.index, default=""),
+        _after(needed[-1], list(states)) if needed else "",
+    )
+
+
+def _after(last: str, names: Sequence[str]) -> str:
+    """Name the next release of the same project."""
+    project = last.partition(" ")[0]
+    later = names[names.index(last) + 1 :]
+    return next((one for one in later if one.partition(" ")[0] == project), "")

@@ -1,0 +1,71 @@
+"""The ledger of packs: for a person, for an issue or a page, for a program, and as a badge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Column
+from rich.text import Text
+
+from patchkit.report.as_json import to_json
+from patchkit.report.console import columns, console, whole
+from patchkit.report.words import count, markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from patchkit.check.debt import Debt
+
+_HEADS = ("patch", "since", "releases", "may go", "upstream", "why")
+_STYLES = {"now": "warn", "open": "note"}
+
+
+def print_debt(ledger: Sequence[Debt]) -> None:
+    """Print a line for each patch, and the sum; what does not fit is cut off at the end."""
+    page = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1), header=True)
+    for name, since, number, end, upstream, _ in _cells(ledger):
+        told = Text(upstream, "note", no_wrap=True, overflow="ellipsis")
+        page.add_row(Text(name, "name"), since, number, Text(end, _STYLES.get(end, "")), told)
+    out = console()
+    out.print(page)
+    out.print(Text(f"\n{_sum(ledger)}", style="note"))
+
+
+def debt_markdown(ledger: Sequence[Debt]) -> str:
+    """Write a table and the sum."""
+    return "\n".join([*markdown_table(_HEADS, _cells(ledger)), "", _sum(ledger)])
+
+
+def debt_badge(ledger: Sequence[Debt]) -> str:
+    """Write the JSON of a badge, as shields.io asks an endpoint for it."""
+    color = "orange" if any(one.is_over for one in ledger) else "blue"
+    return to_json(
+        {"schemaVersion": 1, "label": "patches", "message": _sum(ledger), "color": color}
+    )
+
+
+def debt_json(ledger: Sequence[Debt]) -> str:
+    """Write each patch with what keeps it."""
+    patches = [
+        {
+            **{
+                name: getattr(one.row.patch, name) for name in ("name", "why", "upstream", "sunset")
+            },
+            "pack": one.row.pack,
+            "releases": one.needed,
+            **{name: getattr(one, name) or None for name in ("since", "merged", "until")},
+        }
+        for one in ledger
+    ]
+    return to_json({"patches": patches, "summary": _sum(ledger)})
+
+
+def _cells(ledger: Sequence[Debt]) -> Iterator[tuple[str, ...]]:
+    for one in ledger:
+        patch, number = one.row.patch, str(len(one.needed))
+        yield patch.name, one.since or "-", number, one.end, patch.upstream or "-", patch.why or "-"
+
+
+def _sum(ledger: Sequence[Debt]) -> str:
+    over = sum(one.is_over for one in ledger)
+    return count(len(ledger), "patch") + (f", {over} may go" if over else "")
