@@ -61,12 +61,11 @@ def command(
         from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
         print_list(versions, listed, everything=everything)
-    if not everything and form == "table":
-        _tell_hidden(sum(reason is not None for _, reason in listed), len(listed))
+        _tell_hidden(sum(reason is not None for _, reason in listed), len(listed), everything)
 
 
-def _tell_hidden(hidden: int, total: int) -> None:
-    if hidden:
+def _tell_hidden(hidden: int, total: int, everything: bool) -> None:
+    if hidden and not everything:
         more = "more " if hidden < total else ""
         patches, them = ("patch does", "it") if hidden == 1 else ("patches do", "them")
         say(f"{hidden} {more}{patches} not apply here: --all shows {them} and why")
