@@ -49,17 +49,13 @@ def debt_of(row: Row, report: Report) -> Debt:
     merged = [one.release for one in found if one.code in _UPSTREAM_HAS_IT]
     body = source.bodies.get(row.patch.body or "")
     since = first_day(Path(source.row_place(row.name)[0]), row.name)
+    project = needed[-1].partition(" ")[0] if needed else ""
+    same = [name for name in states if name.partition(" ")[0] == project]
+    later = same[same.index(needed[-1]) + 1 :] if needed else []
     return Debt(
         row,
         since or (first_day(body) if body else ""),
         needed,
         min(merged, key=report.releases.index, default=""),
-        _after(needed[-1], list(states)) if needed else "",
+        "".join(later[:1]),
     )
-
-
-def _after(last: str, names: Sequence[str]) -> str:
-    """Name the next release of the same project."""
-    project = last.partition(" ")[0]
-    later = names[names.index(last) + 1 :]
-    return next((one for one in later if one.partition(" ")[0] == project), "")

@@ -22,13 +22,11 @@ _STYLES = {"now": "warn", "open": "note"}
 
 def print_debt(ledger: Sequence[Debt]) -> None:
     """Print a line for each patch, and the sum; what does not fit is cut off at the end."""
-    page = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1), header=True)
+    page = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
     for name, since, number, end, upstream, _ in _cells(ledger):
         told = Text(upstream, "note", no_wrap=True, overflow="ellipsis")
         page.add_row(Text(name, "name"), since, number, Text(end, _STYLES.get(end, "")), told)
-    out = console()
-    out.print(page)
-    out.print(Text(f"\n{_sum(ledger)}", style="note"))
+    console().print(page, Text(f"\n{_sum(ledger)}", style="note"), sep="")
 
 
 def debt_markdown(ledger: Sequence[Debt]) -> str:
