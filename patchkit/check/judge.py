@@ -39,7 +39,6 @@ _UNWRAPPABLE = {Kind.CLASS, Kind.CONSTANT, Kind.MODULE, Kind.FIELD, Kind.INSTANC
 _VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 _NARROW = "narrow the row's range, or follow the target to its new place"
-_DERIVE = "Replace the class by one that derives from it"
 _HELPER = "where this row replaces all callers too, unrelated=True compares nothing"
 
 
@@ -69,7 +68,9 @@ class Judge:
             yield from self._edit(change, facts)
         elif isinstance(change, (Wrap, Replace)) and (kept := self._elsewhere(change, facts)):
             message = f"found {change.place}, {kept}; expected what lies on its class"
-            yield Fault(codes.KIND_CHANGED, message, _DERIVE)
+            yield Fault(
+                codes.KIND_CHANGED, message, "Replace the class by one that derives from it"
+            )
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
         elif isinstance(change, Replace):

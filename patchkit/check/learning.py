@@ -75,10 +75,9 @@ def in_parallel(
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Collect no circles meanwhile.
+    """Collect no circles meanwhile: where millions of nodes live, that outlasts all the rest.
 
-    That takes longer than all the rest where millions of nodes are alive, and neither files that
-    are read nor releases that rest leave circles that hold any.
+    Neither files that are read nor releases that rest leave circles that hold any.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -92,8 +91,7 @@ def no_collection() -> Iterator[None]:
 class _Learner:
     """A process that looks releases up, and keeps what they say in the cache.
 
-    It starts with the first release of which something is not known. What it has not done, whatever
-    the reason, is done here.
+    It starts when something is not known. What it has not done, why ever, is done here.
     """
 
     def __init__(self, subjects: Sequence[Subject], wanted: Wanted, work: Work) -> None:

@@ -36,8 +36,7 @@ def cases(
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
     """List what has to be exercised in the releases of one distribution, and who cannot be read.
 
-    These are the first and last release in the range of each row, and of each change with a range
-    of its own, and each source that a target has within its range.
+    These are both ends of each range, a row's or a change's own, and each source of a target there.
     """
     from patchkit.check.learning import learn_all  # noqa: PLC0415 - lanes ask no releases
 

@@ -202,8 +202,7 @@ def _paths(target: Target) -> Iterable[str]:
 class Kept:
     """Facts and moves in a cache; safe for threads.
 
-    A file of the same path, size and checksum counts as the same file, whichever release it is in:
-    what was concluded from such files is neither fetched nor concluded again.
+    Files of the same path, size and checksum count as one, and lead to the same conclusions.
     """
 
     def __init__(self, cache: Cache, *, brief: bool = False) -> None:

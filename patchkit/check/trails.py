@@ -173,7 +173,6 @@ def places_of(coverage: Coverage, subject: Subject) -> Iterator[Target]:
 
 
 def _followed(subjects: Sequence[Subject], wanted: Callable[[Subject], Iterable[Target]]) -> Trails:
-    """Learn what is missed anywhere in all releases, and follow it from the older to the newer."""
     missed = {one for each in subjects for one in wanted(each) if each.state(one) == "absent"}
     learn_all(subjects, lambda _: missed)
     trails = Trails(subjects, sorted(missed, key=str), ways=(1,), by_name=True)

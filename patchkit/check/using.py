@@ -28,8 +28,6 @@ _SPACES = frozenset([Kind.MODULE, Kind.CLASS])
 _OF_INSTANCES = frozenset([Kind.METHOD, Kind.ASYNC_METHOD])
 _FOLLOW = "follow it to its new place; to serve both releases, use it below try or a version test"
 _Known = dict[tuple[object, ...], Fault | None]
-_TAKE = "pass what it takes"
-_MATCH = "take what upstream passes, and hand it on"
 
 
 class Misfit(NamedTuple):
@@ -117,10 +115,10 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
     theirs = _called(use, facts, facts.signature)
     if theirs and use.call and (fault := _refused(theirs, use.call)):
         message = f"it takes {theirs}, and is called otherwise: {fault}"
-        return Fault(codes.CALL_REFUSED, message, _TAKE)
+        return Fault(codes.CALL_REFUSED, message, "pass what it takes")
     if theirs and use.ours and (fault := refused_call(theirs, use.ours.bound())):
         message = f"upstream's is {theirs}, the override takes {use.ours.bound()}: {fault}"
-        return Fault(codes.OVERRIDE_REFUSED, message, _MATCH)
+        return Fault(codes.OVERRIDE_REFUSED, message, "take what upstream passes, and hand it on")
     return None
 
 
