@@ -52,6 +52,12 @@ def test_within_the_range(patch: Row) -> None:
     assert found.ends == ["3", "4"]
 
 
+def test_where_both_ends_of_the_range_break(patch: Row) -> None:
+    """A target that came and went within the range is found between them."""
+    found = break_of(patch, releases(v2=LACKS, v3=HAS, v4=LACKS, v4_5=LACKS))
+    assert found.ends == ["3", "4"]
+
+
 def test_what_never_held_and_what_never_broke(patch: Row) -> None:
     """One has no last release, the other no first one."""
     assert break_of(patch, releases(v2=LACKS, v3=LACKS, v6=LACKS)).ends == [None, "2"]
