@@ -156,6 +156,7 @@ def process_facts() -> dict[str, Any]:
     an `exec`; `asked_by` is the process that asked Ray for this one.
     """
     return {
+        "format": 1,  # which `status` reads
         "host": os.uname().nodename,
         "ppid": os.getppid(),
         "began": _began(),

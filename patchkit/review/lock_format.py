@@ -112,9 +112,12 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     told = [one for one in lines if one[1] and not one[1].startswith("#")]
     (number, first), *rest = told or [(1, "")]
     if first != _FORMAT:
-        anew = "to begin anew, delete it and run `patchkit lock`"
-        expected = f"{_FORMAT!r}, the first line of a lock; {anew}"
-        raise _refused(file, number, first, expected)
+        number_of = re.fullmatch(r"format (\d{1,9})", first)
+        is_later = number_of is not None and int(number_of[1]) > int(_FORMAT.split()[1])
+        ways = ("delete it and run `patchkit lock`", "install the patchkit that wrote it")
+        raise _refused(
+            file, number, first, f"{_FORMAT!r}, the first line of a lock; {ways[is_later]}"
+        )
     entries: dict[str, dict[str, list[Span]]] = {}
     for number, line in rest:
         if expected := _expected(line, entries):

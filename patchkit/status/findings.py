@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from patchkit.status.process_status import FORMAT
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -32,6 +34,10 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
     for process in processes:
         if not process.is_reached and not process.is_starting:
             yield ProcessFinding("not-reached", process.reason, process)
+        if process.format != FORMAT:
+            expected = f"expected {FORMAT}: read it with the patchkit that wrote it"
+            message = f"its journal has format {process.format}, {expected}"
+            yield ProcessFinding("unreadable", message, process)
         yield from _out_of_place(process)
         patches = process.patches.values()
         for patch in patches:

@@ -18,6 +18,7 @@ from typing import Any
 
 from patchkit.status.node import contents, writer
 from patchkit.status.process_status import (
+    FORMAT,
     ChangedModule,
     ChildStart,
     ForeignValue,
@@ -110,6 +111,7 @@ def _process(entry: _Entry) -> ProcessStatus | None:
         argv=list(entry.words("argv")),
         started=entry.time,
         began=entry.whole("began"),
+        format=entry.whole("format") or FORMAT,
         # A fork inherits the answer, and has an ordinary parent.
         asked_by=None if forked else entry.text("asked_by") or None,
         is_copy=forked,

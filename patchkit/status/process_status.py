@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+FORMAT = 1  # of journals; another one where a key means something else, not where keys are new
 CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
 
 
@@ -107,6 +108,7 @@ class ProcessStatus:
     ppid: int = 0  # when it was armed
     argv: list[str] = field(default_factory=list)
     started: float = 0  # when it was armed, or noticed; seconds since the epoch
+    format: int = FORMAT  # of its journal
     began: int | None = None  # tells it from others that had the same pid
     asked_by: str | None = None  # `host:pid` of the process that asked Ray for it
     is_copy: bool = False  # forked, and nothing has happened in it since

@@ -10,6 +10,7 @@ import pytest
 
 from patchkit.process import journal as journal_module
 from patchkit.process.journal import Journal, process_facts
+from patchkit.status.process_status import FORMAT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -310,6 +311,7 @@ def test_process_facts_tell_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None
     facts = process_facts()
     assert json.loads(json.dumps(facts)) == facts
     assert (facts["ppid"], facts["argv"]) == (os.getppid(), ["-m", "thing"])
+    assert facts["format"] == FORMAT
 
 
 @pytest.mark.processes

@@ -57,7 +57,8 @@ def test_what_is_written_is_read(lock: Lock) -> None:
     ("text", "line", "found"),
     [
         ("", 1, "''"),
-        ("format 3\n", 1, "'format 3'"),
+        ("format 3\n", 1, "install the patchkit that wrote it"),
+        ("format 10\n", 1, "install the patchkit that wrote it"),
         ("format 1\n", 1, "delete it and run `patchkit lock`"),
         ("format 2\na b\n", 2, "'a b'"),
         ("format 2\na\na\n", 3, "'a'"),

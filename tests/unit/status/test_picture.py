@@ -181,3 +181,13 @@ def test_an_overwritten_copy_is_a_finding() -> None:
     assert kinds(draw([look(told)])) == [("overwritten", 7)]
     failed = journal(7, role("main"), *entries, patch("one", "failed", "overwritten"))
     assert kinds(draw([look(failed)])) == [("failed", 7)]
+
+
+def test_a_journal_of_another_format_is_a_finding() -> None:
+    """What is known of it is told; one without a number is of the first."""
+    other, first = journal(10, format=2), journal(11)
+    (found,) = draw([look(other, first)]).findings
+    assert found.kind == "unreadable"
+    assert found.message.startswith("its journal has format 2, expected 1: ")
+    assert found.process is not None
+    assert found.process.pid == 10
