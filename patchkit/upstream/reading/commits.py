@@ -94,7 +94,9 @@ def commits(repository: Path) -> list[Commit]:
 
 
 def _git(repository: Path, *words: str) -> bytes:
-    command = ["git", "-C", str(repository), *words]
+    # A repository's own settings name programs; none of these is run.
+    own = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
+    command = ["git", "-C", str(repository), *own, *words]
     try:
         done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - no shell
     except OSError as error:
@@ -107,7 +109,7 @@ def _git(repository: Path, *words: str) -> bytes:
 
 def first_day(file: Path, words: str = "") -> str:
     """Find the day of the commit that first wrote words into a file; '' where git tells none."""
-    search = ["-S", words] if words else []
+    search = ["-S", words, "--no-textconv", "--no-ext-diff"] if words else []
     try:
         text = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)
     except UpstreamError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.errors import UpstreamError
-from patchkit.upstream.reading.commits import CommitSource, commits
+from patchkit.upstream.reading.commits import CommitSource, commits, first_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,31 @@ def test_a_commit_is_read_without_a_checkout(repository: Path) -> None:
     assert one.mark("up/mod.py") != two.mark("up/mod.py")
     assert three.mark("up/mod.py") is None
     assert CommitSource(repository, commits(repository)[0], "other").paths() == frozenset()
+
+
+def test_no_program_that_a_repository_names_is_run(repository: Path, tmp_path: Path) -> None:
+    """Its settings may be a stranger's."""
+    evil, sign = tmp_path / "evil", tmp_path / "sign"
+    evil.write_text(f"#!/bin/sh\ntouch {sign}\ncat $1\n")
+    evil.chmod(0o755)
+    settings = {
+        "log.showSignature": "true",
+        "gpg.program": str(evil),
+        "core.fsmonitor": str(evil),
+        "diff.evil.textconv": str(evil),
+        "diff.external": str(evil),
+        "core.pager": str(evil),
+    }
+    for name, value in settings.items():
+        git(repository, "config", name, value)
+    (repository / ".git" / "info" / "attributes").write_text("*.py diff=evil\n")
+    found = commits(repository)
+    CommitSource(repository, found[0], "up").read("up/mod.py")
+    assert first_day(repository / "src" / "up" / "mod.py", "2") == found[1].day
+    assert not sign.exists()
+    shown = ["git", "log", "-p", "--ext-diff", "-1", "--", "src/up/mod.py"]
+    subprocess.run(shown, cwd=repository, check=False, capture_output=True)
+    assert sign.exists(), "the settings name a program that git runs otherwise"
 
 
 def test_what_is_no_repository_is_one_clear_error(
