@@ -43,7 +43,8 @@ def process_tree(picture: Picture) -> Table:
     for root in children.get(None, []):
         for guide, same in _lines(root, children):
             first = same[0]
-            began = f"+{first.started - root.started:.1f} s" if guide else _clock(first.started)
+            after = f"+{first.started - root.started:.1f} s"
+            began = after if guide and first.started else _clock(first.started)
             table.add_row(
                 Text.assemble((guide, "note"), _label(same), no_wrap=True, overflow="ellipsis"),
                 *([plain(first.host)] if with_hosts else []),
