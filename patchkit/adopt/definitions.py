@@ -65,7 +65,6 @@ class Definitions:
         Raises ScaffoldError, with the reason, where it cannot stand there.
         """
         node, owner = self.named[name], name.rpartition(".")[0]
-        text = dedent(self.text(node))
         inside = list(ast.walk(node))
         private = [one for each in inside if is_private(one := _name_in(each))]
         if owner and private:
@@ -74,11 +73,20 @@ class Definitions:
             raise ScaffoldError(f"it sets {shared[0].names[0]}, a global of its module")
         if bound := names_in(node) & _OF_MODULE:
             raise ScaffoldError(f"it uses {min(bound)}, which is of its module")
+        text = self.renamed(name, by)
         text = re.sub(r"(?<![.\w])__name__\b", f'"{self.tree.name}"', text)
         if owner and isinstance(node, DEFS):
             first = [one.arg for one in (*node.args.posonlyargs, *node.args.args)][:1]
             text = re.sub(r"\bsuper\(\)", f"super({', '.join([owner, *first])})", text)
+        return text
+
+    def renamed(self, name: str, by: str) -> str:
+        """Write a definition under another name, not indented.
+
+        Raises ScaffoldError where it shares its lines with other code.
+        """
         last = name.rpartition(".")[2]
+        text = dedent(self.text(self.named[name]))
         text = re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
         if len(parse(text.encode())[0].body) != 1:
             raise ScaffoldError("it cannot be taken out of its lines")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SECTIONS = {
-    "Write patches": ("new", "adopt", "list", "show"),
+    "Write patches": ("new", "adopt", "export", "list", "show"),
     "Know whether they hold": ("check", "fit", "explain", "diff", "history"),
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),

@@ -1,0 +1,56 @@
+"""`patchkit export`: what patches make of a release, as a diff or in a bill of materials."""
+
+from __future__ import annotations
+
+import click
+
+from patchkit.cli import options
+from patchkit.cli.output import say
+
+
+@click.command("export")
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
+@click.option("--format", "form", type=click.Choice(["diff", "sbom"]), default="diff")
+@options.wanted_option
+@options.offline_option
+@options.patches_option
+def command(
+    names: tuple[str, ...],
+    form: str,
+    wanted: options.Wanted,
+    offline: bool,
+    packs: tuple[str, ...],
+) -> int:
+    """Write patches as a diff of a release's files, or as CycloneDX that lists them.
+
+    The diff is for `git apply`, as for a pull request. What no diff can say, such as a Wrap, is
+    listed on standard error, and makes the exit code 1.
+
+    \b
+    Examples:
+      patchkit export my-patch --releases vllm==0.32.0 > my-patch.diff
+      patchkit export --patches my_pack --path ~/vllm | git -C ~/vllm apply
+      patchkit export --format sbom > vllm.cdx.json
+    """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    from patchkit.adopt.export import exported  # noqa: PLC0415 - late: the help needs none of it
+    from patchkit.check.coverage import Coverage, packages_of  # noqa: PLC0415
+    from patchkit.check.packs import PackSource  # noqa: PLC0415
+    from patchkit.cli import look  # noqa: PLC0415
+    from patchkit.report.sbom import sbom_json  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
+
+    rows = look.own_rows_of(packs, names)
+    sources = {row.pack: PackSource(row.pack) for row in rows}
+    with Library(offline=offline, notice=say) as library:
+        subjects = look.open_packages(wanted, packages_of(rows), library)
+        if form == "sbom":
+            click.echo(sbom_json(subjects, rows, sources))
+            return 0
+        if len(subjects) != 1:
+            found = ", ".join(one.name for one in subjects)
+            raise click.UsageError(f"found {found}, expected one release for a diff")
+        whole = exported(rows, Coverage(rows, subjects), sources)
+        click.echo(whole.diff(), nl=False)
+    for one in whole.unwritten:
+        say(f"{one.patch}: {one.target} is not in the diff: {one.reason}")
+    return int(bool(whole.unwritten))
