@@ -61,7 +61,7 @@ names = "it is no list"
 
 
 def g(a, how=dumps):
-    return helper(a) + deep(LIMIT) + os.sep
+    return helper(a) + deep(LIMIT) + len(os.sep)
 
 
 def helper(a):
@@ -149,8 +149,12 @@ def test_each_kind_that_a_diff_can_say(
     assert "    from up.other import deep" in found.text(found.named["g"])
     assert found.imports["dumps"] == "from json import dumps"  # g's default needs it
     assert "__all__ = ['made']" in (here / "tree/up/new.py").read_text()
-    space: dict[str, object] = {"__name__": "up.lib"}
-    exec(compile(found.tree.tree, "lib", "exec"), space)
+    code_of_it = (
+        "import up.lib as m; print(m.g(2), m.f(1), m.Config(many=[3]).grow(), m.Config().many)"
+    )
+    run = [sys.executable, "-c", code_of_it]
+    out = subprocess.run(run, cwd=here / "tree", check=True, capture_output=True, timeout=30).stdout
+    assert out.decode().split("\n")[0] == "22 2 1 [1]"
 
 
 @pytest.mark.parametrize(
