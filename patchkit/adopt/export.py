@@ -70,7 +70,9 @@ class Export:
             raise ScaffoldError(facts.reason or "it is not there")
         last = change.place.qualname.rpartition(".")[2]
         name = ".".join(filter(None, (facts.qualname, last))) if is_new else facts.qualname
-        module = ModuleText(facts.path, self._text(facts.path))
+        changed = (one.place for one in row.patch.changes if one.place.module == facts.module)
+        names = frozenset(one.qualname for one in changed)
+        module = ModuleText(facts.path, self._text(facts.path), names)
         module.make(change, name, Definitions.of(str(body), content) if body else None)
         _, fault = parse(module.text.encode())
         if fault:

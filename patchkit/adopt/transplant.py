@@ -12,12 +12,14 @@ from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.check.judge import edited
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
+from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _OTHER = "it uses another {} than the module has"
 
 
@@ -27,6 +29,7 @@ class ModuleText:
 
     path: str
     text: str
+    changed: frozenset[str] = frozenset()  # names that changes of the same row define
 
     def make(self, change: Change, qualname: str, body: Definitions | None) -> None:
         """Make one change of what a statement defines under a qualified name."""
@@ -51,6 +54,9 @@ class ModuleText:
 
     def _transplant(self, change: Add | Replace, qualname: str, body: Definitions) -> None:
         found, (owner, _, last) = self._read(), qualname.rpartition(".")
+        if change.by == qualname and change.by in body.imports.keys() - body.named.keys():
+            self._import(found, body.imports[change.by])
+            return
         new = _defined(body, change.by)
         text = body.renamed(change.by, last)
         if isinstance(change, Replace):
@@ -70,12 +76,13 @@ class ModuleText:
 
     def _bring(self, names: Iterable[str], body: Definitions, qualname: str) -> None:
         """Give a moved definition what it uses of its body: imports, and definitions beside it."""
-        for name in sorted(names):
-            found, imported = self._read(), body.imports.get(name)
+        for name in sorted(set(names) - self.changed):
+            found = self._read()
+            imported = None if name in body.named else body.imports.get(name)
             own = f"from {found.tree.name} import {name}"
             if name in found.named or name in found.imports:
                 theirs = found.imports.get(name, "")
-                if name in body.named or not _is_same(imported, theirs, own):
+                if not _is_same(imported, theirs, own) or _differs(name, found, body):
                     raise ScaffoldError(_OTHER.format(name))
             elif imported:
                 self._import(found, imported, name, qualname)
@@ -85,17 +92,15 @@ class ModuleText:
                 self._put(found, (first, first - 1), f"{text}\n\n")
                 self._bring(names_in(body.named[name]) - {name}, body, name)
 
-    def _import(self, found: Definitions, statement: str, name: str, qualname: str) -> None:
+    def _import(self, found: Definitions, statement: str, name: str = "", user: str = "") -> None:
         """Import inside of a function, which makes no circle, unless its header needs the name."""
-        node = _defined(found, qualname)
+        node = found.named.get(user)
         if isinstance(node, DEFS) and name not in names_in(_header(node)):
             at = node.body[int(len(node.body) > 1 and _is_text(node.body[0]))]
             first, text = at.lineno, indent(statement, " " * at.col_offset)
         else:
-            tops = [
-                one for one in found.tree.tree.body if isinstance(one, (ast.Import, ast.ImportFrom))
-            ]
-            first, text = (_after(tops[-1])[0] if tops else 1), statement
+            imports = (one for one in found.tree.tree.body if isinstance(one, _IMPORTS))
+            first, text = max((_after(one)[0] for one in imports), default=1), statement
         self._put(found, (first, first - 1), text)
 
     def _add_field(self, change: AddField, qualname: str, body: Definitions | None) -> None:
@@ -111,7 +116,7 @@ class ModuleText:
         self._put(found, _after((fields or members[:1])[-1]), indent(text, margin))
         found = self._read()
         if "dataclasses" not in found.imports:
-            self._import(found, "import dataclasses", "dataclasses", qualname)
+            self._import(found, "import dataclasses")
         if body:
             self._bring(names_in(ast.parse(type_)) & body.imports.keys(), body, qualname)
 
@@ -144,6 +149,12 @@ def _is_same(imported: str | None, theirs: str, own: str) -> bool:
     """Whether a body's import gives what the module has: `import a` is that of `import a.b`."""
     plain = all(re.fullmatch(r"import [\w.]+", one) for one in (imported or "", theirs))
     return plain or imported in (None, own, theirs)
+
+
+def _differs(name: str, found: Definitions, body: Definitions) -> bool:
+    if name not in body.named:
+        return False
+    return name not in found.named or of_nodes([found.named[name]]) != of_nodes([body.named[name]])
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -191,6 +191,7 @@ def test_a_point_release_comes_back(here: Path, capsys: pytest.CaptureFixture[st
     """Rows of a later release, written as a diff, make the later release's functions."""
     new = LIB.replace("return a\n", "b = a\n    return b\n").replace("LIMIT = 1", "LIMIT = 2")
     new = f"from json import dumps\n{new}\n\ndef g(x):\n    return dumps(x)\n"
+    new = f"{new}\n\ndef k():\n    return g(LIMIT)\n"
     write_wheels(here, {"1.1": {"lib": new, "other": "def deep(n):\n    return n"}})
     words = ["up==1.1", "--into", "pack", "--of", "up", "--releases", "up==1.0"]
     assert main(["adopt", *words]) == 0
@@ -200,6 +201,7 @@ def test_a_point_release_comes_back(here: Path, capsys: pytest.CaptureFixture[st
     for name in ("f", "LIMIT"):
         assert of_nodes([found.named[name]]) == of_nodes([wanted.named[name]])
     assert "return dumps(x)" in found.text(found.named["g"])
+    assert diff.count("+def g(x)") == 1  # k uses it, and does not bring another
 
 
 def test_a_bill_of_materials(here: Path, world: World, capsys: pytest.CaptureFixture[str]) -> None:
