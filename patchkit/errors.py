@@ -9,10 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class PatchkitError(Exception):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +19,6 @@ from patchkit.settings import Settings
 from patchkit.testing.applied import applied
 from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import satisfies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 _VARIABLE = "PATCHKIT_PATCHES"
 _FAULT = pytest.StashKey[str]()

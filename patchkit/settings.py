@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from patchkit.errors import SettingsError, near
 from patchkit.record import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 VARIABLES = (
     "VLLM_VERSION",

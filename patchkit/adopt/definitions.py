@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
 _PARTS = {"setter": ".fset", "deleter": ".fdel"}

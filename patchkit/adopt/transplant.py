@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.check.judge import edited
@@ -15,9 +15,6 @@ from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OTHER = "it uses another {} than the module has"

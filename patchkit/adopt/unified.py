@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from patchkit.changes.source.rewriting import nearest
 from patchkit.errors import ScaffoldError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _FILE = re.compile(r"\+\+\+ ([^\t]+)")

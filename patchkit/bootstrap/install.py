@@ -17,15 +17,12 @@ import site
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.errors import PatchkitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MARK = "Written by `patchkit bootstrap install`; `patchkit bootstrap remove` takes it away."
 """Stands in every file that `install` writes; a file without it is never touched."""

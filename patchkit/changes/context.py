@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol
 
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, near
 from patchkit.record import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from types import ModuleType
 
 
 class Context(Record):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.owners import MISSING, namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MOST = 300
 """Objects that are looked at on the way down; a wrapper needs a handful."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -12,9 +12,6 @@ from patchkit import __version__
 from patchkit.cli.output import own_streams, say
 from patchkit.errors import DeclarationError, PatchkitError, near
 from patchkit.rows.project import Project
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SECTIONS = {
     "Write patches": ("new", "adopt", "export", "list", "show"),

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 
 
 def find_module(name: str) -> ModuleSpec | None:

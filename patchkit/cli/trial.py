@@ -6,15 +6,12 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.cli.run import set_process_option
 from patchkit.errors import BisectionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TIMED_OUT = 124
 """Stands for a command that was ended, as with coreutils' `timeout`."""

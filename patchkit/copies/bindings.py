@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 
 class NameSource(NamedTuple):

@@ -7,15 +7,13 @@ attribute of an object of an unknown type.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial, partialmethod
 from itertools import chain
 from types import CellType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.changes.owners import namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 MOST = 1000
 """A container with more items is not looked through."""

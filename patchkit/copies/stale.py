@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.owners import inside, namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Elsewhere, Origins
 from patchkit.copies.scope import Keepers, can_be_traced, home_of, is_defined_at, origin_of
 from patchkit.rows.target import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class StaleValues:

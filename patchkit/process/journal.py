@@ -13,15 +13,12 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.process.roles import asked_by
 from patchkit.settings import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MAX_BYTES = 4 * 1024 * 1024
 """A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""

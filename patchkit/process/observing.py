@@ -7,12 +7,10 @@ Before, the interpreter itself counts the first calls of code, to know what is w
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import CodeType
+from types import CodeType
+from typing import Any
 
 _NAME = "patchkit"
 _TOOLS = (4, 3)

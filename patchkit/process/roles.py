@@ -8,15 +8,12 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, MutableMapping
+from typing import Any
 
 from patchkit.errors import SettingsError
 from patchkit.rows.declaration import Role
 from patchkit.rows.processes import LIBRARIES, ProcessTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-
 
 _HELPERS = ("vllm.model_executor.models.registry",)
 """

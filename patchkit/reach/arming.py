@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from patchkit.errors import SettingsError
 from patchkit.process.journal import Journal
@@ -19,9 +19,6 @@ from patchkit.rows.declaration import Role
 from patchkit.rows.selection import Selection
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 class _Here(Record, frozen=False):

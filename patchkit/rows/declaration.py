@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection
+from typing import Any, ClassVar
 
 from patchkit.record import Record
 from patchkit.rows.target import Target
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
 
 BEFORE, SERVING, AFTER = "before", "serving", "after"
 """When changes are due: before a module executes, where nobody else has it, and after it."""

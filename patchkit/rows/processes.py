@@ -8,14 +8,11 @@ met there, so they need no versions. A package tells of its own processes by the
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from patchkit.record import Record
 from patchkit.rows.declaration import Role, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
 
 GROUP = "patchkit.processes"
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from patchkit.errors import RequirementError, SettingsError, near
 from patchkit.versions.requirements import check_requirement
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
 
 _FILE = "pyproject.toml"
 _LISTS = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import ModuleType
+from typing import Any, NoReturn
 
 from patchkit.errors import CanonicalError, DeclarationError, ProcessRowError, RequirementError
 from patchkit.record import Record
@@ -14,10 +16,6 @@ from patchkit.rows.declaration import AddField, Change, Edit, Patch, Role
 from patchkit.rows.processes import BY, NAMED, ProcessRow
 from patchkit.rows.target import Target
 from patchkit.versions.requirements import check_requirement
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from types import ModuleType
 
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
 _BODY = r"patch_\w+"

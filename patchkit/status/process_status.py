@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from typing import NamedTuple
 
 FORMAT = 1  # of journals; another one where a key means something else, not where keys are new
 CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 import logging
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from patchkit.errors import PatchkitError
 from patchkit.status import node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CONNECT_SECONDS = 5.0
 _CLIENT = "ray://"

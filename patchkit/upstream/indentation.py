@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 _WINDOW = 256
 WORD = frozenset(b"%c" % one for one in range(128) if chr(one).isalnum() or chr(one) == "_")

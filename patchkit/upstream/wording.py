@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterator
 from importlib.util import resolve_name
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.upstream.indentation import WORD, SourceLines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _HOPS = 8
 _DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(?P<name>\w+)")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, parse
 from patchkit.upstream.reading.releases import Library, find_releases, open_archive
 from patchkit.upstream.reading.tree import Tree, open_installed
 from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
 
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 

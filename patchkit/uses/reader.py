@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree, lines_of
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
 from patchkit.uses.scopes import COMPREHENSIONS, Deciding, Guards, LexicalScope, catches, imported
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _ASKS = {"hasattr": 2, "getattr": 3}  # with how many arguments they reckon with an absence
 _IMPORTS = {"import_module": False, "find_spec": True}

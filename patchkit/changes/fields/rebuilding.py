@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.context import PreparedLayers, unwind
 from patchkit.changes.fields.dataclass_fields import heirs, options, parts_of
@@ -27,9 +28,6 @@ from patchkit.changes.fields.pydantic_classes import (
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_pydantic
 from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError, UndoError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class Rebuild:

@@ -7,7 +7,8 @@ are left, and is the very original once none is left.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import Any
 from weakref import WeakValueDictionary
 
 from patchkit.changes.owners import held_elsewhere
@@ -20,9 +21,6 @@ from patchkit.changes.source.rewriting import (
     rewrite,
 )
 from patchkit.errors import TargetError, UndoError
-
-if TYPE_CHECKING:
-    from types import FunctionType
 
 
 @dataclass(frozen=True, eq=False)

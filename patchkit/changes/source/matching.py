@@ -13,12 +13,10 @@ from __future__ import annotations
 import functools
 import keyword
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from patchkit.errors import TargetError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 NAME, NUMBER, STRING, OPERATOR, NEWLINE = "name", "number", "string", "operator", "newline"
 _SKIPPED = "skipped"

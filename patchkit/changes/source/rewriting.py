@@ -6,9 +6,10 @@ should, the error says where it does, or what is nearest to it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.changes.source.matching import (
     NEWLINE,
@@ -22,10 +23,6 @@ from patchkit.changes.source.matching import (
     width,
 )
 from patchkit.errors import TargetError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
 
 _CLAUSES = ("elif", "else", "except", "finally", "case")
 _SPACE = " \t\f"

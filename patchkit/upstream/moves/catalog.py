@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.upstream.fingerprint import canonical
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import Modules, module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _LINE = re.compile(

@@ -15,11 +15,9 @@ import os
 import tempfile
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import NamedTuple
 
 MAX_BYTES = 1 << 30
 """When all files have more, those that were not used for longest go, to half of it."""

@@ -6,14 +6,12 @@ import ast
 import re
 import threading
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from patchkit.errors import UpstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 MAX_FILE = 16 << 20  # bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB
 ROOTS = ("", "src/", "python/")

@@ -9,14 +9,12 @@ import os
 import re
 import sys
 import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from patchkit.errors import SettingsError, UpstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 T = TypeVar("T")
 

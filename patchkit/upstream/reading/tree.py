@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.files import (
@@ -17,9 +17,6 @@ from patchkit.upstream.reading.files import (
     is_python,
 )
 from patchkit.versions.distributions import ProviderSearch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 class Tree:

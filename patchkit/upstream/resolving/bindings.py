@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree
 from patchkit.upstream.resolving.syntax import SCOPES, expressions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 ANY = "*"
 """Stands for every name: a star import, and what may end the import."""

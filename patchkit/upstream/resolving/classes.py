@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators
 from patchkit.upstream.resolving.bindings import UNBOUND, Cases
@@ -12,9 +12,6 @@ from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, undecidable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""

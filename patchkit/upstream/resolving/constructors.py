@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from inspect import Parameter
-from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
 from patchkit.upstream.resolving.fields import DATACLASSES, Field, flavour, truth
 from patchkit.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
 from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecidable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _OPTIONS = {
     "__init__": "init",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.upstream.resolving.outside import as_typing
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, truth_of
 from patchkit.upstream.resolving.touches import DEPTH, bases_added_by, function_of, touched_by
 from patchkit.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 SAME = "same"  # it returns what it was given
 WRAPS = "wraps"  # with `functools.wraps`, which leaves the signature

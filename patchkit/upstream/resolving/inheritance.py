@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import (
@@ -31,10 +31,6 @@ from patchkit.upstream.resolving.values import (
     absent,
     undecidable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 _OF_CLASSES = frozenset(dir(type)) | {
     *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from patchkit.upstream.reading.files import Files, Parsed, Question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
