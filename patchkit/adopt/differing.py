@@ -6,10 +6,11 @@ import ast
 import base64
 import hashlib
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import FileHash, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.adopt.definitions import Definitions
 from patchkit.adopt.difference import Unsaid, difference
@@ -18,11 +19,6 @@ from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from importlib.metadata import FileHash
-
 
 _NO_FILE = "the release has no such file"
 _GONE = "the file is gone there; no row takes a module away"

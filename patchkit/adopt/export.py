@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.adopt.definitions import Definitions
 from patchkit.adopt.transplant import ModuleText
+from patchkit.check.coverage import Coverage
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
 from patchkit.errors import ScaffoldError, TargetError
-from patchkit.rows.declaration import Provide
+from patchkit.rows.declaration import Change, Provide, Row
 from patchkit.upstream.reading.files import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from patchkit.check.coverage import Coverage
-    from patchkit.check.packs import PackSource
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change, Row
 
 _CONDITION = "it is made under a condition, which a diff cannot have"
 _NO_END = "\n\\ No newline at end of file\n"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
+from patchkit.rows.declaration import Patch
 from patchkit.scaffold.plan import Place, PlannedFile
 from patchkit.scaffold.rows import new_pack, with_row
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from patchkit.rows.declaration import Patch
 
 
 def pack_files(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from patchkit.check.coverage import Coverage, allows
+from patchkit.check.findings import Fault
 from patchkit.check.judge import EditSequence, Judge
 from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
 from patchkit.check.using import RowUses
+from patchkit.rows.declaration import Row
 from patchkit.versions.requirements import parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from patchkit.check.findings import Fault
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
 
 _DAY = re.compile(r"\.dev(\d{4})(\d\d)(\d\d)")
 

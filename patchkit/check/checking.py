@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
@@ -12,22 +12,18 @@ from patchkit.check.judge import EditSequence, Judge
 from patchkit.check.learning import learn_all
 from patchkit.check.packs import PackSource
 from patchkit.check.review import Commands, of_bases, of_reviews
+from patchkit.check.subjects import Subject
 from patchkit.check.trails import Moves, places_of
 from patchkit.check.using import Misfit, RowUses, finding_of
 from patchkit.errors import UpstreamError
+from patchkit.review.lock_format import Lock
 from patchkit.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
+from patchkit.rows.target import Target
+from patchkit.upstream.reading.files import ReleaseSource
+from patchkit.upstream.reading.parallel import Progress
 from patchkit.upstream.resolving.module_tree import module_name
 from patchkit.uses.packages import modules_of
 from patchkit.uses.reader import Use, uses_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.check.subjects import Subject
-    from patchkit.review.lock_format import Lock
-    from patchkit.rows.target import Target
-    from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.upstream.reading.parallel import Progress
 
 _WORST = list(State)
 _AGAIN = "check it again, leave it out, or use --offline for what was read before"

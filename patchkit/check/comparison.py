@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from patchkit.check.coverage import Coverage, allows
 from patchkit.check.findings import cause_of
 from patchkit.check.learning import learn_all
+from patchkit.check.subjects import Subject
 from patchkit.check.trails import Trails, meant
 from patchkit.errors import UpstreamError
+from patchkit.review.lock_format import Lock
+from patchkit.rows.declaration import Row
+from patchkit.rows.target import Target
+from patchkit.upstream.facts import Facts
+from patchkit.upstream.moves.whereabouts import Whereabouts
+from patchkit.upstream.reading.parallel import Progress
 from patchkit.versions.requirements import parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.check.subjects import Subject
-    from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Row
-    from patchkit.rows.target import Target
-    from patchkit.upstream.facts import Facts
-    from patchkit.upstream.moves.whereabouts import Whereabouts
-    from patchkit.upstream.reading.parallel import Progress
 
 
 class Side(NamedTuple):

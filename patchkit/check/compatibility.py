@@ -6,19 +6,16 @@ Callers may pass what has a name by position or by that name, and may leave out 
 from __future__ import annotations
 
 from abc import ABC, ABCMeta
+from collections.abc import Collection, Iterable, Iterator, Set
 from inspect import Parameter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.rows.target import Item, Target
+from patchkit.upstream.facts import Facts
 from patchkit.upstream.resolving.classes import metaclass, mro
+from patchkit.upstream.resolving.resolve import Resolver
+from patchkit.upstream.resolving.syntax import Signature
 from patchkit.upstream.resolving.values import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Set
-
-    from patchkit.upstream.facts import Facts
-    from patchkit.upstream.resolving.resolve import Resolver
-    from patchkit.upstream.resolving.syntax import Signature
 
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _MORE = "more"  # passed where there is room for anything; nothing upstream is called that

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.check import codes
-from patchkit.check.findings import State
+from patchkit.check.findings import Report, State
 from patchkit.check.packs import PackSource
+from patchkit.rows.declaration import Row
 from patchkit.upstream.reading.commits import first_day
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from patchkit.check.findings import Report
-    from patchkit.rows.declaration import Row
 
 _UPSTREAM_HAS_IT = (codes.MERGED_UPSTREAM, codes.ALREADY_UPSTREAM)
 

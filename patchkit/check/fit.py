@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.check.findings import Finding, Report, State, unreadable
 from patchkit.check.learning import learn_all, no_collection
+from patchkit.check.subjects import Kept, Subject
 from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
+from patchkit.upstream.moves.whereabouts import Whereabouts
+from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.reading.parallel import CONNECTIONS, Progress, tried
 from patchkit.uses.packages import content_hash, modules_of
 from patchkit.uses.reader import Use, uses_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from patchkit.check.subjects import Kept, Subject
-    from patchkit.upstream.moves.whereabouts import Whereabouts
-    from patchkit.upstream.reading.files import ReleaseSource
 
 
 class Unfit(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 from patchkit.changes.source.rewriting import (
     FunctionText,
@@ -18,19 +18,15 @@ from patchkit.check.compatibility import bases_of, is_beside, refused_call, take
 from patchkit.check.coverage import packages_of
 from patchkit.check.declarations import meet
 from patchkit.check.findings import RETIRE, REWRITE, Fault, undecidable, where
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
 from patchkit.check.trails import splits
 from patchkit.errors import TargetError
 from patchkit.rows.declaration import Add, AddField, Change, Edit, Provide, Replace, Row, Wrap
 from patchkit.rows.target import Target
+from patchkit.upstream.facts import Facts
 from patchkit.upstream.resolving.fields import HOOKS
 from patchkit.upstream.resolving.values import METHODS, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.check.packs import PackSource
-    from patchkit.check.subjects import Subject
-    from patchkit.upstream.facts import Facts
 
 _PLAIN = frozenset([Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED])
 _FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import functools
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from patchkit.check.subjects import Kept, Subject
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.commits import CommitSource, commits
+from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.reading.releases import Library, Release, find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
+from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import FoundVersion, canonical, parse_requirement, parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.versions.installed import Versions
 
 
 def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:

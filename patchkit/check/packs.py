@@ -6,8 +6,8 @@ import functools
 import importlib
 import re
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.findings import Finding, Place
@@ -16,13 +16,9 @@ from patchkit.errors import DeclarationError, place_of_row, shown
 from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.rows.declaration import Patch, Row
 from patchkit.rows.target import Target
+from patchkit.settings import Settings
+from patchkit.upstream.facts import Facts
 from patchkit.upstream.reading.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from patchkit.settings import Settings
-    from patchkit.upstream.facts import Facts
 
 _BODY = re.compile(r"patch_\w+")
 

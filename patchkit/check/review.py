@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage, packages_of
 from patchkit.check.findings import Finding, Place
 from patchkit.check.learning import learn_all
+from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
 from patchkit.review.lock_format import Lock, Span, joined
+from patchkit.rows.declaration import Row
+from patchkit.rows.target import Target
+from patchkit.upstream.reading.parallel import Progress
 from patchkit.versions.requirements import canonical, release_order
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
-    from patchkit.rows.target import Target
-    from patchkit.upstream.reading.parallel import Progress
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import hashlib
 import json
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit import upstream, uses
 from patchkit.errors import UpstreamError
@@ -18,15 +19,11 @@ from patchkit.rows.target import Target
 from patchkit.upstream.facts import Facts, facts_of
 from patchkit.upstream.moves.catalog import REACH
 from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
+from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
+from patchkit.upstream.reading.releases import Release
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.upstream.reading.cache import Cache
-    from patchkit.upstream.reading.releases import Release
 
 _PARSED = 6 << 20  # bytes of source that stay parsed, of all releases together
 _AHEAD = 3  # releases of which files are fetched at once: the one looked into, and the next

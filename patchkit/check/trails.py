@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from patchkit.check.coverage import Coverage
 from patchkit.check.learning import in_parallel, learn_all
+from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
 from patchkit.rows.declaration import Add, Provide
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Catalog
+from patchkit.upstream.moves.whereabouts import Whereabouts
 from patchkit.upstream.resolving.module_tree import module_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from patchkit.check.coverage import Coverage
-    from patchkit.check.subjects import Subject
-    from patchkit.upstream.moves.whereabouts import Whereabouts
 
 _MOVES = 4  # how many are followed one after another
 _NAMED = 8  # in how many releases what none has is looked for by name: it may have come and gone

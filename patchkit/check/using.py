@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from patchkit.check import codes
 from patchkit.check.compatibility import refused_call
+from patchkit.check.coverage import Coverage
 from patchkit.check.findings import Fault, Finding
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
+from patchkit.check.trails import Moves
 from patchkit.rows.declaration import Add, Provide, Row
+from patchkit.rows.target import Target
+from patchkit.upstream.facts import Facts
+from patchkit.upstream.resolving.syntax import Signature
 from patchkit.upstream.resolving.values import Kind
 from patchkit.uses.reader import Call, Use, uses_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.check.coverage import Coverage
-    from patchkit.check.packs import PackSource
-    from patchkit.check.subjects import Subject
-    from patchkit.check.trails import Moves
-    from patchkit.rows.target import Target
-    from patchkit.upstream.facts import Facts
-    from patchkit.upstream.resolving.syntax import Signature
 
 _AS_IT_IS = frozenset([*(Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION), Kind.CLASS])
 _SPACES = frozenset([Kind.MODULE, Kind.CLASS])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import keyword
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from patchkit.check.judge import edited
+from patchkit.check.subjects import Subject
 from patchkit.check.trails import Trails, meant
 from patchkit.errors import ScaffoldError, TargetError
 from patchkit.rows.declaration import (
@@ -23,13 +24,8 @@ from patchkit.rows.declaration import (
     Wrap,
 )
 from patchkit.rows.target import Item, Target
+from patchkit.upstream.facts import Facts
 from patchkit.upstream.resolving.values import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from patchkit.check.subjects import Subject
-    from patchkit.upstream.facts import Facts
 
 _NEW = ("add", "add-field", "provide")
 _OF_MODULE = ("provide", "before-import", "after-import")

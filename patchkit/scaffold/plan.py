@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from difflib import unified_diff
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
@@ -18,11 +20,6 @@ from patchkit.versions.requirements import (
     parse_requirement,
     written_bounds,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from pathlib import Path
-
 
 INIT = "__init__.py"
 

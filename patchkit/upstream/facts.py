@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.rows.target import Item, Target
 from patchkit.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.upstream.resolving.module_tree import lines_of
+from patchkit.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.upstream.resolving.syntax import DEFS, Signature
 from patchkit.upstream.resolving.values import Kind, Value
 from patchkit.upstream.wording import wording_of
-
-if TYPE_CHECKING:
-    from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 

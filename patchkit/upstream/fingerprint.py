@@ -12,16 +12,12 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from patchkit.upstream.resolving.resolve import Resolution
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
 from patchkit.upstream.resolving.values import Kind, Value
 from patchkit.upstream.resolving.wrapped import Wrapped, operator_call
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from patchkit.upstream.resolving.resolve import Resolution
 
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
 _ANNOTATED = frozenset({"annotation", "returns"})

@@ -8,8 +8,9 @@ limits below were chosen on three pairs of vLLM's releases; docs/resolution.md h
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import (
@@ -24,12 +25,8 @@ from patchkit.upstream.moves.catalog import (
 from patchkit.upstream.reading.files import Files
 from patchkit.upstream.reading.tree import Tree
 from patchkit.upstream.resolving.module_tree import Modules, module_name
+from patchkit.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.upstream.resolving.syntax import SCOPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 SAME_NAME = 0.3
 """Likeness from which a class or function of the same name is the same."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Likeness, SourceFile
 from patchkit.upstream.moves.evidence import RENAMED, RENAMED_NEAR, Candidate, Evidence, Lost
+from patchkit.upstream.resolving.resolve import Resolution, Resolver
 from patchkit.upstream.resolving.values import Kind
-
-if TYPE_CHECKING:
-    from patchkit.upstream.resolving.resolve import Resolution, Resolver
 
 
 class Whereabouts(NamedTuple):

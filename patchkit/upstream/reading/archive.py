@@ -14,17 +14,15 @@ import tarfile
 import threading
 import zipfile
 import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.files import MAX_FILE, ROOTS, ContentMark, check_size, is_python
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 Span = tuple[int, int]  # from this byte of a file up to, not including, that one
 

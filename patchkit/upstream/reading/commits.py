@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.files import ROOTS, ContentMark, check_size, is_listed, is_python
 from patchkit.versions.requirements import parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 _SLUG = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?$")
 

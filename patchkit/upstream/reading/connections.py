@@ -7,8 +7,9 @@ import netrc
 import re
 import threading
 import urllib.request
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import urllib3
@@ -17,11 +18,7 @@ from urllib3 import exceptions
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.parallel import CONNECTIONS
 from patchkit.upstream.reading.replies import host_of, joined, without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from patchkit.upstream.reading.settings import PipSettings
+from patchkit.upstream.reading.settings import PipSettings
 
 _REDIRECTS = 10
 _PASSING = (500, 502, 503, 520, 524, 527)

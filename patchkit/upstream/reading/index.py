@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.upstream.reading.archive import SUFFIX
 from patchkit.upstream.reading.cache import Cache, IndexPage
 from patchkit.upstream.reading.replies import StatusError, joined, without_secrets
+from patchkit.upstream.reading.settings import PipSettings
+from patchkit.upstream.reading.web import Web
 from patchkit.versions.requirements import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from patchkit.upstream.reading.settings import PipSettings
-    from patchkit.upstream.reading.web import Web
 
 MAX_PAGE = 64 << 20
 FRESH = 600.0  # seconds for which a page is believed without asking, as pip does at most

@@ -6,25 +6,29 @@ import contextlib
 import functools
 import re
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import UnreachableError, UpstreamError, VersionError
 from patchkit.upstream.reading.archive import Archived, Reader, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
+from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.reading.index import Index, Link, local_path, parse_filename
 from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
+from patchkit.upstream.reading.web import Web
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
-from patchkit.versions.requirements import canonical, parse_requirement, parse_version, satisfies
+from patchkit.versions.requirements import (
+    canonical,
+    parse_requirement,
+    parse_version,
+    satisfies,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from patchkit.upstream.reading.files import ReleaseSource
-    from patchkit.upstream.reading.web import Web
     from patchkit.versions.requirements import ReleaseVersion
 
 

@@ -7,10 +7,11 @@ import hashlib
 import re
 import tempfile
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
@@ -18,11 +19,7 @@ from patchkit.upstream.reading.archive import MAX_DOWNLOAD, Span
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
 from patchkit.upstream.reading.parallel import CONNECTIONS
 from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from patchkit.upstream.reading.settings import PipSettings
+from patchkit.upstream.reading.settings import PipSettings
 
 T = TypeVar("T")
 

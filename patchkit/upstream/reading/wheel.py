@@ -9,20 +9,17 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, cast
+from pathlib import Path
+from typing import IO, cast
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_ALL, ArchiveMember, Listing, Span, check_name
 from patchkit.upstream.reading.files import check_size, is_listed, is_python
 from patchkit.upstream.reading.replies import NoRangesError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from patchkit.upstream.reading.web import RemoteContent
+from patchkit.upstream.reading.web import RemoteContent
 
 MAX_DIRECTORY = 16 << 20  # bytes of a table of contents; those of vLLM's wheels have 0.5 MB
 

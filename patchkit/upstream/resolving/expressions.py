@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving import decorators, inheritance
+from patchkit.upstream.resolving.bindings import Binding, Case
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
 from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
@@ -22,9 +22,6 @@ from patchkit.upstream.resolving.values import (
     absent,
     undecidable,
 )
-
-if TYPE_CHECKING:
-    from patchkit.upstream.resolving.bindings import Binding, Case
 
 _PLAIN = (
     *(ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr, ast.BinOp),

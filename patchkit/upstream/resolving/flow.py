@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 from patchkit.upstream.resolving.bindings import (
     ANY,
@@ -20,13 +21,9 @@ from patchkit.upstream.resolving.bindings import (
     shaped,
     walrus_names,
 )
+from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import SCOPES, Def, dotted, words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
-    from patchkit.upstream.resolving.values import Lookup
+from patchkit.upstream.resolving.values import Lookup
 
 _MUTATORS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "remove", "clear"}
 _PROPERTY_PARTS = {".setter", ".getter", ".deleter"}

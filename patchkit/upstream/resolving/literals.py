@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from patchkit.rows.target import Item
+from patchkit.upstream.resolving.bindings import Binding
+from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import (
     Kind,
@@ -16,13 +20,6 @@ from patchkit.upstream.resolving.values import (
     absent,
     undecidable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.rows.target import Item
-    from patchkit.upstream.resolving.bindings import Binding
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 _Entry = tuple[object, ast.expr] | str
 _OPEN = object()  # stands in a list or table for what is not spelled out

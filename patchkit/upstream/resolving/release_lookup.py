@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.upstream.resolving import expressions, lazy, literals
 from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
+from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.upstream.resolving.syntax import called_at_import
 from patchkit.upstream.resolving.values import (
     Kind,
@@ -20,12 +23,6 @@ from patchkit.upstream.resolving.values import (
     absent,
     undecidable,
 )
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Sequence
-
-    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
 _IMPLICIT = {
     *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),

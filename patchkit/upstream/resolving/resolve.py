@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from patchkit.rows.target import Item, Step, Target
 from patchkit.upstream.reading.files import Files, ParsedFiles, ReleaseSource
@@ -15,11 +14,9 @@ from patchkit.upstream.resolving.deciding import Platform
 from patchkit.upstream.resolving.literals import item_of
 from patchkit.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.upstream.resolving.release_lookup import ReleaseLookup
+from patchkit.upstream.resolving.syntax import Signature
 from patchkit.upstream.resolving.values import Kind, Lookup, State, Value, Values
 from patchkit.upstream.resolving.wrapped import Wrapped, operator_in, wrapped_by
-
-if TYPE_CHECKING:
-    from patchkit.upstream.resolving.syntax import Signature
 
 
 class Resolution:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
+from patchkit.upstream.resolving.module_tree import ModuleTree
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)

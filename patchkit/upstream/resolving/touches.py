@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.upstream.resolving.literals import Literals
+from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable
-
-    from patchkit.upstream.resolving.bindings import Case, Cases, Condition
-    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-    from patchkit.upstream.resolving.syntax import Signature
+from patchkit.upstream.resolving.bindings import Case, Cases, Condition
+from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
+from patchkit.upstream.resolving.syntax import Signature
 
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
 

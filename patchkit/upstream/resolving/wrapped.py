@@ -8,9 +8,11 @@ body calls by name is a helper, and no part.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
@@ -20,11 +22,6 @@ from patchkit.upstream.resolving.syntax import (
     statements,
 )
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, undecidable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 _OPERATORS = "torch.ops."
 _DEPTH = 4
