@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.adopt.edits import edits
@@ -12,10 +13,6 @@ from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS, dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
 
 _STAYS = "it is gone there, and stays here: no row takes it away"
 _AT_IMPORT = "it runs as the module is imported, or defines something under a condition"

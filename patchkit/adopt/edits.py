@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 from patchkit.changes.source.rewriting import FunctionText, TextEdit, rewrite
 from patchkit.errors import TargetError
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    Hunk = tuple[int, int, int, int]  # lines of the old text, from and up to, and of the new one
+Hunk = tuple[int, int, int, int]  # lines of the old text, from and up to, and of the new one
 
 
 def edits(old: str, new: str) -> list[TextEdit] | None:

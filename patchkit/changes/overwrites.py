@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
 from patchkit.changes.foreign import described, leads_to
 from patchkit.changes.owners import MISSING, namespace, peek, read, words
+from patchkit.changes.sites import Site, Sites
 from patchkit.imports.half_imported import is_half_imported
 from patchkit.rows.target import Item, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from types import CodeType, FunctionType, ModuleType
-
-    from patchkit.changes.sites import Site, Sites
 
 
 class Overwrite(NamedTuple):

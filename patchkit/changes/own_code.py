@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.owners import CACHED, MISSING, inside, is_decorated, namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.changes.sites import Site
+from patchkit.changes.sites import Site
 
 WRAPPERS = "patchkit.changes.objects.wrap"
 """Where functions around others are made, each with code of its own."""

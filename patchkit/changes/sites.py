@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, cast
 
 from patchkit.changes.foreign import described
 from patchkit.changes.owners import (
@@ -26,12 +28,7 @@ from patchkit.changes.owners import (
 )
 from patchkit.errors import TargetError, UndoError
 from patchkit.record import Record, field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import CodeType, FunctionType
-
-    from patchkit.rows.target import Step
+from patchkit.rows.target import Step
 
 _Noted = TypeVar("_Noted")
 

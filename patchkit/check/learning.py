@@ -11,9 +11,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from patchkit.check.opening import of_release
 from patchkit.check.subjects import Kept, Subject
@@ -21,18 +22,19 @@ from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.index import Link
-from patchkit.upstream.reading.parallel import CONNECTIONS, for_each, tried
+from patchkit.upstream.reading.parallel import (
+    CONNECTIONS,
+    Progress,
+    Results,
+    Worker,
+    for_each,
+    tried,
+)
 from patchkit.upstream.reading.releases import Library, Release
 from patchkit.upstream.reading.settings import PipSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from patchkit.upstream.reading.parallel import Progress, Results, Worker
-
-    Work = Callable[[Subject], None]
-    Wanted = Callable[[Subject], Iterable[Target]]
-
+Work = Callable[[Subject], None]
+Wanted = Callable[[Subject], Iterable[Target]]
 T = TypeVar("T")
 _PROCESSES = 4  # at most; each takes some 250 MB
 _EACH = 4  # releases for which a process is worth its start

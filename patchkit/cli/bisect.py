@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,13 +20,9 @@ from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
 from patchkit.report.words import count
 from patchkit.rows.culprits import SKIP, Judgement, Search, judged_exit, lacking
+from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
 from patchkit.status import read_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from patchkit.rows.declaration import Row
 
 HOME = ".patchkit-bisect"
 

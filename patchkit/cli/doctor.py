@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import site
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -33,15 +33,11 @@ from patchkit.report.as_json import to_json
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.review.lock_files import Locks
+from patchkit.rows.declaration import Change, Row
 from patchkit.rows.project import Project
+from patchkit.rows.selection import Selection
 from patchkit.settings import VARIABLES, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from patchkit.rows.declaration import Change, Row
-    from patchkit.rows.selection import Selection
-    from patchkit.versions.installed import Versions
+from patchkit.versions.installed import Versions
 
 _HEAVY = ("vllm", "torch", "ray")
 _EFFECTS = {

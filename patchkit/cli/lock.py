@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,15 +17,10 @@ from patchkit.errors import UpstreamError, shown
 from patchkit.report.as_json import lock_json
 from patchkit.review.lock_files import NAME, Locks
 from patchkit.review.lock_format import Lock, read_lock, write_lock
+from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.rows.declaration import Row
-
-    BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
-
+BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
 _TO_WRITE = "would change; run 'patchkit lock', and review its diff"
 _WRITTEN = "written; review its diff before you commit it"
 

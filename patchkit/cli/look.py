@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.check.findings import Finding
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
+from patchkit.check.subjects import Subject
 from patchkit.cli.options import Wanted, choose
 from patchkit.cli.output import say
 from patchkit.errors import UpstreamError
 from patchkit.registry import OWN_PACKS
 from patchkit.review.lock_files import Locks
+from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
+from patchkit.upstream.reading.releases import Library
 from patchkit.versions.installed import Versions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from patchkit.check.findings import Finding
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
-    from patchkit.upstream.reading.releases import Library
 
 
 def rows_of(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +14,8 @@ from patchkit.cli import options
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import to_json
+from patchkit.rows.declaration import Row
 from patchkit.rows.project import Project
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from patchkit.rows.declaration import Row
 
 
 @click.command("matrix")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,14 +17,10 @@ from patchkit.report.as_json import new_json
 from patchkit.report.here import NextStep
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
+from patchkit.scaffold.first_change import UpstreamTarget
 from patchkit.scaffold.plan import Place, Plan, Wish, place_of, write
 from patchkit.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.scaffold.first_change import UpstreamTarget
-    from patchkit.upstream.reading.releases import Library
+from patchkit.upstream.reading.releases import Library
 
 _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-import", "after-import")
 

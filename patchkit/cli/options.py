@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -13,6 +14,7 @@ from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.registry import OPTIONAL_PACKS, Registry, read_pack
 from patchkit.review.drift import Drift
 from patchkit.review.lock_files import Locks
+from patchkit.rows.declaration import Row
 from patchkit.rows.project import Project
 from patchkit.rows.selection import Selection
 from patchkit.rows.target import Target
@@ -20,14 +22,8 @@ from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import FoundVersion, parse_requirement
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from patchkit.rows.declaration import Row
-
-    Command = Callable[..., object]
-    Asked = TypeVar("Asked", Row, str)
-
+Command = Callable[..., object]
+Asked = TypeVar("Asked", Row, str)
 _WANTED = (
     click.option(
         "--releases", metavar="SPEC", multiple=True, help="Releases on the index; repeatable."

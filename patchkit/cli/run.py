@@ -9,9 +9,10 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -28,12 +29,8 @@ from patchkit.settings import Settings
 from patchkit.status.journals import new_run
 from patchkit.status.node import look
 from patchkit.status.picture import Picture, draw
+from patchkit.status.process_status import ProcessStatus
 from patchkit.versions.installed import Versions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from patchkit.status.process_status import ProcessStatus
 
 WAY_IN = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
 """The folder whose `sitecustomize` arms a Python process."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,11 +21,7 @@ from patchkit.status.journals import newest_run
 from patchkit.status.node import look
 from patchkit.status.picture import Picture, draw
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    Look = Callable[[], Sequence[dict[str, Any]]]
-
+Look = Callable[[], Sequence[dict[str, Any]]]
 _EVERY_SECONDS = 1.0
 _EVERY_SECONDS_ON_RAY = 5.0
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from patchkit.changes.owners import MISSING, namespace, words, write
 from patchkit.changes.sites import Site
+from patchkit.copies import Where
 from patchkit.copies.scope import Holder, Keepers, Outcome, home_of, is_within, maker_of
 from patchkit.copies.search import CopySearch
 from patchkit.copies.stale import StaleValues
 from patchkit.rows.target import Item, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from patchkit.copies import Where
 
 
 def repoint(sites: Iterable[Site], where: Where, keepers: Keepers) -> Outcome:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
 from patchkit.errors import ApplyError, PatchkitError, UndoError, UnknownPatchError
 from patchkit.imports.finder import Finder, let_pass
+from patchkit.process.applier import Applier
 from patchkit.process.patch_state import (
     APPLIED,
     ARMED,
@@ -20,15 +21,10 @@ from patchkit.process.patch_state import (
     PatchState,
     PatchStates,
 )
+from patchkit.process.schedule import Relevance, Schedule
 from patchkit.record import Record
 from patchkit.registry import duplicate
 from patchkit.rows.declaration import AFTER, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from patchkit.process.applier import Applier
-    from patchkit.process.schedule import Relevance, Schedule
 
 _PATIENCE = 600.0
 """Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""

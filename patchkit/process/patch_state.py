@@ -9,19 +9,16 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
 from patchkit.process.journal import Journal, say
 from patchkit.process.transaction import ChangeGroup, Transaction
 from patchkit.record import Record, field
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from patchkit.rows.declaration import Role, Row
-    from patchkit.settings import Settings
+from patchkit.rows.declaration import Role, Row
+from patchkit.settings import Settings
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 

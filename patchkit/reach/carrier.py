@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from patchkit.rows.declaration import Role
+from patchkit.rows.declaration import Role
 
 # These run where patchkit may not be installed, so they are text and not functions.
 _ARRIVE = """

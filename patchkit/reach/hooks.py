@@ -10,25 +10,21 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from patchkit.changes.context import Context
 from patchkit.changes.owners import locate
+from patchkit.changes.sites import Sites
 from patchkit.errors import PatchkitError, TargetError
 from patchkit.process.roles import rank_given, running_here
+from patchkit.process.session import Session
 from patchkit.reach.carrier import Carrier
 from patchkit.rows.declaration import Role
 from patchkit.rows.processes import LIBRARIES, ProcessRow, target_of
 from patchkit.rows.target import Target
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import ModuleType
-
-    from patchkit.changes.sites import Sites
-    from patchkit.process.session import Session
-
 
 _LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
 _LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from patchkit.check.findings import Report
 from patchkit.report import check_view as view
 from patchkit.report.words import count, one_line, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.check.findings import Report
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

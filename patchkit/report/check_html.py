@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING
 
+from patchkit.check.comparison import Difference
+from patchkit.check.findings import Report, State
 from patchkit.report import check_view as view
 from patchkit.report.words import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from patchkit.check.comparison import Difference
-    from patchkit.check.findings import Report, State
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
+from patchkit.check.findings import Report, State
 from patchkit.report import check_view as view
 from patchkit.report.console import columns, folded, whole
 from patchkit.report.words import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rich.console import Console
-    from rich.table import Table
-
-    from patchkit.check.findings import Report, State
-
-    Cell = tuple[str, str]
-
+Cell = tuple[str, str]
 SEVERITIES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {None: "", "ok": "ok", "undecided": "warn", "drift": "warn", "broken": "bad"}
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗·", strict=True))

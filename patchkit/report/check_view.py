@@ -7,15 +7,12 @@ several releases are one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from patchkit.check.findings import Finding, Report, State
 from patchkit.report.words import count, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from patchkit.check.findings import Finding, Report, State
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 _NAMED = 3

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, cast
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -15,12 +16,7 @@ from rich.theme import Theme
 
 from patchkit.report.words import one_line, printable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, TextIO
-
-    Line = tuple[Text, Text, str]
-
+Line = tuple[Text, Text, str]
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
 _GAP = 2

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from rich.table import Column
 from rich.text import Text
 
+from patchkit.check.debt import Debt
 from patchkit.report.as_json import to_json
 from patchkit.report.console import columns, console, whole
 from patchkit.report.words import count, markdown_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.check.debt import Debt
 
 _HEADS = ("patch", "since", "releases", "may go", "upstream", "why")
 _STYLES = {"now": "warn", "open": "note"}

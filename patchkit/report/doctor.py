@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from textwrap import fill, indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Column
 from rich.text import Text
 
+from patchkit.bootstrap.install import Bootstrap
+from patchkit.check.codes import Code
 from patchkit.report.check_table import SEVERITIES
 from patchkit.report.check_view import label
 from patchkit.report.console import columns, console, print_hanging, whole
+from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.rows.culprits import SKIP, judged_exit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from patchkit.bootstrap.install import Bootstrap
-    from patchkit.check.codes import Code
-    from patchkit.report.here import HealthLine
 
 _MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
 _FIXES = {

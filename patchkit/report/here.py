@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from patchkit.review.lock_format import Span
-    from patchkit.rows.declaration import Change, Row
-    from patchkit.versions.requirements import FoundVersion
+from patchkit.review.lock_format import Span
+from patchkit.rows.declaration import Change, Row
+from patchkit.versions.requirements import FoundVersion
 
 
 class NextStep(NamedTuple):

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 from rich.text import Text
 
 from patchkit.report.console import columns, folded, plain, whole
 from patchkit.report.words import age, one_line
+from patchkit.status import Picture, ProcessStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.status import Picture, ProcessStatus
-
-    Children = dict[ProcessStatus | None, list[ProcessStatus]]
-    Line = tuple[str, Sequence[ProcessStatus]]
-
+Children = dict[ProcessStatus | None, list[ProcessStatus]]
+Line = tuple[str, Sequence[ProcessStatus]]
 STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
 MANY = 4
 """More of the same under one parent are one line."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from rich.table import Column
 from rich.text import Text
 
+from patchkit.check.breaking import Break
+from patchkit.check.comparison import Comparison, Step
+from patchkit.check.matrix import Boundary
 from patchkit.report.console import columns, console, print_diff_lines, whole
 from patchkit.report.words import markdown_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.check.breaking import Break
-    from patchkit.check.comparison import Comparison, Step
-    from patchkit.check.matrix import Boundary
-    from patchkit.rows.target import Target
+from patchkit.rows.target import Target
 
 _FINGERPRINT = 8
 _STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
+from patchkit.adopt.differing import DifferenceRows
 from patchkit.errors import shown
 from patchkit.report.console import columns, console, folded, print_diff_lines, whole
+from patchkit.report.here import ChangeHere, NextStep, RowHere
+from patchkit.review.lock_format import Span
 from patchkit.rows.declaration import Role, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.adopt.differing import DifferenceRows
-    from patchkit.report.here import ChangeHere, NextStep, RowHere
-    from patchkit.review.lock_format import Span
-    from patchkit.scaffold.plan import Place, Plan
-    from patchkit.versions.requirements import FoundVersion
+from patchkit.scaffold.plan import Place, Plan
+from patchkit.versions.requirements import FoundVersion
 
 _ROOM_FOR_WHY = 120
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from patchkit.adopt.export import exported
 from patchkit.check.coverage import Coverage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from patchkit.check.packs import PackSource
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
+from patchkit.rows.declaration import Row
 
 
 def sbom_json(

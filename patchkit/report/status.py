@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -13,17 +13,12 @@ from rich.text import Text
 from patchkit.report.console import columns, console, folded, plain, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import age, count, one_line
+from patchkit.status.findings import ProcessFinding
+from patchkit.status.picture import Picture
 from patchkit.status.process_status import CALLED, NEVER_CALLED, PatchStatus, ProcessStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from patchkit.status.findings import ProcessFinding
-    from patchkit.status.picture import Picture
-
-    Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
-    Fact = tuple[int, str, str, str]
-
+Stands = Sequence[tuple[ProcessStatus, PatchStatus]]
+Fact = tuple[int, str, str, str]
 _ROLES = ("main", "engine-core", "worker")
 
 

@@ -8,16 +8,12 @@ installed pack brings is never lost: reviews of one's own are added to it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchkit.errors import LockError
 from patchkit.review.lock_format import Lock, read_lock, united
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from patchkit.rows.declaration import Row
+from patchkit.rows.declaration import Row
 
 NAME = "patchkit.lock"
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")

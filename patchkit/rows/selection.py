@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from patchkit.errors import VersionError
 from patchkit.record import Record, field
+from patchkit.rows.declaration import Change, Row
+from patchkit.settings import Settings
+from patchkit.versions.installed import Versions
 from patchkit.versions.requirements import (
     canonical,
     holds_between,
     parse_requirement,
     written_bounds,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from patchkit.rows.declaration import Change, Row
-    from patchkit.settings import Settings
-    from patchkit.versions.installed import Versions
 
 
 class Reviewer(Protocol):

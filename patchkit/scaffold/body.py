@@ -5,20 +5,15 @@ from __future__ import annotations
 import ast
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Change, Patch, Replace, Wrap
+from patchkit.scaffold.first_change import UpstreamTarget
 from patchkit.scaffold.rows import INDENT, WIDTH, exploded, from_import
 from patchkit.upstream.resolving.values import Kind
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from patchkit.scaffold.first_change import UpstreamTarget
-
-    Import = tuple[str, str]
-    Code = tuple[str, set[Import]]
-
+Import = tuple[str, str]
+Code = tuple[str, set[Import]]
 _ANY = ("typing", "Any")
 _CATCH_ALL = ("*args: Any", "**kwargs: Any")
 _BOUND = frozenset(map(str, (Kind.METHOD, Kind.ASYNC_METHOD, Kind.PROPERTY)))

@@ -6,17 +6,13 @@ import ast
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Change, Patch, Role
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    TextChange = tuple[int, int, str]
-
+TextChange = tuple[int, int, str]
 WIDTH = 88
 """What is longer is taken apart, with a comma at its end: stable under every formatter."""
 INDENT = "    "

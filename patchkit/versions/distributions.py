@@ -12,22 +12,17 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
-from importlib.metadata import DistributionFinder, distributions
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder, distributions
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from patchkit.errors import VersionError
 from patchkit.versions.requirements import FoundVersion, canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from importlib.machinery import ModuleSpec
-    from importlib.metadata import Distribution
 
 _UNKNOWN = "unknown"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from patchkit.settings import Settings
 from patchkit.versions.requirements import (
     FoundVersion,
     applies_here,
@@ -12,11 +13,6 @@ from patchkit.versions.requirements import (
     parse_requirement,
     written_bounds,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from patchkit.settings import Settings
 
 
 class Versions:

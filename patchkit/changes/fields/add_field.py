@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import keyword
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+from collections.abc import Iterator
+from typing import Any, ClassVar, get_origin
 
 from patchkit.changes.context import Context, PreparedLayers
 from patchkit.changes.fields.dataclass_fields import (
@@ -18,14 +19,10 @@ from patchkit.changes.fields.dataclass_fields import (
     parts_of,
 )
 from patchkit.changes.owners import FIELDS, MISSING, Location, is_pydantic, locate
+from patchkit.changes.sites import Layer, Site, Sites
 from patchkit.errors import TargetError
+from patchkit.rows.declaration import AddField
 from patchkit.rows.target import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.changes.sites import Layer, Site, Sites
-    from patchkit.rows.declaration import AddField
 
 
 class PreparedField(PreparedLayers, frozen=False):

@@ -13,17 +13,14 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
+from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.changes.owners import Location, namespace, read
+from patchkit.changes.sites import Sites
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from patchkit.changes.sites import Sites
 
 _COMPOSITE = (
     *("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"),

@@ -6,18 +6,16 @@ The function is the one that a `def` statement made, beneath all that is around 
 from __future__ import annotations
 
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from patchkit.changes.context import Context, PreparedLayers
 from patchkit.changes.owners import CACHED, inside, locate, namespace, read
+from patchkit.changes.sites import Site, Sites
 from patchkit.changes.source.code_site import CodeEdit, CodeSite, CodeSites
 from patchkit.changes.source.rewriting import TextEdit
 from patchkit.errors import TargetError
+from patchkit.rows.declaration import Edit
 from patchkit.rows.target import Item, Step, steps_of
-
-if TYPE_CHECKING:
-    from patchkit.changes.sites import Site, Sites
-    from patchkit.rows.declaration import Edit
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
 """What `property.fset` and `partial.func` are in their types."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from patchkit.upstream.resolving.bindings import Binders
+from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.upstream.resolving.syntax import dotted, truth_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from patchkit.upstream.resolving.bindings import UNBOUND, Condition
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import Literals, NotLiteralError, holds
+from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import (
     Kind,
@@ -20,11 +21,6 @@ from patchkit.upstream.resolving.values import (
     absent,
     undecidable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from patchkit.upstream.resolving.module_tree import ModuleTree
 
 _Tested = tuple[bool, bool] | None
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
