@@ -7,7 +7,7 @@ from enum import Enum
 from types import FunctionType
 from typing import Any
 
-from patchkit.changes.owners import CACHED, MISSING, inside, is_decorated, namespace
+from patchkit.changes.owners import CACHED, MISSING, inside, is_marked, namespace
 from patchkit.changes.sites import Site
 
 WRAPPERS = "patchkit.changes.objects.wrap"
@@ -81,7 +81,7 @@ def _of_pack(cls: type, pack: str) -> list[type]:
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    if is_decorated(value):
+    if is_marked(value):
         return _parts(value.wrapped)
     return inside(value) or (value,)
 

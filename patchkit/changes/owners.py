@@ -205,7 +205,7 @@ def is_pydantic(cls: type) -> bool:
     return DECORATORS in vars(cls)
 
 
-def is_decorated(value: Any) -> bool:
+def is_marked(value: Any) -> bool:
     """Whether it carries the mark of pydantic's `@field_validator` and the like."""
     return "decorator_info" in getattr(value, "__dict__", ())
 

@@ -13,7 +13,7 @@ from patchkit.versions.requirements import (
     applies_here,
     canonical,
     is_within,
-    parse_requirement,
+    requirement_of,
 )
 
 if TYPE_CHECKING:
@@ -153,4 +153,4 @@ def _holds(text: str, project: str, version: str) -> bool:
 
 @functools.cache
 def _parsed(text: str) -> Any:
-    return parse_requirement(text)
+    return requirement_of(text)

@@ -14,7 +14,7 @@ from patchkit.check.trails import Moves
 from patchkit.check.using import finding_of, misfits
 from patchkit.upstream.moves.whereabouts import Whereabouts
 from patchkit.upstream.reading.files import ReleaseSource
-from patchkit.upstream.reading.parallel import CONNECTIONS, Progress, tried
+from patchkit.upstream.reading.parallel import AT_ONCE, Progress, tried
 from patchkit.uses.packages import content_hash, modules_of
 from patchkit.uses.reader import Use, uses_of
 
@@ -91,7 +91,7 @@ def _uses(
     key = f"{roots} {content_hash(source)}"
     known = kept.get("uses", key)
     if known is None:
-        with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
+        with no_collection(), ThreadPoolExecutor(AT_ONCE) as threads:
             for one in subjects:  # meanwhile their lists of files are fetched
                 threads.submit(tried, lambda one: one.source.paths(), one)
             known = [one.as_data() for one in uses_of(modules_of(source, roots), roots)]

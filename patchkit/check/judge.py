@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from textwrap import dedent
 
-from patchkit.changes.source.rewriting import (
-    FunctionText,
-    MiscountError,
-    TextEdit,
-    nearest,
-    rewrite,
-)
+from patchkit.changes.source.rewriting import CountError, FunctionText, TextEdit, nearest, rewrite
 from patchkit.check import codes
 from patchkit.check.compatibility import bases_of, is_beside, refused_call, takes_wrapped
 from patchkit.check.coverage import packages_of
@@ -242,7 +236,7 @@ def _faults(
             message = f"found new the same as old, expected other code, {where(facts)}"
             fix = "write into new what should stand there"
             yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
-    except MiscountError as error:
+    except CountError as error:
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, place)
     except TargetError as error:
@@ -281,7 +275,7 @@ def _has(new: str, text: str) -> bool:
         return False
     try:
         rewrite(FunctionText(text), TextEdit(new, new))
-    except MiscountError as error:
+    except CountError as error:
         return bool(error.starts)
     except TargetError:
         return False

@@ -22,14 +22,7 @@ from patchkit.errors import UnreachableError, UpstreamError
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.index import Link
-from patchkit.upstream.reading.parallel import (
-    CONNECTIONS,
-    Progress,
-    Results,
-    Worker,
-    for_each,
-    tried,
-)
+from patchkit.upstream.reading.parallel import AT_ONCE, Progress, Results, Worker, for_each, tried
 from patchkit.upstream.reading.releases import Library, Release
 from patchkit.upstream.reading.settings import PipSettings
 
@@ -112,7 +105,7 @@ class _Learner:
                     waiting.append(at)
                     if not self._ask(at):
                         yield self._done(at, waiting)
-                    elif len(waiting) == CONNECTIONS:
+                    elif len(waiting) == AT_ONCE:
                         yield self._done(self._answered(), waiting)
                 while waiting:
                     yield self._done(self._answered(), waiting)
@@ -199,7 +192,7 @@ def main() -> None:
     cache = Cache(Path(directory), lambda text: tell(None, text))
     kept = Kept(cache, brief=brief)
     library = Library(PipSettings(*settings), cache, offline=offline, notice=cache.notice)
-    workers = ThreadPoolExecutor(CONNECTIONS)
+    workers = ThreadPoolExecutor(AT_ONCE)
     for line in sys.stdin:
         if line == _END:
             kept.keep_conclusions()

@@ -11,8 +11,8 @@ from patchkit.rows.project import parse_toml
 from patchkit.versions.requirements import (
     applies_here,
     canonical,
-    parse_requirement,
     release_order,
+    requirement_of,
     written_bounds,
 )
 
@@ -207,13 +207,13 @@ def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
 
 
 def _bounds(texts: Iterable[str]) -> list[str]:
-    parsed = [(parse_requirement(text), written_bounds(text)) for text in texts]
+    parsed = [(requirement_of(text), written_bounds(text)) for text in texts]
     here = [(one.name, bounds) for one, bounds in parsed if bounds and applies_here(one)]
     return [f"{name}{bound}" for name, bounds in here for bound in bounds.split(",")]
 
 
 def _project(bound: str) -> str:
-    return canonical(parse_requirement(bound).name)
+    return canonical(requirement_of(bound).name)
 
 
 def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:

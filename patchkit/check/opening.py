@@ -18,7 +18,7 @@ from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.reading.releases import Library, Release, find_releases, open_archive
 from patchkit.upstream.reading.tree import open_installed, open_tree
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import FoundVersion, canonical, parse_requirement, parse_version
+from patchkit.versions.requirements import FoundVersion, canonical, parse_version, requirement_of
 
 
 def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subject]:
@@ -34,7 +34,7 @@ def on_index(spec: str, library: Library, *, brief: bool = False) -> list[Subjec
 
 def _expected(spec: str, library: Library) -> str:
     """Say what to ask for; where a project has but pre-releases, none is asked for by itself."""
-    name = parse_requirement(spec).name
+    name = requirement_of(spec).name
     links = library.index.links(name)
     versions = sorted(one for link in links if (one := parse_version(link.version)))
     if versions and all(one.is_prerelease for one in versions):

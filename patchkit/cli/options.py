@@ -20,7 +20,7 @@ from patchkit.rows.selection import Selection
 from patchkit.rows.target import Target
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import FoundVersion, parse_requirement
+from patchkit.versions.requirements import FoundVersion, requirement_of
 
 Command = Callable[..., object]
 Asked = TypeVar("Asked", Row, str)
@@ -190,7 +190,7 @@ def distributions(rows: Iterable[Row]) -> list[str]:
         for part in (row.patch.requires, *(change.requires for change in row.patch.changes))
         for text in part
     ]
-    return list(dict.fromkeys(parse_requirement(text).name for text in texts))
+    return list(dict.fromkeys(requirement_of(text).name for text in texts))
 
 
 def without_process(registry: Registry, selection: Selection) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from patchkit.report.as_json import show_json
 from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
 from patchkit.review.drift import Look
 from patchkit.upstream.here import Here
-from patchkit.versions.requirements import parse_requirement
+from patchkit.versions.requirements import requirement_of
 
 if TYPE_CHECKING:
     from patchkit.review.lock_files import Locks
@@ -57,7 +57,7 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     versions, here, lock = selection.versions, Here(), locks.of(row)
     unmet = partial(options.reason, versions.unmet)
     requirements = [
-        RequirementHere(text, versions.find(parse_requirement(text).name), unmet(text))
+        RequirementHere(text, versions.find(requirement_of(text).name), unmet(text))
         for text in row.patch.requires
     ]
     changes = [

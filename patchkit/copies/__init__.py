@@ -13,12 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchkit.copies.scope import can_be_traced
-from patchkit.imports.half_imported import (
-    being_imported,
-    is_initializing,
-    spec_of,
-    when_initialized,
-)
+from patchkit.imports.half_imported import being_imported, is_initializing, spec_of, when_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -91,7 +86,7 @@ class Latecomers:
         new = [name for name in list(sys.modules) if name not in self._known]
         for name in (*self._half, *new):
             spec = _spec(name)
-            if not (is_initializing(spec) and when_initialized(spec, look, name)):
+            if not (is_initializing(spec) and when_ready(spec, look, name)):
                 look(name)
 
 

@@ -24,7 +24,7 @@ from patchkit.imports.half_imported import (
     is_initializing,
     is_unloaded,
     spec_of,
-    when_initialized,
+    when_ready,
 )
 from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
@@ -148,8 +148,8 @@ class Finder:
         if not is_initializing(spec):
             return False
         if (telling := thread_telling(spec)) is None:
-            return when_initialized(spec, self._notifier.completed, name)
-        return telling != get_ident() and when_initialized(spec, self._notifier.ended, name)
+            return when_ready(spec, self._notifier.completed, name)
+        return telling != get_ident() and when_ready(spec, self._notifier.ended, name)
 
     def _come_first(self) -> None:
         """Move in front of a finder that was added later and may find a watched module itself.

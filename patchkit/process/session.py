@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.copies import NOWHERE, Where, modules_since
 from patchkit.imports.finder import Finder, let_pass
-from patchkit.imports.supplied_modules import (
-    ProvidedLoader,
-    is_served,
-    refuse_withdrawn,
-    unreachable,
-)
+from patchkit.imports.supplied_modules import ProvidedLoader, is_served, refuse_removed, unreachable
 from patchkit.process import patch_set
 from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
@@ -122,7 +117,7 @@ class Session:
             if postponed := self._executions.postponed(name):
                 self._apply_late(postponed)
             if serving:
-                refuse_withdrawn(name, module)
+                refuse_removed(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""

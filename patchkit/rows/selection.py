@@ -11,12 +11,7 @@ from patchkit.record import Record, field
 from patchkit.rows.declaration import Change, Row
 from patchkit.settings import Settings
 from patchkit.versions.installed import Versions
-from patchkit.versions.requirements import (
-    canonical,
-    holds_between,
-    parse_requirement,
-    written_bounds,
-)
+from patchkit.versions.requirements import canonical, holds_between, requirement_of, written_bounds
 
 
 class Reviewer(Protocol):
@@ -100,7 +95,7 @@ class Selection(Record):
 
     def _reason_by_source(self, text: str, row: Row) -> str | None:
         """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
-        name = parse_requirement(text).name
+        name = requirement_of(text).name
         self.versions.believed(name)  # an override that says nothing is an error all the same
         reviewed = self.reviewer.releases(row, canonical(name)) if self.reviewer else None
         holds = holds_between(text, *reviewed) if reviewed else None

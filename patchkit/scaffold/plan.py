@@ -14,12 +14,7 @@ from patchkit.rows.declaration import Change, Patch, Role
 from patchkit.scaffold.body import body_text, test_text
 from patchkit.scaffold.first_change import UpstreamTarget, first_change
 from patchkit.scaffold.rows import is_named, new_pack, row_text, with_row
-from patchkit.versions.requirements import (
-    FoundVersion,
-    canonical,
-    parse_requirement,
-    written_bounds,
-)
+from patchkit.versions.requirements import FoundVersion, canonical, requirement_of, written_bounds
 
 INIT = "__init__.py"
 
@@ -94,7 +89,7 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
     """Say which releases: those that were asked for, or those like the one that was looked at."""
     package, newest = upstream.target.module.partition(".")[0], upstream.newest
     for text in bounds:
-        is_its = canonical(parse_requirement(text).name) == newest.project
+        is_its = canonical(requirement_of(text).name) == newest.project
         if is_its and (written := written_bounds(text)):
             return f"{package}{written}"
     version = FoundVersion(package, newest.version, newest.name).counts_as

@@ -10,7 +10,7 @@ from patchkit.versions.requirements import (
     applies_here,
     canonical,
     is_within,
-    parse_requirement,
+    requirement_of,
     written_bounds,
 )
 
@@ -76,7 +76,7 @@ class Versions:
         return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
-        requirement = parse_requirement(text)
+        requirement = requirement_of(text)
         if not applies_here(requirement):
             return None
         version = self.find(requirement.name)

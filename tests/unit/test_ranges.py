@@ -8,7 +8,7 @@ from packages import REPOSITORY
 
 from patchkit.check.coverage import allows
 from patchkit.registry import OWN_PACKS, read_pack
-from patchkit.versions.requirements import canonical, parse_requirement
+from patchkit.versions.requirements import canonical, requirement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def rows() -> list[Row]:
 
 def edges(text: str) -> tuple[str, str]:
     """The first and the last release that a requirement allows."""
-    name = canonical(parse_requirement(text).name)
+    name = canonical(requirement_of(text).name)
     released = (DATA / f"versions_{name}.txt").read_text().split()
     inside = [release for release in released if allows([text], name, release)]
     return inside[0], inside[-1]
@@ -70,8 +70,8 @@ def edges(text: str) -> tuple[str, str]:
 
 def bounded(texts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str]]]:
     for text in texts:
-        if parse_requirement(text).specifier:
-            yield canonical(parse_requirement(text).name), edges(text)
+        if requirement_of(text).specifier:
+            yield canonical(requirement_of(text).name), edges(text)
 
 
 def test_every_range_begins_and_ends_where_upstream_does() -> None:

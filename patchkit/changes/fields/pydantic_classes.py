@@ -18,14 +18,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from patchkit.changes.fields.dataclass_fields import generated, heirs
-from patchkit.changes.owners import (
-    DECORATORS,
-    FIELDS,
-    MISSING,
-    is_decorated,
-    is_pydantic,
-    namespace,
-)
+from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_marked, is_pydantic, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -45,7 +38,7 @@ def is_model(cls: Any) -> bool:
 
 def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
     """Whether a pydantic class must be rebuilt once a member has another of these values."""
-    if name in _BUILT or any(is_decorated(value) for value in values):
+    if name in _BUILT or any(is_marked(value) for value in values):
         return True
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
         return True
@@ -122,7 +115,7 @@ def collect_decorators(cls: Any, known: Any) -> None:
     }
     _place(tables, cls, own)
     for name, value in tuple(vars(cls).items()):
-        if is_decorated(value):
+        if is_marked(value):
             _place(tables, cls, _tables(DecoratorInfos.build(type("StandIn", (), {name: value}))))
     setattr(cls, DECORATORS, type(known)(**tables))
     if is_model(cls):  # which notes when it is made whether these two are somebody's own

@@ -22,15 +22,7 @@ from patchkit.changes.objects.refusals import (
     refused_call,
     registrations,
 )
-from patchkit.changes.owners import (
-    CACHED,
-    MISSING,
-    Location,
-    is_decorated,
-    locate,
-    locate_free,
-    read,
-)
+from patchkit.changes.owners import CACHED, MISSING, Location, is_marked, locate, locate_free, read
 from patchkit.errors import TargetError
 from patchkit.rows.declaration import Add, Replace
 from patchkit.rows.target import Item
@@ -161,7 +153,7 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
 def _is_code(value: Any) -> bool:
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
-    return is_decorated(value) or (is_kernel(value) and not callable(value))
+    return is_marked(value) or (is_kernel(value) and not callable(value))
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from patchkit.changes.context import Context, Prepared, PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, op_at
 from patchkit.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
-from patchkit.changes.owners import CACHED, MISSING, Location, is_decorated, locate, locate_free
+from patchkit.changes.owners import CACHED, MISSING, Location, is_marked, locate, locate_free
 from patchkit.errors import TargetError
 from patchkit.rows.target import Item
 
@@ -100,7 +100,7 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             f"found the class {value.__name__}, expected a function or method; wrap its "
             "__init__ or __new__, or use Replace"
         )
-    if is_decorated(value):
+    if is_marked(value):
         inner: Any = value
         wrapped = _wrapper(inner.wrapped, by=by, in_class=in_class)
         return dataclasses.replace(inner, wrapped=wrapped)

@@ -13,13 +13,7 @@ from weakref import WeakValueDictionary
 
 from patchkit.changes.owners import held_elsewhere
 from patchkit.changes.source.recompile import Source, publish
-from patchkit.changes.source.rewriting import (
-    FunctionText,
-    MiscountError,
-    TextEdit,
-    describe,
-    rewrite,
-)
+from patchkit.changes.source.rewriting import CountError, FunctionText, TextEdit, describe, rewrite
 from patchkit.errors import TargetError, UndoError
 
 
@@ -109,7 +103,7 @@ class CodeSite:
                 function = rewrite(function, edit.wanted)
             except TargetError as error:
                 said: object = error
-                if isinstance(error, MiscountError):
+                if isinstance(error, CountError):
                     said = describe(error, edit.wanted, self._source.place)
                 raise TargetError(f"{edit.words}: {said}") from error
         try:

@@ -94,7 +94,7 @@ class TextEdit(NamedTuple):
     times: int = 1
 
 
-class MiscountError(TargetError):
+class CountError(TargetError):
     """The fragment does not occur as often as it should: where it was looked for, and found."""
 
     def __init__(self, function: FunctionText, starts: list[int]) -> None:
@@ -105,7 +105,7 @@ class MiscountError(TargetError):
 def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     """Replace every occurrence of a fragment. Decorators have run already, and are not looked at.
 
-    A MiscountError where it does not occur as often as it should; a TargetError where `old` or
+    A CountError where it does not occur as often as it should; a TargetError where `old` or
     `new` is no Python, or `new` leaves the function.
     """
     fragment, new = _tokens(wanted.old, "old"), _tokens(wanted.new, "new")
@@ -115,7 +115,7 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     reading = read(function.tokens)
     matches = find(fragment, reading)
     if len(matches) != wanted.times:
-        raise MiscountError(function, [match.start for match in matches])
+        raise CountError(function, [match.start for match in matches])
     text = function.text
     for match in reversed(matches):
         until, rest = reading.tokens[: match.span.start + 1], reading.tokens[match.span.start :]
@@ -217,7 +217,7 @@ class SourceLine(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def describe(error: MiscountError, wanted: TextEdit, place: SourceLine) -> str:
+def describe(error: CountError, wanted: TextEdit, place: SourceLine) -> str:
     """Say what was looked for, how often and where it occurs, or what is nearest to it."""
     text = error.function.text
     lines = [place.line + text.count("\n", 0, start) for start in error.starts]

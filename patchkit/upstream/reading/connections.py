@@ -16,7 +16,7 @@ import urllib3
 from urllib3 import exceptions
 
 from patchkit.errors import UnreachableError, UpstreamError
-from patchkit.upstream.reading.parallel import CONNECTIONS
+from patchkit.upstream.reading.parallel import AT_ONCE
 from patchkit.upstream.reading.replies import host_of, joined, without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 
@@ -128,7 +128,7 @@ class Connections:
     def _new_manager(self, proxy: str, trusted: bool) -> urllib3.PoolManager:
         settings = self._settings
         options: dict[str, Any] = {
-            "maxsize": CONNECTIONS,
+            "maxsize": AT_ONCE,
             "block": True,
             "timeout": urllib3.Timeout(settings.timeout or None),
             "retries": urllib3.Retry(

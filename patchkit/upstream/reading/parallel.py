@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
 
-CONNECTIONS = 8
+AT_ONCE = 8
 """How many releases are worked on at a time, and connections open to one host."""
 
 
@@ -53,7 +53,7 @@ def for_each(
 
     done: _Done[T] = SimpleQueue()
     is_over, left = threading.Event(), deque(range(len(items)))
-    workers = [(here, left.popleft)] * CONNECTIONS + [(one, left.pop) for one in helpers]
+    workers = [(here, left.popleft)] * AT_ONCE + [(one, left.pop) for one in helpers]
     found: dict[int, T | UpstreamError] = {}
     with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
         try:

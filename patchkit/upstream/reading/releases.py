@@ -21,12 +21,7 @@ from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.web import Web
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
-from patchkit.versions.requirements import (
-    canonical,
-    parse_requirement,
-    parse_version,
-    satisfies,
-)
+from patchkit.versions.requirements import canonical, parse_version, requirement_of, satisfies
 
 if TYPE_CHECKING:
     from patchkit.versions.requirements import ReleaseVersion
@@ -156,7 +151,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     release that its author has taken back only where the requirement names exactly that. Raises
     RequirementError, and UpstreamError where no place knows the project, or none can be asked.
     """
-    requirement = parse_requirement(spec)
+    requirement = requirement_of(spec)
     files: dict[ReleaseVersion, list[Link]] = {}
     for link in library.index.links(requirement.name):
         version = parse_version(link.version)

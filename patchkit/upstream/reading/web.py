@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD, Span
 from patchkit.upstream.reading.connections import BrokenOffError, Connections
-from patchkit.upstream.reading.parallel import CONNECTIONS
+from patchkit.upstream.reading.parallel import AT_ONCE
 from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 
@@ -50,7 +50,7 @@ class Web:
         self._tries = min(settings.retries + 1, _BODY_TRIES)
         self._connections = Connections(settings, offline=offline)
         self._lock = threading.Lock()
-        self.workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
+        self.workers = ThreadPoolExecutor(AT_ONCE, "patchkit-web")
         self.moved = 0
 
     def close(self) -> None:

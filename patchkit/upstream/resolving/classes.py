@@ -11,7 +11,7 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Cases
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.syntax import DEFS, is_private
 from patchkit.upstream.resolving.touches import touched_by
-from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, undecided
 
 SPREAD = "**"
 """Among the options of a decorator: it was given more than is spelled out."""
@@ -37,7 +37,7 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """List a class and its bases as Python does; what is not known of them stands in its place."""
     key, notes = ("mro", id(value.classes[-1])), value.home.notes
     if key not in notes:
-        notes[key] = (value, undecidable(_ITSELF))
+        notes[key] = (value, undecided(_ITSELF))
         notes[key] = _linear(lookup, value)
     order: tuple[Value, ...] = notes[key]
     lookup.circles += order[1].reason == _ITSELF
@@ -70,7 +70,7 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
             if keyword.arg == "metaclass":
                 found = lookup.evaluate(keyword.value, entry.above)
                 if len(found) != 1:
-                    return undecidable(f"the metaclass {ast.unparse(keyword.value)}")
+                    return undecided(f"the metaclass {ast.unparse(keyword.value)}")
                 if found[0].dotted not in _KNOWN_METACLASSES:
                     return found[0]
     return None
@@ -91,7 +91,7 @@ def remade(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     is_def = isinstance(next(iter(value.nodes), None), DEFS)
     code = (node for maker in _methods(lookup, meta, _MAKERS) for node in ast.walk(maker))
     if any(not is_def or getattr(node, "value", None) == name for node in code):
-        return undecidable(f"the metaclass {meta.qualname} may replace it or take it away")
+        return undecided(f"the metaclass {meta.qualname} may replace it or take it away")
     return value
 
 
@@ -106,23 +106,23 @@ def _linear(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     known = [[one for one in order if one is not _OBJECT] for order in orders]
     merged = _merge([*known, bases])
     if merged is None:
-        return (value, undecidable("its bases have no consistent order"), _OBJECT)
+        return (value, undecided("its bases have no consistent order"), _OBJECT)
     return (value, *merged, _OBJECT)
 
 
 def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     text = ast.unparse(node)
     if isinstance(node, ast.Starred):
-        return undecidable(f"the base {text}")
+        return undecided(f"the base {text}")
     bases = {_key(one): one for one in lookup.evaluate(node, value.above) if not one.is_none}
     if len(bases) != 1:
-        return undecidable(f"the base {text}, which is one of several,")
+        return undecided(f"the base {text}, which is one of several,")
     base = next(iter(bases.values()))
     if base.kind is Kind.CLASS and not base.sure:
-        return undecidable(f"the base {text}, which may be another,")
+        return undecided(f"the base {text}, which may be another,")
     if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
-    return undecidable(f"the base {text}, which cannot be resolved,")
+    return undecided(f"the base {text}, which cannot be resolved,")
 
 
 def _merge(orders: list[list[Value]]) -> list[Value] | None:

@@ -10,7 +10,7 @@ from patchkit.upstream.resolving import fields
 from patchkit.upstream.resolving.classes import SPREAD, made, metaclass, mro
 from patchkit.upstream.resolving.fields import DATACLASSES, Field, flavour, truth
 from patchkit.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
-from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecided
 
 _OPTIONS = {
     "__init__": "init",
@@ -52,7 +52,7 @@ def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """Tell what is written for a class by what made it; None for any other name."""
     kind = flavour(lookup, entry)
     if (is_written := _writes(lookup, entry, kind, name)) is None:
-        return undecidable(f"the {kind} may write {name}, as its options say")
+        return undecided(f"the {kind} may write {name}, as its options say")
     if not is_written:
         return None
     called = _signature(lookup, entry) if name == "__init__" else None

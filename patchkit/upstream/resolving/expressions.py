@@ -20,7 +20,7 @@ from patchkit.upstream.resolving.values import (
     Value,
     Values,
     absent,
-    undecidable,
+    undecided,
 )
 
 _PLAIN = (
@@ -84,7 +84,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
         dot = f"{value.dotted}.{name}"
-        return (undecidable(f"{value.dotted} lies outside the release", Kind.OUTSIDE, dot),)
+        return (undecided(f"{value.dotted} lies outside the release", Kind.OUTSIDE, dot),)
     if value.state == "undecidable":
         return (value,)
     if value.kind is Kind.MODULE:
@@ -92,11 +92,11 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     if value.classes:
         return inheritance.member(lookup, value, name)
     if value.kind is Kind.CLASS:
-        return (undecidable(f"{value.qualname} is made by {value.dotted}(…)"),)
+        return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
     what = f"the {value.kind} {value.qualname}".rstrip()
-    return (undecidable(f"the attributes of {what} are not told"),)
+    return (undecided(f"the attributes of {what} are not told"),)
 
 
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
@@ -154,7 +154,7 @@ def _bound(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     if binding.is_open:
         star, line = f"`from {binding.module} import *`", f"line {binding.node.lineno}"
         what = star if binding.module else line
-        return (undecidable(f"{what} may bring it, which cannot be told"),)
+        return (undecided(f"{what} may bring it, which cannot be told"),)
     if binding.imported:
         return _imported(lookup, binding, scope)
     if binding.module:

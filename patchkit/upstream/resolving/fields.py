@@ -10,7 +10,7 @@ from patchkit.upstream.resolving import literals
 from patchkit.upstream.resolving.classes import SPREAD, made, mro, own_binding, written
 from patchkit.upstream.resolving.outside import as_typing, is_class
 from patchkit.upstream.resolving.syntax import dotted
-from patchkit.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value, undecidable
+from patchkit.upstream.resolving.values import AS_METHOD, Kind, Lookup, Scope, Value, undecided
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _BASES = {
@@ -62,7 +62,7 @@ def of_name(lookup: Lookup, entry: Value, name: str, *, bound: bool) -> Value | 
     node = annotation(entry.classes[-1], name)
     kind = flavour(lookup, entry)
     if kind == "ctypes" and not bound:
-        return undecidable(f"the _fields_ of {entry.qualname} may name {name}")
+        return undecided(f"the _fields_ of {entry.qualname} may name {name}")
     if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
         return None
     if kind == "namedtuple" and not is_direct(lookup, entry):
@@ -90,7 +90,7 @@ def as_member(lookup: Lookup, entry: Value, name: str, value: Value) -> Value:
     if kind != "enum" or name.startswith("_"):
         return value
     if own_binding(lookup, Scope(entry.home, entry.classes), "_ignore_")[0].binding:
-        return undecidable(f"{entry.qualname}._ignore_ may name {name}")
+        return undecided(f"{entry.qualname}._ignore_ may name {name}")
     return entry.having(
         name,
         Kind.CONSTANT,
@@ -170,7 +170,7 @@ def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     if inside <= {False}:
         return None
     if inside != {True} or len(bindings) < len(cases):
-        return undecidable(f"the __slots__ of {entry.qualname} may name {name}")
+        return undecided(f"the __slots__ of {entry.qualname} may name {name}")
     return entry.having(name, Kind.FIELD, bindings[0].node, reason="a slot")
 
 

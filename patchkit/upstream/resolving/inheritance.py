@@ -22,15 +22,7 @@ from patchkit.upstream.resolving.constructors import generated
 from patchkit.upstream.resolving.outside import has_member
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, is_private
 from patchkit.upstream.resolving.touches import edits_of
-from patchkit.upstream.resolving.values import (
-    Kind,
-    Lookup,
-    Scope,
-    Value,
-    Values,
-    absent,
-    undecidable,
-)
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _OF_CLASSES = frozenset(dir(type)) | {
     *("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__annotate__"),
@@ -56,14 +48,14 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     """Tell what an attribute of an instance is."""
     if not value.classes:
-        return (undecidable(f"it is an instance of {value.dotted}, outside the release"),)
+        return (undecided(f"it is an instance of {value.dotted}, outside the release"),)
     found = member(lookup, value, name)
     if all(one.state == "absent" for one in found):
         if found[0].kind is Kind.INSTANCE_ATTRIBUTE:
             reason = f"an instance has it once {found[0].reason}"
             return (replace(found[0], state="undecidable", reason=reason, sure=False),)
         if any(one.state != "absent" for one in member(lookup, value, "__getattr__")):
-            return (undecidable(f"{value.qualname} has a __getattr__"),)
+            return (undecided(f"{value.qualname} has a __getattr__"),)
     return tuple(replace(one, attribute=True) for one in found)
 
 
@@ -108,7 +100,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     work = made(lookup, entry)
     if by := work.touched.get(name) or edits_of(lookup, entry).names.get(name):
         reason = f"{by} sets {name}"
-        return tuple(one.unsure(reason) for one in values) or (undecidable(reason),)
+        return tuple(one.unsure(reason) for one in values) or (undecided(reason),)
     if not bound:
         method = generated(lookup, entry, name)
         return (method,) if method else None
@@ -153,7 +145,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
     if given := _of_metaclass(lookup, value, name):
         return given
     if doubt:
-        return (undecidable(f"{doubt} may have it"),)
+        return (undecided(f"{doubt} may have it"),)
     classes = [entry for entry in mro(lookup, value) if entry.classes]
     for base in (base for entry in classes for base in made(lookup, entry).bases):
         found = lookup.member(base, name)  # a decorator adds this base
@@ -161,11 +153,11 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             return found
     for entry in classes:
         if opened := _opened_by(lookup, entry) or _built_by_code(entry):
-            return (undecidable(opened),)
+            return (undecided(opened),)
     if name in _BY_TYPE:
         return (_inherited(_TYPE, name),)
     if name in _OF_CLASSES:
-        return (undecidable(f"{name} is one that Python itself may set"),)
+        return (undecided(f"{name} is one that Python itself may set"),)
     return (_absent(value, classes, name),)
 
 
@@ -175,12 +167,12 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     if meta is None:
         return ()
     if not meta.classes:
-        return (undecidable(f"the metaclass {_words(meta)} may provide it"),)
+        return (undecided(f"the metaclass {_words(meta)} may provide it"),)
     found = _search(lookup, meta, name, mro(lookup, meta)[:-1], "")
     if any(one.state == "present" for one in found):
         return found
     if gives_more(lookup, meta):
-        return (undecidable(f"the metaclass {meta.qualname} may provide it"),)
+        return (undecided(f"the metaclass {meta.qualname} may provide it"),)
     return ()
 
 
@@ -190,7 +182,7 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
         for method, node in _assigners(entry, name):
             reason = f"{entry.qualname}.{method.name} assigns it"
             if method.args.args[0].arg == "cls":
-                return undecidable(reason)
+                return undecided(reason)
             reason = f"an instance attribute of {place}, not one of the class: {reason}"
             attribute = entry.having(name, Kind.INSTANCE_ATTRIBUTE, node, reason=reason)
             return replace(attribute, state="absent")

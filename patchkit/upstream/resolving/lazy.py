@@ -12,15 +12,7 @@ from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import Literals, NotLiteralError, holds
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import dotted, expressions, given_to, statements
-from patchkit.upstream.resolving.values import (
-    Kind,
-    Lookup,
-    Scope,
-    Value,
-    Values,
-    absent,
-    undecidable,
-)
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _Tested = tuple[bool, bool] | None
 _WRITERS = frozenset({"update", "setdefault", "pop", "clear", "__setitem__"})
@@ -42,7 +34,7 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         return placed
     gives = _gives(Literals(lookup, tree), nodes[0], name) if len(nodes) == 1 else None
     if gives is None:
-        return (undecidable(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
+        return (undecided(f"{tree.name} builds names lazily: its __getattr__ may give {name}"),)
     if not gives:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     reason = f"{tree.name} gives {name} lazily"
@@ -61,7 +53,7 @@ def replaced_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     typed = _for_checkers(lookup, tree, name, replaced=True)
     # Where an optional import fails it gives something else for it.
     stand_in = replace(absent(reason), is_none=True, conditions=(Condition("except ImportError"),))
-    return (*typed, stand_in) if typed else (undecidable(reason),)
+    return (*typed, stand_in) if typed else (undecided(reason),)
 
 
 def open_namespace(tree: ModuleTree) -> str:

@@ -11,15 +11,7 @@ from patchkit.rows.target import Item
 from patchkit.upstream.resolving.bindings import Binding
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import dotted
-from patchkit.upstream.resolving.values import (
-    Kind,
-    Lookup,
-    Scope,
-    Value,
-    Values,
-    absent,
-    undecidable,
-)
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _Entry = tuple[object, ast.expr] | str
 _OPEN = object()  # stands in a list or table for what is not spelled out
@@ -170,7 +162,7 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
         return (value,)
     opened, node = "", None
     if value.tree is None or not isinstance(value.expression, _CONTAINERS):
-        return (undecidable(f"{value.qualname} is no container that is spelled out"),)
+        return (undecided(f"{value.qualname} is no container that is spelled out"),)
     for entry in _entries(lookup, value, value.expression):
         if isinstance(entry, str):
             opened = entry
@@ -189,15 +181,15 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
 
 def _missing(value: Value, container: ast.expr, item: Item, opened: str) -> Value:
     if opened:
-        return undecidable(f"{opened} may have {item}")
+        return undecided(f"{opened} may have {item}")
     source = value.home.source
     name = re.escape(value.qualname.rpartition(".")[2].encode())
     if not any(ast.iter_child_nodes(container)):
-        return undecidable(f"{value.qualname} is empty, and filled by code")
+        return undecided(f"{value.qualname} is empty, and filled by code")
     if re.search(rb"=\s*(?:\w+\.)*%s\s*$" % name, source, re.MULTILINE):
-        return undecidable(f"{value.qualname} has another name, by which {item} may be set")
+        return undecided(f"{value.qualname} has another name, by which {item} may be set")
     if len(re.findall(_CHANGED % name, source)) > len(value.nodes) - 1:
-        return undecidable(f"{value.qualname} is filled by code, which may set {item}")
+        return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")
 
 

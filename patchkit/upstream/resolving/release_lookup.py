@@ -14,15 +14,7 @@ from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.upstream.resolving.syntax import called_at_import
-from patchkit.upstream.resolving.values import (
-    Kind,
-    Lookup,
-    Scope,
-    Value,
-    Values,
-    absent,
-    undecidable,
-)
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _IMPLICIT = {
     *("__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__path__"),
@@ -107,7 +99,7 @@ class ReleaseLookup(Lookup):
     def _once(self, key: tuple[object, ...], circle: str, work: Callable[[], Values]) -> Values:
         if key in self._asked:
             self.circles += 1
-            return (undecidable(circle),)
+            return (undecided(circle),)
         self._asked.add(key)
         try:
             return work()
@@ -118,7 +110,7 @@ class ReleaseLookup(Lookup):
         values: list[Value] = []
         for case in self.cases(tree, name, until):
             if case.binding is None and hasattr(builtins, name):
-                values.append(undecidable("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
+                values.append(undecided("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
                 values += self._of_case(tree, name, case)
         return _possible(values)
@@ -128,7 +120,7 @@ class ReleaseLookup(Lookup):
         if tree is None:
             return (self._of_missing(module, name),)
         if tree.fault:
-            return (undecidable(f"{tree.path}: {tree.fault}"),)
+            return (undecided(f"{tree.path}: {tree.fault}"),)
         if replaced := lazy.replaced_module(self, tree, name):
             return replaced
         values = [
@@ -142,7 +134,7 @@ class ReleaseLookup(Lookup):
         if value.state == "absent":
             return value
         reason = value.reason if value.kind is Kind.OUTSIDE else f"{module} has no Python source"
-        return undecidable(reason, Kind.OUTSIDE, f"{module}.{name}")
+        return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
     def _of_case(self, tree: ModuleTree, name: str, case: Case) -> Values:
         if case.binding:
@@ -182,7 +174,7 @@ class ReleaseLookup(Lookup):
         given = lazy.from_getattr(self, tree, name)
         if given and not (later and all(value.state == "absent" for value in given)):
             return given
-        return (undecidable(later) if later else absent(f"{tree.name} has no {name!r}"),)
+        return (undecided(later) if later else absent(f"{tree.name} has no {name!r}"),)
 
 
 def _possible(values: Sequence[Value]) -> Values:

@@ -73,7 +73,7 @@ class Value:
     qualname: str = ""  # its name there
     tree: ModuleTree | None = None  # None outside the release
     nodes: tuple[ast.AST, ...] = ()  # the statements that define it
-    reason: str = ""  # why it is absent or undecidable, or a remark
+    reason: str = ""  # why it is absent or undecided, or a remark
     conditions: tuple[Condition, ...] = ()
     expression: ast.expr | None = None  # what was assigned
     signature: Signature | None = None
@@ -126,7 +126,7 @@ def absent(reason: str) -> Value:
     return Value("absent", reason=reason)
 
 
-def undecidable(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
+def undecided(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
     """Something that the source does not tell."""
     return Value("undecidable", kind, reason=reason, dotted=dotted, sure=False)
 
@@ -161,11 +161,11 @@ class Lookup(Protocol):
         if tree is not None:
             return Value("present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault)
         if not self.modules.covers(name):
-            return undecidable(f"{name} lies outside the release", Kind.OUTSIDE, name)
+            return undecided(f"{name} lies outside the release", Kind.OUTSIDE, name)
         if self.modules.compiled(name):
             return Value("present", Kind.MODULE, name, reason="it has no Python source")
         if self.modules.has_stub(name):
-            return undecidable(f"{name} has a stub and no source", Kind.OUTSIDE, name)
+            return undecided(f"{name} has a stub and no source", Kind.OUTSIDE, name)
         return absent(f"there is no module {name}")
 
     def exports(self, module: str, name: str) -> bool | None:

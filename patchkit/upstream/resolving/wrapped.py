@@ -21,7 +21,7 @@ from patchkit.upstream.resolving.syntax import (
     of_arguments,
     statements,
 )
-from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, undecidable
+from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, undecided
 
 _OPERATORS = "torch.ops."
 _DEPTH = 4
@@ -132,7 +132,7 @@ def operator_in(lookup: Lookup, module: str, value: Value) -> Values:
         if function:
             return tuple(map(_operator, lookup.evaluate(function, Scope(tree))))
     reason = f"{module} does not make the operator {value.dotted}; name the module that does"
-    return (undecidable(reason, Kind.OUTSIDE, value.dotted),)
+    return (undecided(reason, Kind.OUTSIDE, value.dotted),)
 
 
 def _operator(function: Value) -> Value:

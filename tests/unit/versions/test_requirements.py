@@ -22,7 +22,7 @@ from patchkit.versions.requirements import (
     allows_any,
     check_requirement,
     holds_between,
-    parse_requirement,
+    requirement_of,
     satisfies,
 )
 
@@ -260,7 +260,7 @@ class TestRequirement:
 
     def test_parsed(self) -> None:
         """A requirement is read into packaging's own value."""
-        assert parse_requirement("vllm>=0.11").name == "vllm"
+        assert requirement_of("vllm>=0.11").name == "vllm"
 
 
 @given(SPECIFIERS, st.sets(st.sampled_from(REAL), min_size=2))

@@ -11,7 +11,7 @@ from urllib3.util import connection
 
 from patchkit.errors import RequirementError, UpstreamError
 from patchkit.upstream.reading.cache import IndexPage
-from patchkit.upstream.reading.parallel import CONNECTIONS
+from patchkit.upstream.reading.parallel import AT_ONCE
 from patchkit.upstream.reading.releases import find_releases
 from upstream import archives
 from upstream.server import Shop, serving
@@ -140,7 +140,7 @@ def test_a_host_that_is_down_is_asked_once(
         errors = prefetch(releases, ["up/m0.py"])
     assert len(errors) == 40
     assert all("does not answer" in str(error) for error in errors.values())
-    assert len(tried) <= CONNECTIONS
+    assert len(tried) <= AT_ONCE
 
 
 def test_nobody_knows_the_project(buyer: Customer) -> None:
