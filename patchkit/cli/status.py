@@ -32,6 +32,7 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
 @click.option("--unused", is_flag=True, help="List what is applied and was never called.")
 @click.option("--verify", "verified", is_flag=True, help="Say what each patch's verify answered.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a page.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
 @format_option
 def command(
@@ -40,6 +41,7 @@ def command(
     name: str | None,
     unused: bool,
     verified: bool,
+    html: str | None,
     watch: bool,
     form: str,
 ) -> int:
@@ -54,7 +56,7 @@ def command(
     Examples:
       patchkit status                                    of the newest run
       patchkit status /tmp/journal
-      patchkit status --watch
+      patchkit status --watch --html status.html   also as a page, which follows it
       patchkit status /tmp/journal --patch core-loop   its targets, copies, layers
       patchkit status --unused   what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
@@ -63,7 +65,8 @@ def command(
     lists = [option for option, given in (("--unused", unused), ("--verify", verified)) if given]
     _check_words(lists, name, form, watch=watch)
     with _eyes(directory or Settings.read().journal, ray, must_be=not watch) as see:
-        picture = _watch(see, bool(ray)) if watch else _draw(see)
+        picture = _watch(see, bool(ray), html) if watch else _draw(see)
+    _write(picture, html)
     if form == "json":
         click.echo(status_json(picture))
     elif not watch:
@@ -117,7 +120,20 @@ def _draw(see: Look) -> Picture:
     return draw(see(), ProcessTable(installed_processes()))
 
 
-def _watch(see: Look, is_ray: bool) -> Picture:
+def _write(picture: Picture, html: str | None, *, is_watched: bool = False) -> None:
+    """Write the page at once, so that no browser loads half of it."""
+    if html:
+        from patchkit.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
+
+        draft = Path(f"{html}.draft")
+        try:
+            draft.write_text(as_html(picture, is_watched=is_watched), encoding="utf-8")
+            draft.replace(html)
+        except OSError as error:
+            raise click.UsageError(f"{html}: cannot be written ({error.strerror})") from error
+
+
+def _watch(see: Look, is_ray: bool, html: str | None) -> Picture:
     """Show what is seen until the main process has ended, or the user has seen enough."""
     from patchkit.report.status import live  # noqa: PLC0415 - only who watches needs it
 
@@ -125,11 +141,13 @@ def _watch(see: Look, is_ray: bool) -> Picture:
     pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
     with live() as show:
         show(picture)
+        _write(picture, html, is_watched=True)
         try:
             while {one.alive for one in picture.processes if one.parent is None} != {False}:
                 time.sleep(pause)
                 picture = _draw(see)
                 show(picture)
+                _write(picture, html, is_watched=True)
         except KeyboardInterrupt:
             return picture
     say("the main process has ended")

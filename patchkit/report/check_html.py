@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
-from importlib import resources
 
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report, State
 from patchkit.report import check_view as view
-from patchkit.report.words import printable
+from patchkit.report.html_page import escaped, html_page
 
 _MARKS = dict(zip(view.WORDS, "✓?¿~✗–", strict=True))  # noqa: RUF001 - the sign for nothing
 _MANY = 14
@@ -25,31 +21,16 @@ def as_html(
     meanings: Mapping[str, str] | None = None,
 ) -> str:
     """Write the page: what upstream changed, how it was made, and what codes mean included."""
-    style, script = _file("check_html.css"), _file("check_html.js")
-    # The page's own style and script, and nothing that a report may have brought in.
-    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:"
-    return _file("check_html.html").format(
-        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
+    return html_page(
+        "check_html.html",
+        "check_html.css",
+        "check_html.js",
         command=report.command,
-        tally=_text(view.tally(report)),
-        looked=_text(view.looked_at(report)),
-        made="\n".join(f'<p class="quiet">{_text(line)}</p>' for line in made),
-        style=style,
-        script=script,
+        tally=escaped(view.tally(report)),
+        looked=escaped(view.looked_at(report)),
+        made="\n".join(f'<p class="quiet">{escaped(line)}</p>' for line in made),
         body="\n".join(_Body(report, diffs, meanings or {}).parts()),
     )
-
-
-def _file(name: str) -> str:
-    return resources.files("patchkit.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))
 
 
 class _Body:
@@ -87,20 +68,20 @@ class _Body:
             yield from self._section(name)
         codes = {finding.code.code for finding in self._report.findings}
         for code in sorted(codes & self._meanings.keys()):
-            text = f'<p class="message">{_text(self._meanings[code])}</p>'
+            text = f'<p class="message">{escaped(self._meanings[code])}</p>'
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _grid(self, grid: view.StateTable) -> Iterator[str]:
         if not grid.rows:
-            yield f'<p class="quiet">{_text(str(grid))}: no patch is for it</p>'
+            yield f'<p class="quiet">{escaped(str(grid))}: no patch is for it</p>'
             return
-        name, many = _text(str(grid)), " many" if len(grid.runs) > _MANY else ""
+        name, many = escaped(str(grid)), " many" if len(grid.runs) > _MANY else ""
         yield f'<div class="box" role="region" tabindex="0" aria-label="{name}">'
         yield f'<table class="grid{many}"><caption><span>{name}</span></caption>'
         yield '<thead><tr><th scope="col">patch</th>'
         for run in grid.runs:
-            last = "" if run.first == run.last else f" <span>– {_text(run.last)}</span>"  # noqa: RUF001
-            yield f'<th scope="col"><span>{_text(run.first)}</span>{last}</th>'
+            last = "" if run.first == run.last else f" <span>– {escaped(run.last)}</span>"  # noqa: RUF001
+            yield f'<th scope="col"><span>{escaped(run.first)}</span>{last}</th>'
         yield "</tr></thead><tbody>"
         for patch, row in grid.rows.items():
             yield f'<tr><th scope="row">{self._name(patch)}</th>'
@@ -110,8 +91,8 @@ class _Body:
 
     def _name(self, patch: str) -> str:
         if patch not in self._ids:
-            return f"<span>{_text(patch)}</span>"
-        return f'<a href="#{self._ids[patch]}" data-title="{_text(patch)}">{_text(patch)}</a>'
+            return f"<span>{escaped(patch)}</span>"
+        return f'<a href="#{self._ids[patch]}" data-title="{escaped(patch)}">{escaped(patch)}</a>'
 
     def _cell(self, patch: str, grid: view.StateTable, at: int, state: State | None) -> str:
         if state is None:
@@ -123,17 +104,17 @@ class _Body:
         shown = f'<span aria-hidden="true">{_MARKS[state]}</span> {said}'
         if run not in self._told.get(patch, ()):
             return f'<td class="{state}"><span title="{word}">{shown}</span></td>'
-        title = _text(f"{patch}, {grid.project} {grid.runs[at]}: {word}")
+        title = escaped(f"{patch}, {grid.project} {grid.runs[at]}: {word}")
         link = f'href="#{self._ids[patch]}" data-run="{run}" data-title="{title}" title="{word}"'
         return f'<td class="{state}"><a {link}>{shown}</a></td>'
 
     def _section(self, name: str) -> Iterator[str]:
-        heading = _text(name) or "packs and releases"
+        heading = escaped(name) or "packs and releases"
         yield f'<section id="{self._ids[name]}"><h2>{heading}</h2>'
         yield from (self._article(group) for group in self._groups.get(name, ()))
         for diff in self._diffs.get(name, ()):
             runs = " ".join(map(str, self._runs_of([diff]))) or "-"
-            summary = f"What upstream changed in {_text(view.spans(diff.releases, self._report))}"
+            summary = f"What upstream changed in {escaped(view.spans(diff.releases, self._report))}"
             opened = f'<details data-runs="{runs}"><summary>{summary}</summary>'
             yield f"{opened}{_diff(diff.text)}</details>"
         yield "</section>"
@@ -145,13 +126,13 @@ class _Body:
         name, look = ("a", f'href="#{code}" {look}') if is_link else ("span", look)
         tag = f"<{name} {look}>{code} {label}</{name}>"
         fix, commands = view.fix_of(finding)
-        places = [_text(view.spans(group.releases, self._report)), _code(view.where(finding))]
+        places = [escaped(view.spans(group.releases, self._report)), _code(view.where(finding))]
         lines = [
-            f"<h3>{tag}{_text(finding.code.title)}</h3>",
+            f"<h3>{tag}{escaped(finding.code.title)}</h3>",
             f"<p>{_code(finding.target)}</p>" if finding.target else "",
-            f'<p class="message">{_text(finding.message)}</p>',
-            f"<p><b>Fix:</b> {_text(fix)}</p>" if fix else "",
-            f"<pre>{_text(chr(10).join(commands))}</pre>" if commands else "",
+            f'<p class="message">{escaped(finding.message)}</p>',
+            f"<p><b>Fix:</b> {escaped(fix)}</p>" if fix else "",
+            f"<pre>{escaped(chr(10).join(commands))}</pre>" if commands else "",
             f'<p class="quiet">{" · ".join(filter(None, places))}</p>' if any(places) else "",
         ]
         runs = " ".join(map(str, self._runs_of([group])))
@@ -164,7 +145,7 @@ class _Body:
 
 
 def _code(text: str) -> str:
-    return f"<code>{_text(text)}</code>" if text else ""
+    return f"<code>{escaped(text)}</code>" if text else ""
 
 
 def _diff(text: str) -> str:
@@ -172,5 +153,5 @@ def _diff(text: str) -> str:
     for line in text.splitlines():
         is_head = line.startswith(("--- ", "+++ ", "@@"))
         look = "at" if is_head else {"+": "add", "-": "del"}.get(line[:1], "same")
-        lines.append(f'<span class="{look}">{_text(line) or " "}</span>')
+        lines.append(f'<span class="{look}">{escaped(line) or " "}</span>')
     return f'<pre tabindex="0">{"".join(lines)}</pre>'

@@ -73,25 +73,36 @@ def live() -> Iterator[Callable[[Picture], None]]:
         yield lambda picture: screen.update(_page(picture), refresh=screen.console.is_terminal)
 
 
-def _page(picture: Picture) -> RenderableType:
+def heading(picture: Picture) -> str:
+    """Count the processes and their nodes."""
     hosts = len({process.host for process in picture.processes})
     running = sum(bool(process.alive) for process in picture.processes)
     processes = count(len(picture.processes), "process")
-    text = f"{processes} on {count(hosts, 'node')}, {running} running"
-    heading = (text, "heading"), "  ", (one_line(", ".join(picture.journals)), "note")
-    parts: list[RenderableType] = [Text.assemble(*heading)]
+    return f"{processes} on {count(hosts, 'node')}, {running} running"
+
+
+def sections(picture: Picture) -> Iterator[tuple[str, RenderableType]]:
+    """Lay out what there is to say, each with its title."""
     if picture.processes:
-        parts += ["", process_tree(picture)]
+        yield "processes", process_tree(picture)
     if any(process.patches for process in picture.processes):
-        parts += ["", _patches(picture)]
+        yield "patches", _patches(picture)
     if picture.agreement:
         words = (
             plain(f"{role} {'yes' if agree else 'no'}", "ok" if agree else "bad")
             for role, agree in picture.agreement.items()
         )
-        parts += ["", Text.assemble(("agreement  ", "heading"), Text(", ").join(words))]
+        yield "agreement", Text(", ").join(words)
     if picture.findings:
-        parts += ["", _findings(picture.findings)]
+        yield "findings", _findings(picture.findings)
+
+
+def _page(picture: Picture) -> RenderableType:
+    journals = (one_line(", ".join(picture.journals)), "note")
+    parts: list[RenderableType] = [Text.assemble((heading(picture), "heading"), "  ", journals)]
+    for title, found in sections(picture):
+        head = (f"{title}  ", "heading")
+        parts += ["", Text.assemble(head, found) if isinstance(found, Text) else found]
     return Group(*parts, *(plain(note, "note") for note in picture.notes))
 
 
