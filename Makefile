@@ -20,7 +20,7 @@ unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	docs pictures e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	test-browser docs pictures e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -38,6 +38,10 @@ test-processes: env-unit  ## The unit tests that start processes: two minutes, n
 
 test-integration: env-unit  ## action.yml and the hooks, with the real pip, git and pre-commit
 	$(UNIT)/python -m pytest tests/unit/ci -n 2 -m integration
+
+test-browser:    ## The pages of `check` and `status`, in chromium, which must be there; read by axe
+	@$(PYTHON) tools/environments.py browser > /dev/null
+	.envs/browser/bin/python -m pytest tests/browser -n 2
 
 faults: env-unit ## A fault at every line of an apply; `make test-unit` takes a sample of them
 	FAULTS=all $(UNIT)/python -m pytest tests/unit/process/test_faults.py

@@ -143,6 +143,7 @@ def built(
 RECIPES = {
     "unit": unit(),
     "docs": Recipe((patchkit_layer("docs"),)),
+    "browser": Recipe((patchkit_layer("test", "browser"),)),
     **{f"unit-{version}": unit(version) for version in ("3.10", "3.11", "3.12", "3.13")},
     "vllm-0.32.0": Recipe(
         (
