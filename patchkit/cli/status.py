@@ -32,7 +32,7 @@ _EVERY_SECONDS_ON_RAY = 5.0
 @click.option("--patch", "name", metavar="NAME", help="Show one patch: processes, targets, copies.")
 @click.option("--unused", is_flag=True, help="List what is applied and was never called.")
 @click.option("--verify", "verified", is_flag=True, help="Say what each patch's verify answered.")
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to look at.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the main process ends.")
 @format_option
 def command(
