@@ -35,7 +35,7 @@ def _arm() -> None:
 
 watch_bodies(_arm)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Add",

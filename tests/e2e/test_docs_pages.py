@@ -116,7 +116,7 @@ ELSEWHERE = {
     "README.md": {
         "make ": "it takes minutes to an hour, and `make test` runs this test",
     },
-    "docs/benchmarks.md": {"": "seven minutes; tests/unit/test_builds.py and people run it"},
+    "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {"": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"},
     "docs/conformance.md": {"": "twelve minutes; tests/unit/test_conformance.py runs its parts"},
     "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},

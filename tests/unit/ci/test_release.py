@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from packages import REPOSITORY
@@ -57,6 +58,17 @@ def test_what_is_built_twice_is_the_same_to_the_byte(tmp_path: Path) -> None:
     first, second = built(tmp_path, 0o022), built(tmp_path, 0o077)
     assert sorted(name.rpartition(".")[2] for name in first) == ["gz", "whl"]
     assert first == second
+
+
+def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None:
+    """An index has none of the files that they are."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        text = archive.read(name).decode()
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    assert "![" in readme
+    assert "![" not in text
+    assert readme.split("\n\n")[-2] in text
 
 
 @pytest.mark.parametrize("version", PYTHONS)
