@@ -85,7 +85,17 @@ AFTER = {
     "docs/write-a-patch.md": "assert timed(lambda: 7, None, (), {}) == 7\n",
 }
 """What shows that it did what the page says."""
+ROW = (
+    "mkdir -p my_pack; export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD;"
+    " echo 'from patchkit import *;"
+    ' PATCHES = (Patch(name="my-patch", body="patch_a", requires=("{}",), roles=set(Role),'
+    ' changes=(Wrap("vllm.v1.engine.core:EngineCore.{}", by="w"),)),)\' > my_pack/__init__.py;'
+    " echo 'def w(wrapped, instance, args, kwargs): ...' > my_pack/patch_a.py"
+)
+"""The row that a page speaks of and does not have."""
 FIRST = {
+    "docs/releases.md#1": ROW.format("vllm>=0.32,<0.34", "step"),
+    "docs/releases.md#2": ROW.format("vllm>=0.25,<0.26", "log_iteration_details"),
     "README.md#3": "patchkit run --patches my_pack -- python engine.py",
     "README.md#5": "export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD",
     "docs/status.md#0": "mv readme my_pack; patchkit run --patches my_pack -- python engine.py;"
@@ -141,7 +151,9 @@ ELSEWHERE = {
     "docs/ray-data-llm.md": {"": "tests/e2e/test_data_llm.py, with a tiny model"},
     "docs/reference.md": {"eval": "completion asks for an interactive shell"},
     "docs/releases.md": {
-        "": "tests/unit/cli: matrix, history, debt; the page has other packs' names"
+        "patchkit history my-patch --path": "a repository of thousands of commits; "
+        "tests/unit/cli/test_releases.py makes one",
+        "patchkit list --debt": "what it prints is of the day; tests/unit/cli/test_debt.py",
     },
     "docs/status.md": {
         "patchkit run": "README has the same command",
@@ -260,7 +272,7 @@ def perform(session: page_session.Session, page: Path, block: page_session.Block
     """Write the file that a block is, or run its commands; return the Python that is left."""
     name = FILE.match(block.text)
     if block.language == "toml" or name:
-        session.write(name[1] if name else "pyproject.toml", block.text)
+        session.write(name[1] if name else block.mark or "pyproject.toml", block.text)
     elif block.language == "python":
         return "" if left(page, block.text) else block.text
     elif block.language in {"console", "bash"} and not block.text.startswith(">>>"):
