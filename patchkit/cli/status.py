@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,11 +126,14 @@ def _write(picture: Picture, html: str | None, *, is_watched: bool = False) -> N
     if html:
         from patchkit.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
 
-        draft = Path(f"{html}.draft")
+        place = Path(html).resolve()
+        draft = place.with_name(f".{place.name}-{os.getpid()}")
         try:
             draft.write_text(as_html(picture, is_watched=is_watched), encoding="utf-8")
-            draft.replace(html)
+            draft.replace(place)
         except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
             raise click.UsageError(f"{html}: cannot be written ({error.strerror})") from error
 
 

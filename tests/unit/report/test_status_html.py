@@ -51,7 +51,16 @@ def test_the_page_says_what_the_terminal_says(
     words = capsys.readouterr().out.split()
     assert {"engine-core", "VllmWorker-1", "applied", "agreement"} & set(words)
     assert not [word for word in words if word not in page]
-    assert not list(tmp_path.glob("*.draft"))
+    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {"status.html"}
+
+
+def test_a_link_leads_to_the_page_as_before(tmp_path: Path) -> None:
+    """What it leads to is written, and it stays a link."""
+    link, page = tmp_path / "link.html", tmp_path / "page.html"
+    link.symlink_to(page)
+    assert main(["status", write(tmp_path), "--html", str(link)]) == 0
+    assert link.is_symlink()
+    assert "</html>" in page.read_text()
 
 
 def test_every_state_has_its_look() -> None:
@@ -77,3 +86,21 @@ def test_a_page_that_cannot_be_written_is_wrong_use(
     out = tmp_path / "nowhere" / "status.html"
     assert main(["status", write(tmp_path), "--html", str(out)]) == 2
     assert f"{out}: cannot be written (No such file or directory)" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_the_page_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does it leave half of the next one beside it."""
+    out = tmp_path / "status.html"
+    out.write_text("the page before")
+    place = write(tmp_path)
+
+    def full(self: Path, text: str, **_: object) -> None:
+        self.write_bytes(text.encode()[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    assert main(["status", place, "--html", str(out)]) == 2
+    assert out.read_text() == "the page before"
+    assert {one.name for one in tmp_path.iterdir() if one.suffix != ".jsonl"} == {"status.html"}
