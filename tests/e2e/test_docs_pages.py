@@ -98,6 +98,8 @@ FIRST = {
     "docs/releases.md#2": ROW.format("vllm>=0.25,<0.26", "log_iteration_details"),
     "README.md#3": "patchkit run --patches my_pack -- python engine.py",
     "README.md#5": "export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD",
+    "docs/operations.md#0": "mv readme my_pack; export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD",
+    "docs/operations.md#1": "patchkit run -- python engine.py",
     "docs/status.md#0": "mv readme my_pack; patchkit run --patches my_pack -- python engine.py;"
     " export DIR=$(ls -td $TMPDIR/patchkit-*/* | head -1)",
     "docs/pull-request.md#4": "export PATCHKIT_PATCHES=fixes",
