@@ -20,7 +20,7 @@ unexport PYTHONPATH
 export MYPYPATH = tools:examples/simnpu:examples/conformance:tests/e2e
 
 .PHONY: help test test-unit test-processes test-integration faults mutants quality check e2e \
-	test-browser docs pictures e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
+	test-browser docs pictures screenshots e2e-all effects matrix ways truth lint demo bench clean demo-cpu demo-ray235 env-unit env-vllm env-ray235
 
 help:            ## What there is
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
@@ -84,6 +84,10 @@ docs:            ## The site of the docs, .site; warnings are errors
 
 pictures: env-vllm ## The terminal pictures of the docs, drawn anew from a real engine: a minute
 	PYTHONPATH=tools $(VLLM)/python tools/pictures.py
+
+screenshots: env-vllm ## The terminal pictures, and the pages of `status` and `check` in chromium
+	@$(PYTHON) tools/environments.py browser > /dev/null
+	.envs/browser/bin/python tools/screenshots.py $(VLLM)/python
 
 lint: env-unit   ## Style, types, layers
 	$(UNIT)/ruff check .

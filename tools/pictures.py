@@ -1,7 +1,11 @@
-"""Terminal pictures for the docs: README's pack, run with a real vLLM, as a terminal shows it."""
+"""Terminal pictures for the docs: README's pack, run with a real vLLM, as a terminal shows it.
+
+`--keep DIR` runs it there, and leaves what screenshots are made of.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import html
 import io
 import os
@@ -51,7 +55,9 @@ PICTURES = {
 
 def main() -> None:
     """Write each picture anew."""
-    with tempfile.TemporaryDirectory() as directory:
+    with contextlib.ExitStack() as stack:
+        is_kept = sys.argv[1:2] == ["--keep"]
+        directory = sys.argv[2] if is_kept else stack.enter_context(tempfile.TemporaryDirectory())
         folder = Path(directory)
         python = Path(sys.executable)
         for name, text in FILE.findall((REPOSITORY / "README.md").read_text("utf-8")):

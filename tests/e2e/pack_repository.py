@@ -70,7 +70,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine on which packages are built with what it has, which takes a third of the time."""
     home = tmp_path_factory.mktemp("machine")
     one = Machine.make(home)
-    one.called("pip", "install", "--quiet", "vllm-patchkit", "hatchling", "editables", cwd=home)
+    builders = ("hatchling", "hatch-fancy-pypi-readme", "editables")
+    one.called("pip", "install", "--quiet", "vllm-patchkit", *builders, cwd=home)
     one.environ["PIP_NO_BUILD_ISOLATION"] = "0"  # as pip reads it: no isolation
     return one
 
