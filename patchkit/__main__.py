@@ -1,7 +1,5 @@
 """`python -m patchkit` is the command `patchkit`."""
 
-from __future__ import annotations
-
 import sys
 
 from patchkit.cli import main

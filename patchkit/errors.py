@@ -4,8 +4,6 @@ None derives from ImportError or AttributeError: a `try/except ImportError` arou
 import would swallow it, and the process would continue half patched.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -32,7 +30,7 @@ class DeclarationError(PatchkitError):
         self.pack, self.patch, self.field = pack, patch, field
         self.found, self.expected = found, expected
 
-    def __reduce__(self) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
+    def __reduce__(self) -> "tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]":
         """Survive pickling: an error crosses from a worker to its engine."""
         return (type(self), (self.pack, self.patch, self.field, self.found, self.expected))
 

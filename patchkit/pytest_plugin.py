@@ -3,8 +3,6 @@
 Nothing of patchkit's session is imported before a test needs it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Generator

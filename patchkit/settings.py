@@ -1,7 +1,5 @@
 """patchkit's environment variables, read once into one frozen value."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -48,7 +46,7 @@ class Settings(Record):
     log: str = "warning"
 
     @classmethod
-    def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
+    def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
         """Read `os.environ` or another mapping; raise SettingsError for an invalid value."""
         env = os.environ if environ is None else environ
         _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")  # a row reads it

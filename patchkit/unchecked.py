@@ -4,8 +4,6 @@ What annotations name here is often imported for static checkers only, as a star
 check of them at run time finds no such name, and the first call would fail.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """What a module's text defines, by qualname, each with its own text."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Mapping
@@ -27,7 +25,7 @@ class Definitions:
     others: list[ast.stmt] = field(default_factory=list)
 
     @classmethod
-    def of(cls, path: str, text: bytes) -> Definitions:
+    def of(cls, path: str, text: bytes) -> "Definitions":
         """Read a file; raises UpstreamError where it cannot be parsed."""
         text = text.replace(b"\r\n", b"\n")
         tree, fault = parse(text)

@@ -1,7 +1,5 @@
 """What one text of a module has other than another: as changes, and the body that they need."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rows of files that differ: as a diff says, in a later release, or in an edited installation."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import hashlib

@@ -1,7 +1,5 @@
 """Edits that make one text of a function of another: as few lines as name their place once."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

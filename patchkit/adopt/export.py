@@ -1,7 +1,5 @@
 """What rows make of a release, as a diff of its files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A new pack's files, of rows and of the text of their bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """A module's text with a row's changes made in it, as upstream would write them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A unified diff, as `git diff`, `git format-patch` or a pull request's `.diff` writes it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -6,8 +6,6 @@ the same name; from 3.18 on it ignores all import lines. Not tested yet, as no P
 Both files are always written: an older Python ignores the `.start`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import pkgutil

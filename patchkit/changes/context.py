@@ -1,7 +1,5 @@
 """What a kind of change is given, and what it gives back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from types import ModuleType

@@ -1,7 +1,5 @@
 """What somebody else has put on a patched attribute: what it is, and whether ours lies below it."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterable
 from types import FunctionType, ModuleType

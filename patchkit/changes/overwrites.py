@@ -1,7 +1,5 @@
 """What became of the changed attributes: intact, wrapped by somebody else, or overwritten."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterator
 from types import CodeType, FunctionType, ModuleType

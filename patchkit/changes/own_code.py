@@ -1,7 +1,5 @@
 """The code that a patch has put in a place: functions of its pack, and those made around others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import Enum
 from types import FunctionType

@@ -3,8 +3,6 @@
 They are read as they are stored (a staticmethod stays one), without running descriptors.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections import ChainMap

@@ -4,8 +4,6 @@ A site remembers the original and the layers on it, so the value is always the o
 layers that are left, and the very original once none is left.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Iterator

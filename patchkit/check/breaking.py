@@ -1,7 +1,5 @@
 """The release and the nightly on which a patch broke, whatever range its row has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rows against releases: every rule, and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from patchkit.check import codes

@@ -1,7 +1,5 @@
 """Every code that a finding can have; docs/findings.md, also in the wheel, explains each."""
 
-from __future__ import annotations
-
 import enum
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What upstream did to targets: between two releases, and from release to release."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 from collections.abc import Iterator, Sequence

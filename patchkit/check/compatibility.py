@@ -3,8 +3,6 @@
 Callers may pass what has a name by position or by that name, and may leave out what has a default.
 """
 
-from __future__ import annotations
-
 from abc import ABC, ABCMeta
 from collections.abc import Collection, Iterable, Iterator, Set
 from inspect import Parameter

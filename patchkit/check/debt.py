@@ -1,7 +1,5 @@
 """What packs owe: how old each patch is, which releases still need it, and when it may go."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

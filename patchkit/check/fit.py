@@ -1,7 +1,5 @@
 """Which releases a package fits that need not know patchkit: everything that it uses of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

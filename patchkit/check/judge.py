@@ -1,7 +1,5 @@
 """Whether a change holds in one release: what it needs there, and what is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from textwrap import dedent
@@ -35,7 +33,7 @@ _HELPER = "where this row replaces all callers too, unrelated=True compares noth
 class Judge:
     """Judges the changes of one row in one release, after the Edits of rows that come before."""
 
-    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: EditSequence) -> None:
+    def __init__(self, row: Row, subject: Subject, pack: PackSource, edits: "EditSequence") -> None:
         self._row = row
         self._subject = subject
         self._facts = subject.facts

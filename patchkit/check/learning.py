@@ -3,8 +3,6 @@
 Only one thread of a process runs Python at a time, so others take a share of many releases.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

@@ -4,8 +4,6 @@ All raise `UpstreamError` where there is nothing to look at, and those here `Ver
 does not say which release it is.
 """
 
-from __future__ import annotations
-
 import functools
 import shlex
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Packs as far as they can be read: what is wrong with one row does not hide the others."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import re
@@ -54,7 +52,7 @@ def _read_loosely(name: str, error: DeclarationError) -> tuple[list[Row], list[F
 
 
 def _unmatched(
-    pack: PackSource, declared: Collection[str | None], lost: Iterable[Patch]
+    pack: "PackSource", declared: Collection[str | None], lost: Iterable[Patch]
 ) -> Iterator[Finding]:
     for body in sorted(pack.bodies.keys() - declared):
         message = f"pack {pack.name} has {body}.py and no row for it; it is never loaded"

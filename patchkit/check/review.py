@@ -1,7 +1,5 @@
 """What was reviewed, against releases: sources that nobody has seen, and the new lock."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The releases that are looked at, each with what it says of targets; read once and kept."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -39,7 +37,7 @@ class Subject:
     project: str  # the distribution, canonicalized
     version: str
     opened: Callable[[], ReleaseSource]  # called when its files are asked for
-    kept: Kept | None = None  # None for what may change under it
+    kept: "Kept | None" = None  # None for what may change under it
     key: str = ""  # by which name its facts are kept
     is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
     option: str = field(default="", kw_only=True)  # asks for it alone on a command line
@@ -131,7 +129,7 @@ class Subject:
         except UpstreamError:
             return "unreadable"
 
-    def moves(self, lost: Sequence[tuple[Target, Subject | None]]) -> list[Whereabouts]:
+    def moves(self, lost: "Sequence[tuple[Target, Subject | None]]") -> list[Whereabouts]:
         """Find where targets went, each with a release that has it, None where none is known."""
         keys = {(one, old): f"{self.key} {old.key if old else '-'} {one}" for one, old in lost}
         kept, found = self.kept, dict[tuple[Target, Subject | None], Whereabouts]()
@@ -146,8 +144,8 @@ class Subject:
         return [found[one] for one in lost]
 
     def _searched(
-        self, lost: Sequence[tuple[Target, Subject | None]]
-    ) -> Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]:
+        self, lost: "Sequence[tuple[Target, Subject | None]]"
+    ) -> "Iterator[tuple[tuple[Target, Subject | None], Whereabouts]]":
         for old in dict.fromkeys(old for _, old in lost):
             ours, theirs = self._own_resolver(), old._own_resolver() if old else None  # noqa: SLF001 - of this class
             search = MoveSearch(ours, theirs, None if self.is_local else REACH)
@@ -159,7 +157,7 @@ class Subject:
         parsed = self.kept.parsed if self.kept else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
-    def _conclude(self, targets: Sequence[Target], kept: Kept) -> None:
+    def _conclude(self, targets: Sequence[Target], kept: "Kept") -> None:
         with kept.ahead:
             missing = self._not_concluded(targets, kept)
             with kept.turn:  # meanwhile, its neighbour may have been looked into
@@ -170,7 +168,7 @@ class Subject:
         known = {str(target): one.as_data() for target, one in self._facts.items()}
         kept.put("facts", self.key, known)
 
-    def _not_concluded(self, targets: Iterable[Target], kept: Kept) -> list[Target]:
+    def _not_concluded(self, targets: Iterable[Target], kept: "Kept") -> list[Target]:
         """Recall what was concluded from the same files; fetch those that tell of the rest."""
         files = self.resolver.modules.files
         known = {target: kept.concluded(target, files) for target in targets}
@@ -180,7 +178,7 @@ class Subject:
             files.prefetch_unparsed(path for target in missing for path in _paths(target))
         return missing
 
-    def _look_up(self, missing: Iterable[Target], kept: Kept) -> None:
+    def _look_up(self, missing: Iterable[Target], kept: "Kept") -> None:
         for _, several in groupby(sorted(missing, key=str), lambda one: one.module):
             resolver = self.resolver.afresh()  # what it asks is asked for this module's targets
             for one in several:

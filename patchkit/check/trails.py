@@ -1,7 +1,5 @@
 """Where targets are in releases that lack them: followed from release to release, and told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import count

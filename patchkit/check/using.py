@@ -1,7 +1,5 @@
 """Uses by packages and bodies against releases: what is gone, which calls and overrides fail."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

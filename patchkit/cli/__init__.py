@@ -1,7 +1,5 @@
 """The command `patchkit`: one file a command, with its `--format json`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """The group of commands, and the one place where an error becomes a line and an exit code."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`patchkit bisect`: which patch, or which smallest set of them, makes a command fail."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import signal
@@ -94,7 +92,7 @@ def _identity(rows: Sequence[Row]) -> dict[str, Any]:
     return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
 
 
-def _minimal(search: Search, trials: _Trials, order: Sequence[str]) -> frozenset[str]:
+def _minimal(search: Search, trials: "_Trials", order: Sequence[str]) -> frozenset[str]:
     """Search, if the command fails with all patches and passes with none."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

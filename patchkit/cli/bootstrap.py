@@ -1,7 +1,5 @@
 """`patchkit bootstrap`: the `.pth` that arms every process of this Python."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

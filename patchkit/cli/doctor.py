@@ -1,7 +1,5 @@
 """`patchkit doctor`: is anything in the way?"""
 
-from __future__ import annotations
-
 import os
 import site
 import sys

@@ -1,7 +1,5 @@
 """`patchkit explain`: what a finding means, an example, and what to do."""
 
-from __future__ import annotations
-
 import click
 
 from patchkit.check.codes import CODES, explanations

@@ -1,7 +1,5 @@
 """`patchkit export`: what patches make of a release, as a diff or in a bill of materials."""
 
-from __future__ import annotations
-
 import click
 
 from patchkit.cli import options

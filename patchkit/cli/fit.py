@@ -1,7 +1,5 @@
 """`patchkit fit`: which releases a package fits that need not know patchkit."""
 
-from __future__ import annotations
-
 import click
 
 from patchkit.cli import options, pages

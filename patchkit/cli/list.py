@@ -1,7 +1,5 @@
 """`patchkit list`: the patches, and which of them apply here."""
 
-from __future__ import annotations
-
 import click
 
 from patchkit.cli import options

@@ -1,7 +1,5 @@
 """`patchkit lock`: record the sources of targets as reviewed."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence

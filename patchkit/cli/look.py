@@ -1,7 +1,5 @@
 """The rows and the releases that a command line asks `check`, `lock`, `diff` and `new` about."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 

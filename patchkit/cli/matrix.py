@@ -1,7 +1,5 @@
 """`patchkit matrix`: the releases that a CI matrix should cover."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

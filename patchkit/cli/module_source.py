@@ -1,7 +1,5 @@
 """Where a module's source lies, found without importing the module or its parents."""
 
-from __future__ import annotations
-
 import importlib.util
 from importlib.machinery import ModuleSpec, PathFinder
 

@@ -1,7 +1,5 @@
 """`patchkit new`: a row, a body and a test to start from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path

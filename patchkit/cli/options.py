@@ -1,7 +1,5 @@
 """Options that several commands have, and what reads them."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -48,7 +46,7 @@ class Wanted(NamedTuple):
             named = "--releases, --path, --wheel and --here"
             raise click.UsageError(f"{named}: expected one of them at most")
 
-    def or_of_project(self) -> Wanted:
+    def or_of_project(self) -> "Wanted":
         """Return this, or where it says nothing the releases of the project's settings."""
         self.check()
         return self if any(self) else self._replace(releases=Project.read().releases)

@@ -1,7 +1,5 @@
 """`patchkit run`: a command with patchkit in it and in all it starts; nothing is installed."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

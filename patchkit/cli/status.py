@@ -1,7 +1,5 @@
 """`patchkit status`: what is applied in every process, and whether ranks agree."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A command that is run to see how it ends, and leaves nothing running: for `patchkit bisect`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What a module's source says of where its names are from: imports, other names, attributes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -83,7 +81,7 @@ class Bindings:
                 return True
         return False
 
-    def inner(self, path: Iterable[str]) -> list[Bindings]:
+    def inner(self, path: Iterable[str]) -> "list[Bindings]":
         """Find the bodies of the class with this path."""
         bodies: list[Any] = [self._scope]
         is_local = False

@@ -4,8 +4,6 @@ Nothing is asked that could run somebody's code: no `isinstance`, which asks `__
 attribute of an object of an unknown type.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial, partialmethod

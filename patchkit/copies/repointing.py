@@ -1,7 +1,5 @@
 """One pass: find the copies, repoint those that may be, and tell the others."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """What a pass looks for, by identity; and whose it is, where the object itself proves that."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator

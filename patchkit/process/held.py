@@ -3,8 +3,6 @@
 A block may bring rows along, of a pack that is not installed; for no role, and for a while.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from collections.abc import Collection, Iterable, Sequence

@@ -6,8 +6,6 @@ torn last line. A folder may be somebody else's: only a file that this process h
 to, whatever stands under its name later, and no link is followed.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

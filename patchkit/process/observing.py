@@ -4,8 +4,6 @@ Since Python 3.12 `sys.monitoring` tells of a first call, and is switched off fo
 Before, the interpreter itself counts the first calls of code, to know what is worth optimising.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
@@ -17,7 +15,7 @@ _TOOLS = (4, 3)
 """Those that Python has no purpose for."""
 
 
-def observer() -> Monitored | Counted:
+def observer() -> "Monitored | Counted":
     """Make what this Python can observe with."""
     return Monitored() if hasattr(sys, "monitoring") else Counted()
 

@@ -4,8 +4,6 @@ That includes the failure policy: what a required patch that failed stops, and t
 process in which somebody has swallowed the error.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys
@@ -30,7 +28,7 @@ class GroupState(Record, frozen=False, eq=False):
     """How far a group of changes has come in this process."""
 
     plan: ChangeGroup
-    patch: PatchState  # whose changes they are
+    patch: "PatchState"  # whose changes they are
     applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
     made: Transaction = field(default_factory=Transaction)  # what was made then
     facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status

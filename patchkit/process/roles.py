@@ -3,8 +3,6 @@
 How processes are known is in `patchkit.rows.processes`.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

@@ -1,7 +1,5 @@
 """The session of this process, made once by the first way in."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """Objects that arm a process when they are unpickled there, before what follows them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from patchkit.rows.declaration import Role

@@ -4,8 +4,6 @@
 so it is imported where a class of such a body is unpickled.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

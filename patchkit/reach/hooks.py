@@ -6,8 +6,6 @@ has inherited the session, and only takes on its role. vLLM's model registry sta
 `subprocess`, which unpickles the function that it is to call.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterable

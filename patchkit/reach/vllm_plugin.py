@@ -1,7 +1,5 @@
 """vLLM's plugin entry points: where patchkit is installed, they arm every vLLM process."""
 
-from __future__ import annotations
-
 from patchkit.reach.arming import arm_unasked
 
 

@@ -1,7 +1,5 @@
 """What a check found, for GitHub: commands that annotate a pull request, and Markdown."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

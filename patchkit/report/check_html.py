@@ -1,7 +1,5 @@
 """What a check found as one page for a browser, which needs nothing beside itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.check.comparison import Difference

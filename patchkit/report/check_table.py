@@ -1,7 +1,5 @@
 """`patchkit check` for a person: a grid of patches and releases, then what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size

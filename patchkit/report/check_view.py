@@ -4,8 +4,6 @@ Releases that look the same for every patch are one column, and findings that sa
 several releases are one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The terminal that pages are printed on, and what they are made of: tables, lines, diffs."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The ledger of packs: for a person, for an issue or a page, for a program, and as a badge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.table import Column

@@ -1,7 +1,5 @@
 """`patchkit doctor`, `bootstrap status`, `explain` and `bisect` for a person."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby

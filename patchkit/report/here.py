@@ -1,7 +1,5 @@
 """What `show`, `doctor` and `new` tell: pages print it, `--format json` writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A page for a browser that needs nothing beside itself, and runs nothing but its own script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from html import escape

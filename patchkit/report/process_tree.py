@@ -1,7 +1,5 @@
 """`patchkit status`: the tree of processes, many of the same kind on one line."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """`patchkit diff`, `history` and `matrix`: a target, or a patch, through the releases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap

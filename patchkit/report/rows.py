@@ -1,7 +1,5 @@
 """`patchkit list`, `show`, `new` and `adopt` for a person: rows, in a table, on a page, made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path

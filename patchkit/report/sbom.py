@@ -1,7 +1,5 @@
 """Patched releases as CycloneDX 1.6 has them: components, with the patches in their pedigree."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """`patchkit status` for a person: the tree of processes, who has which patch, what is wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

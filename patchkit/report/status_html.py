@@ -1,7 +1,5 @@
 """`patchkit status` as a page for a browser: what the terminal shows, as tables."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Texts as pages show them: counted, and with nothing in them that a terminal would obey."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 

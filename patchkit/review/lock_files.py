@@ -5,8 +5,6 @@ package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names o
 installed pack brings is never lost: reviews of one's own are added to it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts of values that are the same in every process: names, or what pickle makes of a value."""
 
-from __future__ import annotations
-
 import builtins
 import enum
 from copyreg import dispatch_table

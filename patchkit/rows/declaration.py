@@ -1,7 +1,5 @@
 """What a pack author writes, as frozen data; `patchkit.registry` refuses what is malformed."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Collection
 from typing import Any, ClassVar

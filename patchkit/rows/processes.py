@@ -5,8 +5,6 @@ met there, so they need no versions. A package tells of its own processes by the
 `patchkit.processes`, which names a module that holds `PROCESSES`, a tuple of such rows.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

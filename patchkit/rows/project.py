@@ -1,7 +1,5 @@
 """`[tool.patchkit]` of a project's `pyproject.toml`, read once into one frozen value."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
@@ -34,7 +32,7 @@ class Project:
     accept: tuple[str, ...] = ()  # of each a code and a target (or a patch)
 
     @classmethod
-    def read(cls, folder: Path | None = None) -> Project:
+    def read(cls, folder: Path | None = None) -> "Project":
         """Read the nearest `pyproject.toml` with such a section; SettingsError if it is invalid."""
         start = _here() if folder is None else folder
         for place in (start, *start.parents):

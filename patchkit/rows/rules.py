@@ -1,7 +1,5 @@
 """Checks of rows and packs: one error for each fault, which names its place and the field."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection

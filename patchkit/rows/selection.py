@@ -1,7 +1,5 @@
 """Which rows apply in this process, and why the others do not."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from typing import Protocol

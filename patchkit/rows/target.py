@@ -1,7 +1,5 @@
 """Targets: `module:qualname`, in which items of containers can be named."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from sys import intern
@@ -32,7 +30,7 @@ class Target(Record):
 
     @classmethod
     @lru_cache(maxsize=4096)  # a change asks for its place again and again
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> "Target":
         """Read `module:qualname` or `module`; raise ValueError for anything else."""
         module, colon, qualname = text.partition(":")
         if not all(part.isidentifier() for part in module.split(".")):
@@ -50,7 +48,7 @@ class Target(Record):
         return steps_of(self.qualname) if self.qualname else ()
 
     @property
-    def holder(self) -> Target:
+    def holder(self) -> "Target":
         """What holds it: a class, a container, its module."""
         *around, last = self.steps
         size = len(str(last)) if isinstance(last, Item) else len(last) + 1

@@ -1,7 +1,5 @@
 """A body and a test to start from: what every change of a patch needs in them."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """The change to start with: a target as a release has it, and the kind of change that serves it."""
 
-from __future__ import annotations
-
 import ast
 import keyword
 from collections.abc import Collection, Sequence
@@ -64,7 +62,7 @@ class UpstreamTarget:
         return self.newest.text(self.facts)
 
     @property
-    def holder(self) -> UpstreamTarget:
+    def holder(self) -> "UpstreamTarget":
         """What holds it: a class, or its module."""
         name = self.target.qualname.rpartition(".")[0]
         return UpstreamTarget(Target(self.target.module, name), self.releases)

@@ -1,7 +1,5 @@
 """All that a new patch needs, worked out first; then all of its files are written, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from difflib import unified_diff
@@ -23,9 +21,9 @@ class Plan(NamedTuple):
     """What a new patch needs; `refusal` says why the row is for its author to paste."""
 
     patch: Patch
-    place: Place
+    place: "Place"
     row: str
-    files: Sequence[PlannedFile]
+    files: "Sequence[PlannedFile]"
     refusal: ScaffoldError | None = None
 
 
@@ -39,7 +37,7 @@ class Wish(NamedTuple):
     bounds: Sequence[str] = ()
 
 
-def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:
+def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: Path) -> Plan:
     """Work out a new patch: its targets, the place of its pack, and the folder of its test."""
     changes: list[tuple[UpstreamTarget, Change]] = []
     for upstream in targets:
@@ -80,7 +78,7 @@ def _with_row(plan: Plan) -> Plan:
     return plan._replace(files=[*plan.files, PlannedFile("row", file, new, old)])
 
 
-def _free_body(upstream: UpstreamTarget, patch: str, place: Place) -> str:
+def _free_body(upstream: UpstreamTarget, patch: str, place: "Place") -> str:
     body = f"patch_{upstream.target.module.rpartition('.')[2].strip('_')}"
     return f"patch_{patch}" if (place.folder / f"{body}.py").exists() else body
 

@@ -1,7 +1,5 @@
 """A row as an author writes it, in a new pack or as the last of one."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import json

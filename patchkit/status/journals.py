@@ -4,8 +4,6 @@ Lines may be torn, of a later patchkit, or of somebody else: each value is taken
 it should be, and everything else is passed over.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -74,7 +72,7 @@ class _Entry(dict[str, Any]):
         words = value if isinstance(value, list) else ()
         return tuple(word for word in words if isinstance(word, str))
 
-    def pairs(self, key: str) -> _Entry:
+    def pairs(self, key: str) -> "_Entry":
         value = self.get(key)
         return _Entry(value if isinstance(value, dict) else {})
 

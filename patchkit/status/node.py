@@ -3,8 +3,6 @@
 Only the standard library: it travels to nodes of a Ray cluster that may have no patchkit.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """What is known of a process: its roles, its patches, who started it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -127,7 +125,7 @@ class ProcessStatus:
     name: str = ""  # of the child process, as its parent calls it, or its title
     reason: str = ""  # why it counts as not reached
     alive: bool | None = None  # None where that is not known
-    parent: ProcessStatus | None = None
+    parent: "ProcessStatus | None" = None
 
     @property
     def digest(self) -> str | None:

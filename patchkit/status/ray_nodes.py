@@ -1,7 +1,5 @@
 """Look at every node of a Ray cluster, by running there on Ray itself."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import socket
@@ -37,7 +35,7 @@ class RayNodes:
             ) from error
         self._connect(address)
 
-    def __enter__(self) -> RayNodes:
+    def __enter__(self) -> "RayNodes":
         return self
 
     def __exit__(self, *_: object) -> None:

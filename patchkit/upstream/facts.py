@@ -1,7 +1,5 @@
 """What one release says of one target, as plain data that can be kept."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 from dataclasses import dataclass
@@ -52,7 +50,7 @@ class Facts:
         return {name: value for name, value in plain.items() if value not in (None, "", False, ())}
 
     @classmethod
-    def of_data(cls, data: dict[str, Any]) -> Facts:
+    def of_data(cls, data: dict[str, Any]) -> "Facts":
         """Read what `as_data` has written."""
         fields = dict(data)
         if "signature" in fields:

@@ -7,8 +7,6 @@ that a call wraps, and annotations that are read at run time: in the body of a c
 dataclasses and their kin read them, and of operators, kernels and routes.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import hashlib

@@ -1,7 +1,5 @@
 """A module's source seen by its lines and their indentation, without a parser."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

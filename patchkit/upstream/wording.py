@@ -9,8 +9,6 @@ The wording of a definition is its text with its decorators, the conditions that
 and every other line of the module that may bind one of its names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -48,7 +46,7 @@ class Wording(NamedTuple):
 
     mark: str  # a hash, 16 hexadecimal digits
     module: str  # where the definition stands, after imports were followed
-    page: _Page
+    page: "_Page"
 
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:

@@ -1,7 +1,5 @@
 """Packages that know nothing of patchkit: installed, in a folder, in a wheel, or on the index."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterator

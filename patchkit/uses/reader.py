@@ -1,7 +1,5 @@
 """What a file uses of some import packages; not a line of it is run."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import re
@@ -46,7 +44,7 @@ class Use(NamedTuple):
         return (str(self.target), *self[1:-1], self.ours and self.ours.as_data())
 
     @classmethod
-    def of_data(cls, data: Sequence[Any]) -> Use:
+    def of_data(cls, data: Sequence[Any]) -> "Use":
         """Read what `as_data` has written."""
         target, how, path, line, guarded, at_import, call, ours = data
         known = None if call is None else Call(call[0], tuple(call[1]), *call[2:])

@@ -1,7 +1,5 @@
 """What names stand for in a file, as imports tell it, and where their absence is reckoned with."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -43,7 +41,7 @@ class LexicalScope:
     """The names of a scope; what anything but one import may bind stands for nothing known."""
 
     def __init__(
-        self, node: ast.AST, tree: ModuleTree, outer: LexicalScope | None, shared: Collection[str]
+        self, node: ast.AST, tree: ModuleTree, outer: "LexicalScope | None", shared: Collection[str]
     ) -> None:
         self._outer = outer
         self._is_class = isinstance(node, ast.ClassDef)

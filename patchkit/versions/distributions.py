@@ -3,8 +3,6 @@
 Nothing of the package is executed. A distribution's records count as far as files confirm them.
 """
 
-from __future__ import annotations
-
 import ast
 import base64
 import enum

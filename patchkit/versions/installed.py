@@ -1,7 +1,5 @@
 """The versions that run here: found when first needed, without importing anything."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from patchkit.settings import Settings
@@ -36,7 +34,7 @@ class Versions:
         self._reasons: dict[str, str | None] = {}
 
     @classmethod
-    def of(cls, settings: Settings) -> Versions:
+    def of(cls, settings: Settings) -> "Versions":
         """Use the versions that the settings name, otherwise what is installed."""
         return cls(dict(settings.versions), settings.vllm_version)
 

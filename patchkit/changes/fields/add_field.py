@@ -1,7 +1,5 @@
 """AddField: a dataclass, also one of pydantic, gets one more field and stays the same class."""
 
-from __future__ import annotations
-
 import dataclasses
 import keyword
 import sys

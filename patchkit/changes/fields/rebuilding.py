@@ -4,8 +4,6 @@ Once for all changes of a group, and once more when they are taken back. A membe
 built from (a plain method) costs two look-ups.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import sys

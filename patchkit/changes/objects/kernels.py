@@ -8,8 +8,6 @@ with a `torch.library.Library`, and comes back when that is taken down. Shapes (
 gradients stay. torch is never imported here: a target that is an operator has imported it.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 import warnings

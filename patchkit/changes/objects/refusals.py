@@ -1,7 +1,5 @@
 """What cannot be replaced, wrapped or added, and why: said before anything is changed."""
 
-from __future__ import annotations
-
 import enum
 import inspect
 import threading

@@ -4,8 +4,6 @@ The function object stays; its code is always compiled from the original text wi
 are left, and is the very original once none is left.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -37,7 +35,7 @@ class _Built:
 class CodeSite:
     """One function, among the `edited` as long as it is; a TargetError where it has no source."""
 
-    def __init__(self, function: FunctionType, edited: set[CodeSite]) -> None:
+    def __init__(self, function: FunctionType, edited: "set[CodeSite]") -> None:
         self.function = function
         self._words = f"the code of {function.__module__}.{function.__qualname__}"
         self.caches: dict[int, Any] = {}  # of its answers; cleared when its code becomes another

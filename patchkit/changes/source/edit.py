@@ -3,8 +3,6 @@
 The function is the one that a `def` statement made, beneath all that is around it.
 """
 
-from __future__ import annotations
-
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, ClassVar
 

@@ -8,8 +8,6 @@ The library's `tokenize` refuses fragments (brackets that are not closed), and w
 f-string differs between Python versions. Here it is one token, if no quote of its kind is inside.
 """
 
-from __future__ import annotations
-
 import functools
 import keyword
 import re

@@ -4,8 +4,6 @@ What comes in is indented like what it replaces. Where the fragment does not occ
 should, the error says where it does, or what is nearest to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property

@@ -5,8 +5,6 @@ says next to nothing, and what was there beside the target already, for that has
 limits below were chosen on three pairs of vLLM's releases; docs/resolution.md has the figures.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -47,7 +45,7 @@ class Lost(NamedTuple):
     likeness: Likeness
 
     @classmethod
-    def of(cls, old: Resolution) -> Lost | None:
+    def of(cls, old: Resolution) -> "Lost | None":
         """Make one of a class or function; None for anything else."""
         node = old.nodes[0] if old.nodes else None
         if not isinstance(node, SCOPES) or old.defined is None:

@@ -1,7 +1,5 @@
 """Where a target went that a release lacks; a method with its class, elsewhere by its source."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from patchkit.rows.target import Target

@@ -4,8 +4,6 @@ A file from an index is a stranger's: names that point outside, sizes that lie a
 fill the memory are refused, with the reason.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

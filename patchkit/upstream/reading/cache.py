@@ -6,8 +6,6 @@ forgotten and fetched again. Files are written whole or not at all, so several p
 at once. A cache that cannot be written is done without.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The commits of a git repository, each read as a release: nothing is checked out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Connections as pip's settings ask for them: certificates, proxies, retries, passwords."""
 
-from __future__ import annotations
-
 import contextlib
 import netrc
 import re

@@ -1,7 +1,5 @@
 """What files a release has, what is in them, and what tells them from those of another release."""
 
-from __future__ import annotations
-
 import ast
 import re
 import threading

@@ -1,7 +1,5 @@
 """Which files a project has: simple indexes (PEP 503 and 691) and find-links, as pip is set."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """The same work on several releases at a time."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

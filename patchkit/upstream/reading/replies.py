@@ -1,7 +1,5 @@
 """URLs, as messages show them too, and what servers answer in place of a file."""
 
-from __future__ import annotations
-
 from urllib.parse import urljoin, urlsplit
 
 from patchkit.errors import UpstreamError

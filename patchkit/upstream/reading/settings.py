@@ -1,7 +1,5 @@
 """Where pip would look for packages, read without pip, which is slow to ask and may be missing."""
 
-from __future__ import annotations
-
 import configparser
 import contextlib
 import importlib.util
@@ -43,7 +41,7 @@ class PipSettings(NamedTuple):
     @classmethod
     def read(
         cls, environ: Mapping[str, str] | None = None, prefix: str | None = None
-    ) -> PipSettings:
+    ) -> "PipSettings":
         """Read pip's files, also that at a prefix, then variables; SettingsError for bad ones."""
         env = os.environ if environ is None else environ
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})

@@ -1,7 +1,5 @@
 """A directory of Python files: a checkout, or what is installed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

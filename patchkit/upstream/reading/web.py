@@ -1,7 +1,5 @@
 """Files and pages fetched over HTTP: whole, in spans, or only asked after."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re
@@ -75,7 +73,7 @@ class Web:
         names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
         return " ".join(reply.headers.get(name, "") for name in names)
 
-    def content(self, url: str) -> RemoteContent:
+    def content(self, url: str) -> "RemoteContent":
         """Return a file, to be read in spans."""
         return RemoteContent(self, url)
 

@@ -1,7 +1,5 @@
 """A wheel: its table of contents first, then only the files that are asked for."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What a name may be bound to, on which conditions, and which statements have to do with it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -89,7 +87,7 @@ class Binders:
                 self._places.setdefault(name, []).append(at)
 
     @classmethod
-    def of_scope(cls, tree: ModuleTree, scope: ast.Module | ast.ClassDef) -> Binders:
+    def of_scope(cls, tree: ModuleTree, scope: ast.Module | ast.ClassDef) -> "Binders":
         """Tell those of a module or class; they are kept with its file."""
         return tree.by_file(("binders", id(scope)), lambda: cls(tree, scope.body))
 

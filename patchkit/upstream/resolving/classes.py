@@ -1,7 +1,5 @@
 """What a class derives from, and what its body, decorators, hooks and metaclasses bind."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How classes are called, and the methods that machinery such as dataclasses writes for them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from inspect import Parameter

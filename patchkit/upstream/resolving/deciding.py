@@ -1,7 +1,5 @@
 """Whether conditions in upstream's source hold, where that can be told without running it."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What decorators do: the well-known are listed, those that upstream defines are read."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What expressions and bindings come to, calls included, and what attributes of a thing are."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Classes whose annotations mean something: dataclasses, pydantic, msgspec, tuples, enums."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from typing import NamedTuple

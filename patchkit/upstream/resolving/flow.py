@@ -1,7 +1,5 @@
 """The statements of a scope, followed in order for one name, both ways where it is open."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar

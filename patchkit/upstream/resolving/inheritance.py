@@ -1,7 +1,5 @@
 """What a class holds: of its own, from its bases in the order of C3, and from what made it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence

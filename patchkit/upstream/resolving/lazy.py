@@ -1,7 +1,5 @@
 """Names that no statement binds: what a module's `__getattr__` gives, what code puts there."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

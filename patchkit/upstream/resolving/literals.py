@@ -1,7 +1,5 @@
 """Values that upstream's source spells out: `__all__`, tables of lazy names, `TABLE['key']`."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -92,7 +90,7 @@ class Literals:
             literal = _joined(literal, self.part(added_by(part)))
         return literal
 
-    def _in(self, tree: ModuleTree | None) -> Literals:
+    def _in(self, tree: ModuleTree | None) -> "Literals":
         if tree is None or not self._depth:
             raise NotLiteralError
         return Literals(self._lookup, tree, self._depth - 1)

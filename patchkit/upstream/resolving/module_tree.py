@@ -1,7 +1,5 @@
 """A release's modules, parsed when they are asked for and kept."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence

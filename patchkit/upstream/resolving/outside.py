@@ -1,7 +1,5 @@
 """What classes outside the release hold: the standard library's are asked, few others known."""
 
-from __future__ import annotations
-
 import importlib
 from functools import lru_cache
 from typing import Any

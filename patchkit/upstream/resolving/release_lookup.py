@@ -1,7 +1,5 @@
 """Names of the modules of one release: what they are bound to, and what they stand for."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Callable, Sequence

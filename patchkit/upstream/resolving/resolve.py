@@ -1,7 +1,5 @@
 """From a target to what it is in a release, without running any of it; nothing is guessed."""
 
-from __future__ import annotations
-
 from copy import copy
 from functools import cached_property
 
@@ -121,7 +119,7 @@ class Resolver:
         self.modules = Modules(Files(source, shared=parsed))
         self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
-    def afresh(self) -> Resolver:
+    def afresh(self) -> "Resolver":
         """Begin anew, as if nothing had been asked: files stay parsed, conclusions go."""
         resolver = copy(self)
         resolver.modules = Modules(self.modules.files)

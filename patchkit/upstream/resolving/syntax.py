@@ -1,7 +1,5 @@
 """What statements and expressions say by themselves, and how a `def` is called."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect
@@ -134,17 +132,17 @@ class Signature(inspect.Signature):
         return [(one.name, one.kind, one.default is not one.empty) for one in several]
 
     @classmethod
-    def of_data(cls, data: Iterable[Sequence[Any]]) -> Signature:
+    def of_data(cls, data: Iterable[Sequence[Any]]) -> "Signature":
         """Read what `as_data` has written."""
         return _signature(tuple(map(tuple, data)))
 
-    def bound(self) -> Signature:
+    def bound(self) -> "Signature":
         """Leave out the first positional parameter, as a bound method does."""
         several = [*self.parameters.values()]
         is_bound = several and several[0].kind <= Parameter.POSITIONAL_OR_KEYWORD
         return Signature(several[1:]) if is_bound else self
 
-    def mangled(self, name: str) -> Signature:
+    def mangled(self, name: str) -> "Signature":
         """Name private parameters as Python does in the body of a class."""
         owner = name.lstrip("_")
         return Signature(

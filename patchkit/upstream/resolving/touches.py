@@ -1,7 +1,5 @@
 """What code sets on a class that it is given, as a decorator, or that stands above it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +38,7 @@ class _Effects(NamedTuple):
     given: set[str]  # its first parameter, and those of the functions in it that it returns
 
     @classmethod
-    def of(cls, function: ast.AST) -> _Effects:
+    def of(cls, function: ast.AST) -> "_Effects":
         """Read a function."""
         nodes = list(ast.walk(function))
         calls = [node for node in nodes if isinstance(node, ast.Call) and not _is_of_text(node)]

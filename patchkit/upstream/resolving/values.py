@@ -1,7 +1,5 @@
 """What a name or an expression upstream comes to, and what can be asked about a release."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable
@@ -79,7 +77,7 @@ class Value:
     signature: Signature | None = None
     classes: tuple[ast.ClassDef, ...] = ()  # of a class, from the outermost around it to itself
     dotted: str = ""  # the name of something outside
-    instance_of: Value | None = None  # the class of an object that was made by calling it
+    instance_of: "Value | None" = None  # the class of an object that was made by calling it
     attribute: bool = True  # False for a field that leaves nothing on the class
     sure: bool = True  # False where kind and signature may be others
     is_none: bool = False  # whether it is None, or something that was looked for in None
@@ -103,15 +101,15 @@ class Value:
             "except" in one.words and _IMPORT_ERROR.search(one.words) for one in self.conditions
         )
 
-    def under(self, conditions: tuple[Condition, ...]) -> Value:
+    def under(self, conditions: tuple[Condition, ...]) -> "Value":
         """Note what must hold."""
         return replace(self, conditions=(*conditions, *self.conditions)) if conditions else self
 
-    def unsure(self, reason: str) -> Value:
+    def unsure(self, reason: str) -> "Value":
         """Say that kind and signature may be others."""
         return replace(self, sure=False, reason=reason, signature=None)
 
-    def having(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> Value:
+    def having(self, name: str, kind: Kind, *nodes: ast.AST, **details: Any) -> "Value":
         """Describe something that a class has."""
         qualname = f"{self.qualname}.{name}"
         return Value("present", kind, self.module, qualname, self.tree, nodes, **details)

@@ -5,8 +5,6 @@ f`, below a class, makes f a method, and `torch.ops.vllm.x` runs what is registe
 body calls by name is a helper, and no part.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
