@@ -42,11 +42,11 @@ def _edits(old: str, new: str, hunks: Sequence[Hunk]) -> Iterator[TextEdit]:
     for start, end, first, last in reversed(hunks):  # so that the numbers of lines stay right
         lines = text.splitlines()
         wanted = "\n".join([*lines[:start], *after[first:last], *lines[end:]])
-        if _mark(wanted) == _mark(text):
+        if mark(wanted) == mark(text):
             continue  # a comment, or the layout
         edit, text = _anchored(lines, (start, end), after[first:last], wanted)
         yield edit
-    if _mark(text) != _mark(new):
+    if mark(text) != mark(new):
         raise TargetError("found another function, expected the new one")
 
 
@@ -61,7 +61,7 @@ def _anchored(
         for edit in _written(lines[before:behind], around):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(FunctionText("\n".join(lines)), edit).text
-                if _mark(text) == _mark(wanted):
+                if mark(text) == mark(wanted):
                     return edit, text
         if not before and behind == len(lines):
             break
@@ -80,7 +80,8 @@ def _statements(text: str) -> list[ast.stmt]:
     return ast.parse(text if text[:1].strip() else f"if 1:\n{text}").body
 
 
-def _mark(text: str) -> str:
+def mark(text: str) -> str:
+    """Hash what a text of a definition means."""
     return of_nodes(_statements(text))
 
 

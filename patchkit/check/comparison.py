@@ -127,6 +127,25 @@ def ends(
     return first, last if new or last is not first else subjects[-1]
 
 
+def base_of(
+    row: Row, subjects: Sequence[Subject], lock: Lock, old: str | None, new: str
+) -> tuple[Subject, Subject]:
+    """Choose the release that a row was written for, and the later one that is asked for.
+
+    Where none is named, the first is the last reviewed, else the newest in the row's range. Raises
+    UpstreamError.
+    """
+    last = _named(subjects, new)
+    before = subjects[: subjects.index(last)]
+    inside = [one for one in before if allows(row.patch.requires, one.project, one.version)]
+    newest = inside[-1] if inside else None
+    first = _named(before, old) if old else _reviewed(row, before, lock) or newest
+    if first is None:
+        found = f"{row.name}: found no release before {last.name} in its range"
+        raise UpstreamError(f"{found}, expected one; --from names the one that it was written for")
+    return first, last
+
+
 def _named(subjects: Sequence[Subject], version: str) -> Subject:
     wanted = parse_version(version)
     for one in subjects:

@@ -70,12 +70,12 @@ class PackSource:
     def __init__(self, name: str) -> None:
         self.name = name
         module = sys.modules[name]
-        self._file = Path(getattr(module, "__file__", None) or f"{name}.py")
+        self.path = Path(getattr(module, "__file__", None) or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-        self._root = (self._folders or [self._file])[0].parents[name.count(".")]
+        self.root = (self._folders or [self.path])[0].parents[name.count(".")]
         self._places: dict[str, Place] = {}
         # Its source, and that of the packages around it.
-        source = Tree(f"pack {name}", None, self._root, name.partition(".")[0])
+        source = Tree(f"pack {name}", None, self.root, name.partition(".")[0])
         self.subject = Subject(source.name, name, "", lambda: source)
 
     @functools.cached_property
@@ -92,15 +92,15 @@ class PackSource:
         """Return the file and line of an object of a body, or of the row itself."""
         found = self.facts(row, name) if name and row.patch.body is not None else None
         if found and found.lines and found.module.partition(".")[0] == self.name.split(".")[0]:
-            return shown(self._root / found.path), found.lines[0]
+            return shown(self.root / found.path), found.lines[0]
         return self.row_place(row.name)
 
     def file(self, path: str) -> str:
         """Name a file of its source as messages do."""
-        return shown(self._root / path)
+        return shown(self.root / path)
 
     def row_place(self, name: str) -> Place:
         """Return the file and line where a row's name is written."""
         if name not in self._places:
-            self._places[name] = place_of_row(self.name, name) or (shown(self._file), None)
+            self._places[name] = place_of_row(self.name, name) or (shown(self.path), None)
         return self._places[name]

@@ -12,7 +12,7 @@ from patchkit.errors import DeclarationError, PatchkitError, near
 from patchkit.rows.project import Project
 
 SECTIONS = {
-    "Write patches": ("new", "adopt", "export", "list", "show"),
+    "Write patches": ("new", "adopt", "rebase", "export", "list", "show"),
     "Know whether they hold": ("check", "fit", "explain", "diff", "history"),
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),

@@ -80,12 +80,13 @@ def _changes(patch: Patch, depth: int) -> str:
     """A short change that is alone stays on the line: there, formatters do not mind the comma."""
     if len(patch.changes) == 1:
         (alone,) = patch.changes
-        text = _change(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
+        text = change_text(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
         return exploded("changes=", [text], depth) if "\n" in text else f"changes=({text},)"
-    return exploded("changes=", [_change(change, depth + 1) for change in patch.changes], depth)
+    return exploded("changes=", [change_text(change, depth + 1) for change in patch.changes], depth)
 
 
-def _change(change: Change, depth: int, room: int = 1) -> str:
+def change_text(change: Change, depth: int, room: int = 1) -> str:
+    """Write a change; its first line is not indented."""
     (_, target), *others = (
         (field.name, getattr(change, field.name))
         for field in sorted(dataclasses.fields(change), key=lambda one: bool(one.kw_only))
@@ -108,7 +109,7 @@ def _tuple(tree: ast.Module) -> ast.Tuple:
 
 
 def _added_row(old: bytes, rows: ast.Tuple, patch: Patch) -> TextChange:
-    close = _offset(old, rows.end_lineno, rows.end_col_offset) - 1
+    close = offset(old, rows.end_lineno, rows.end_col_offset) - 1
     if old[close : close + 1] != b")":
         raise ValueError("found PATCHES without brackets")
     row = f"{INDENT}{row_text(patch, 1)},\n"
@@ -124,15 +125,16 @@ def _added_words(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[TextCha
     if ours is None or any(name.asname or name.name == "*" for name in ours.names):
         raise ValueError("found no such import")
     names = {name.name for name in ours.names}
-    start = _offset(old, ours.lineno, ours.col_offset)
-    end = _offset(old, ours.end_lineno, ours.end_col_offset)
+    start = offset(old, ours.lineno, ours.col_offset)
+    end = offset(old, ours.end_lineno, ours.end_col_offset)
     if not _words(patch) <= names:
         if b"#" in old[start:end]:
             raise ValueError("found comments in the import")
         yield start, end, from_import("patchkit", names | _words(patch))
 
 
-def _offset(text: bytes, line: int | None, column: int | None) -> int:
+def offset(text: bytes, line: int | None, column: int | None) -> int:
+    """Return the place, in bytes, of a line and column of the parser's."""
     lines = text.splitlines(keepends=True)
     return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
 

@@ -1,0 +1,270 @@
+"""A row carried to a later release: what upstream changed, and what the row changes, merged."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import reduce
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from patchkit.adopt.definitions import Definitions, names_in
+from patchkit.adopt.edits import edits, mark
+from patchkit.adopt.imports import with_moved
+from patchkit.adopt.merging import merged
+from patchkit.adopt.ranges import carried
+from patchkit.adopt.transplant import ModuleText
+from patchkit.check.comparison import Comparison, Side, compare
+from patchkit.check.coverage import Coverage, package_of
+from patchkit.check.judge import edited
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
+from patchkit.check.using import RowUses
+from patchkit.errors import ScaffoldError, TargetError, shown
+from patchkit.rows.declaration import Add, Change, Edit, Provide, Replace, Row
+from patchkit.rows.target import Target
+from patchkit.scaffold.plan import PlannedFile
+from patchkit.scaffold.row_edits import with_changes
+from patchkit.versions.requirements import FoundVersion
+
+_LIKE = 0.4
+"""What shares less with upstream's text, from 0 to 1, is no copy of it."""
+
+
+class Conflict(NamedTuple):
+    """A change that a person has to carry: why, the merge with markers, what upstream changed."""
+
+    target: Target
+    reason: str
+    text: str = ""
+    upstream: str = ""
+
+
+class _ConflictError(ScaffoldError):
+    def __init__(self, reason: str, text: str, found: Comparison) -> None:
+        super().__init__(reason)
+        self.sides = text, found.diff
+
+
+_Carried = tuple[str, Sequence[Change]]  # what became of changes, and what they are then
+
+
+@dataclass
+class Rebase:
+    """One row from a release to a later one; `run` works it out and writes nothing.
+
+    Args:
+        keep: whether the changes that it has stay, for the releases before.
+    """
+
+    row: Row
+    old: Subject
+    new: Subject
+    pack: PackSource
+    keep: bool = False
+    conflicts: list[Conflict] = field(default_factory=list)
+    files: list[PlannedFile] = field(default_factory=list)
+    body: ModuleText | None = None
+    _results: list[str] = field(default_factory=list)
+    _changes: dict[int, Sequence[Change]] = field(default_factory=dict)
+
+    @property
+    def result(self) -> str:
+        """What became of it; it is retired where upstream has all of its changes."""
+        if self.conflicts:
+            return "conflict"
+        return self._results[0] if len({*self._results}) == 1 else "merged"
+
+    @property
+    def file(self) -> str:
+        """The file that a person edits where a change conflicts."""
+        return shown(self._body_file or self.pack.path)
+
+    @property
+    def changes(self) -> list[Sequence[Change]]:
+        """What each of its changes is then: nothing, one or several."""
+        known = [(one, self._changes.get(at, [one])) for at, one in enumerate(self._before)]
+        if self.result == "retired":
+            return [[one] for one in self._before]
+        return [list(self._both(*one)) if self.keep else one[1] for one in known]
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """What it requires then."""
+        packages = {self.old.project, *map(package_of, self._before)}
+        is_new, is_over = self.result == "merged" and not self.keep, self.result == "retired"
+        versions = _release(self.old), _release(self.new)
+        given = self.row.patch.requires
+        return tuple(carried(given, packages, *versions, is_new=is_new, is_over=is_over))
+
+    @property
+    def _body_file(self) -> Path | None:
+        return self.pack.bodies.get(self.row.patch.body or "")
+
+    @property
+    def _before(self) -> Sequence[Change]:
+        return list(self.row.patch.changes)
+
+    def _both(self, old: Change, new: Sequence[Change]) -> Iterator[Change]:
+        if list(new) == [old]:
+            yield old
+            return
+        name, version = package_of(old), _release(self.new)
+        yield old.__replace__(requires=(*old.requires, f"{name}<{version}"))
+        for one in new:
+            yield one.__replace__(requires=(*one.requires, f"{name}>={version}"))
+
+    def run(self) -> None:
+        """Carry each change; those of one function that are Edits are carried together."""
+        body = self._body_file
+        self.body = ModuleText(str(body), body.read_text("utf-8")) if body else None
+        due = Coverage([self.row], [self.old]).due(self.row, self.old)
+        numbered = [(at, one) for at, one in enumerate(self._before) if one in due]
+        numbered.sort(key=lambda one: (isinstance(one[1], Edit), str(one[1].place)))
+        for _, group in groupby(numbered, key=lambda one: _together(*one)):
+            places, several = zip(*group, strict=True)
+            try:
+                result, new = self._carried(several)
+            except (ScaffoldError, TargetError) as error:
+                sides = getattr(error, "sides", ())
+                reason = f"{'its Edit: ' if isinstance(error, TargetError) else ''}{error}"
+                self.conflicts.append(Conflict(several[0].place, reason, *sides))
+                continue
+            self._results.append(result)
+            if list(new) != list(several):
+                self._changes.update({places[0]: new, **dict.fromkeys(places[1:], ())})
+        if self.result != "retired":
+            self._follow_imports()
+
+    def plan(self) -> None:
+        """Work out the files that are other then; ScaffoldError where the row's is not plain."""
+        row, body = self.pack.path, self._body_file
+        content = row.read_bytes()
+        new = with_changes(row, content, self.row.patch, self.changes, self.requires)
+        texts = [PlannedFile("row", row, new, content)]
+        if body and self.body and self.result == "merged":
+            old = body.read_bytes()
+            ends = b"\r\n" if b"\r\n" in old else b"\n"
+            texts.append(
+                PlannedFile("body", body, self.body.text.encode().replace(b"\n", ends), old)
+            )
+        self.files = [one for one in texts if one.new != one.old]
+
+    def refuse(self, reasons: Iterable[str]) -> None:
+        """Take note of why the row does not hold as it would be; nothing is written of it then."""
+        place = self._before[0].place
+        self.conflicts += [Conflict(place, one) for one in reasons]
+        self.files = [] if self.conflicts else self.files
+
+    def _carried(self, several: Sequence[Change]) -> _Carried:
+        change, place = several[0], several[0].place
+        if isinstance(change, (Add, Provide)):
+            return ("retired", ()) if self.new.has(place) else ("unchanged", several)
+        found = compare(place, self.old, self.new)
+        for side in (found.old, found.new):
+            if not side.facts.is_present:
+                raise ScaffoldError(f"{side.release}: {side.facts.reason or 'it is not there'}")
+        is_moved = found.new.place != place
+        moved = {change.target_field: str(found.new.place)}
+        several = [one.__replace__(**moved) for one in several] if is_moved else several
+        result, new = "unchanged", several
+        if found.changed and isinstance(change, Edit):
+            result, new = self._edits(several, found)  # type: ignore[arg-type]
+        elif found.changed and isinstance(change, Replace) and self.body:
+            result, new = self._replace(several[0], found, self.body)  # type: ignore[arg-type]
+        return "merged" if is_moved and result == "unchanged" else result, new
+
+    def _edits(self, several: Sequence[Edit], found: Comparison) -> _Carried:
+        base, theirs = self.old.text(found.old.facts), self.new.text(found.new.facts)
+        text = _merged(found, base, _all_edited(several, base), theirs)
+        if mark(text) == mark(theirs):
+            return "retired", ()
+        with suppress(TargetError):
+            if mark(_all_edited(several, theirs)) == mark(text):
+                return "unchanged", several
+        made = edits(theirs.rstrip("\n"), text)
+        if made is None:
+            raise ScaffoldError("no Edits make the merged text of upstream's")
+        first = several[0]
+        return "merged", [first.__replace__(old=one.old, new=one.new, count=1) for one in made]
+
+    def _replace(self, change: Replace, found: Comparison, body: ModuleText) -> _Carried:
+        by, ours = change.by, Definitions.of(body.path, body.text.encode())
+        if by not in ours.named:
+            return "unchanged", [change]
+        modules = _module_of(self.old, found.old), _module_of(self.new, found.new)
+        names = found.old.facts.qualname, found.new.facts.qualname
+        base, theirs = (_moved_out(*one, by) for one in zip(modules, names, strict=True))
+        text = _merged(found, base, ours.renamed(by, by), theirs)
+        if mark(text) == mark(theirs):
+            return "retired", ()
+        if mark(text) == mark(ours.renamed(by, by)):
+            return "unchanged", [change]
+        name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
+        known = {*ours.named, *ours.imports, *names_in(ours.named[by])}
+        made = (Add if self.keep else Replace)(f"{self.row.body}:{name}", by=name)
+        body.make(made, name, _with_imports(text, by, name, modules[1], known))
+        return "merged", [change.__replace__(by=name)]
+
+    def _follow_imports(self) -> None:
+        """Let the body import what moved from where it is now."""
+        if not self.body or self.keep:
+            return
+        uses = RowUses(Coverage([self.row], [self.new]), {self.pack.name: self.pack})
+        some = uses.misfits(self.row, [self.new])[self.new.name]
+        gone = [one.target for one in some if not self.new.has(one.target)]
+        places = self.new.moves([(one, self.old) for one in gone])
+        moved = {one: to.place for one, to in zip(gone, places, strict=True) if to.place}
+        text = with_moved(self.body.text, moved)
+        self._results += ["merged"] * (text != self.body.text)
+        self.body.text = text
+
+
+def _together(at: int, change: Change) -> tuple[object, ...]:
+    return (change.place,) if isinstance(change, Edit) else (at,)
+
+
+def _module_of(subject: Subject, side: Side) -> Definitions:
+    found = Definitions.of(side.facts.path, subject.source.read(side.facts.path) or b"")
+    if side.facts.qualname not in found.named:
+        raise ScaffoldError(f"no statement of {side.facts.path} alone defines it")
+    return found
+
+
+def _moved_out(module: Definitions, qualname: str, by: str) -> str:
+    """Write upstream's text as a body would have it."""
+    with suppress(ScaffoldError):
+        return module.moved_out(qualname, by)
+    return module.renamed(qualname, by)
+
+
+def _with_imports(
+    text: str, by: str, name: str, module: Definitions, known: set[str]
+) -> Definitions:
+    """Read merged code, with imports of what it takes from upstream's module and is not known."""
+    whole = Definitions.of("merged.py", text.encode())
+    wanted = names_in(whole.named[by]) - known
+    own = {
+        one: f"from {module.tree.name} import {one}" for one in module.named if one.isidentifier()
+    }
+    imports = [one for at, one in {**own, **module.imports}.items() if at in wanted]
+    return Definitions.of("merged.py", "\n".join([*imports, whole.renamed(by, name)]).encode())
+
+
+def _merged(found: Comparison, base: str, ours: str, theirs: str) -> str:
+    done = merged(base, ours, theirs)
+    if SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False).ratio() < _LIKE:
+        raise _ConflictError("its code is its own, and upstream's has changed", "", found)
+    if several := done.conflicts:
+        count = f"{len(several)} conflict{'s' * (len(several) > 1)}"
+        raise _ConflictError(count, "".join(several), found)
+    return done.text
+
+
+def _all_edited(several: Sequence[Edit], text: str) -> str:
+    return reduce(lambda new, one: edited(one, new), several, text)
+
+
+def _release(subject: Subject) -> str:
+    return FoundVersion(subject.project, subject.version, subject.name).counts_as

@@ -1,0 +1,253 @@
+"""`patchkit rebase`: over wheels that the tests write, with the real git and the real check."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import row, world
+
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packages import World
+
+__all__ = ["world"]
+pytestmark = pytest.mark.processes
+OLD = """\
+LIMIT = 3
+
+
+def plain(alpha, beta):
+    '''Words.'''
+    first = alpha + 1
+    second = beta + 2
+    third = first * second
+    return third
+
+
+class Box:
+    def take(self, one):
+        size = len(one)
+        if size > 3:
+            raise ValueError
+        kept = list(one)
+        return kept
+
+
+def gone():
+    return 1
+
+
+def other(one):
+    return one
+"""
+NEW = (
+    OLD.replace("beta + 2", "helper(beta)")
+    .replace("kept = list(one)", "kept = sorted(one)")
+    .replace("def plain", "def helper(one):\n    return one + 2\n\n\ndef plain")
+    .replace("def gone():\n    return 1", "from up.late import gone")
+    .replace("def other(one):\n    return one", "def other(one):\n    return [one, LIMIT]")
+)
+RELEASES = {
+    "1.0": {"mod": OLD, "late": ""},
+    "1.1": {"mod": OLD + "\n", "late": ""},
+    "2.0": {"mod": NEW, "late": "def gone():\n    return 1\n"},
+}
+PLAIN = """\
+def plain(alpha, beta):
+    first = alpha + 1
+    second = beta + 2
+    third = first * second
+    return third + 100
+"""
+EDIT = "Edit('up.mod:Box.take', old='size > 3', new='size > 30')"
+TEXTS = {"why": "'w'", "upstream": "'u'", "sunset": "'s'", "requires": "('up>=1,<2',)"}
+
+
+@pytest.fixture(autouse=True)
+def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases in a folder, and no index."""
+    no_own_packs(monkeypatch)
+    write_wheels(tmp_path / "wheels", RELEASES)
+    for name, value in (
+        ("PIP_CONFIG_FILE", "/dev/null"),
+        ("PIP_NO_INDEX", "1"),
+        ("PIP_FIND_LINKS", str(tmp_path / "wheels")),
+        ("PATCHKIT_PATCHES", "pack"),
+    ):
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    (world.folder / "pack").mkdir()
+
+
+def rebased(
+    capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
+) -> dict[str, dict[str, Any]]:
+    """What became of each row."""
+    asked = ["rebase", *(words or ("--all",)), "--to", "2.0", "--format", "json"]
+    assert main(asked) == code
+    return {one["name"]: one for one in json.loads(capsys.readouterr().out)["patches"]}
+
+
+def rows(world: World) -> str:
+    """What the pack says, without layout."""
+    text = (world.folder / "pack" / "__init__.py").read_text()
+    return "".join(text.split()).replace('"', "'")
+
+
+def test_an_edit_is_carried_over_what_upstream_changed(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its anchor still holds: only the range moves."""
+    world.pack(row("p", None, EDIT, **TEXTS))
+    done = rebased(capsys)["p"]
+    assert (done["result"], done["from"], done["to"]) == ("unchanged", "1.1", "2.0")
+    assert "requires=('up>=1,<2.1',)" in rows(world)
+    assert "size>30" in rows(world)
+
+
+def test_an_anchor_that_upstream_rewrote_is_written_anew(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The Edit names lines that upstream changed beside ours: the new anchor is upstream's."""
+    old = "if size > 3:\\n    raise ValueError\\nkept = list(one)"
+    edit = f"Edit('up.mod:Box.take', old='{old}', new='{old.replace('Value', 'Key')}')"
+    world.pack(row("p", None, edit, **TEXTS))
+    assert rebased(capsys)["p"]["result"] == "merged"
+    assert "KeyError" in rows(world)
+    assert "list(one)" not in rows(world)
+    assert "requires=('up>=2.0,<2.1',)" in rows(world)
+
+
+def test_a_copied_body_is_merged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has upstream's change and its own, and imports what upstream's change uses."""
+    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    assert rebased(capsys)["p"]["result"] == "merged"
+    body = (world.folder / "pack" / "patch_a.py").read_text()
+    assert "third + 100" in body
+    assert "second = helper(beta)" in body
+    assert "from up.mod import helper" in body
+
+
+def test_both_are_kept_where_that_is_asked_for(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each has its releases; the body has both functions."""
+    shelf = world.folder / "wheels"
+    write_wheels(shelf, {"2.0": {"mod": OLD.replace("beta + 2", "beta + 2000"), "late": ""}})
+    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
+    body = (world.folder / "pack" / "patch_a.py").read_text()
+    assert PLAIN.strip() in body
+    assert "def plain_2_0(alpha, beta):" in body
+    text = rows(world)
+    assert "Replace('up.mod:plain',by='plain',requires=('up<2.0',))" in text
+    assert "Replace('up.mod:plain',by='plain_2_0',requires=('up>=2.0',))" in text
+    assert "requires=('up>=1,<2.1',)" in text
+
+
+def test_what_the_new_one_needs_may_be_missing_before(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The merged function imports it as it runs, which is in its own releases only."""
+    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
+    assert "    from up.mod import helper\n" in (world.folder / "pack" / "patch_a.py").read_text()
+
+
+def test_what_upstream_has_is_retired(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """The row ends before that release, and stays as it is."""
+    edit = "Edit('up.mod:Box.take', old='list(one)', new='sorted(one)')"
+    world.pack(row("p", None, edit, **{**TEXTS, "requires": "('up>=1',)"}))
+    assert rebased(capsys, "p", "--from", "1.0")["p"]["result"] == "retired"
+    assert "requires=('up>=1,<2.0',)" in rows(world)
+
+
+def test_a_conflict_is_shown_and_nothing_is_written(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both sides changed the same line: markers, what upstream did, exit code 1."""
+    edit = "Edit('up.mod:Box.take', old='list(one)', new='tuple(one)')"
+    world.pack(row("p", None, edit, **TEXTS))
+    before = rows(world)
+    (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]
+    assert conflict["reason"] == "1 conflict"
+    assert "<<<<<<< yours" in conflict["lines"]
+    assert "        kept = sorted(one)" in conflict["lines"]
+    assert rows(world) == before
+    assert main(["rebase", "p", "--to", "2.0"]) == 1
+    out = capsys.readouterr().out
+    assert ">>>>>>> upstream" in out
+    assert "-        kept = list(one)" in out
+
+
+def test_code_that_is_no_copy_is_a_persons(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No merge of what has nothing in common; what upstream changed is shown."""
+    body = "def other(a):\n    print(a)\n    del a\n    return 3\n"
+    world.pack(row("p", "patch_a", "Replace('up.mod:other', by='other')", **TEXTS), patch_a=body)
+    (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]
+    assert "its code is its own" in conflict["reason"]
+
+
+def test_targets_and_imports_follow_what_moved(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The row names the new place, and the body imports from there."""
+    start, end = OLD.index("def plain"), OLD.index("class Box")
+    mod, late = OLD[:start] + OLD[end:], OLD[start:end]
+    write_wheels(world.folder / "wheels", {"2.0": {"mod": mod, "late": late}})
+    body = "from up.mod import LIMIT, plain\n\n\ndef w(wrapped, instance, args, kwargs): ...\n"
+    world.pack(row("p", "patch_a", "Wrap('up.mod:plain', by='w')", **TEXTS), patch_a=body)
+    assert rebased(capsys)["p"]["result"] == "merged"
+    assert "Wrap('up.late:plain',by='w')" in rows(world)
+    after = (world.folder / "pack" / "patch_a.py").read_text()
+    assert after.startswith("from up.mod import LIMIT\nfrom up.late import plain\n")
+
+
+def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """It shows the same diffs."""
+    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=PLAIN)
+    before = rows(world)
+    assert main(["rebase", "p", "--to", "2.0", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "+    second = helper(beta)" in out
+    assert "would be edited" in out
+    assert rows(world) == before
+    assert (world.folder / "pack" / "patch_a.py").read_text() == PLAIN
+
+
+def test_a_row_that_would_not_hold_is_not_written(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` has the last word: here the body's helper is gone from upstream."""
+    body = "from up.mod import nowhere\n\n\n" + PLAIN
+    world.pack(row("p", "patch_a", "Replace('up.mod:plain', by='plain')", **TEXTS), patch_a=body)
+    (conflict, *_) = rebased(capsys, code=1)["p"]["conflicts"]
+    assert "nowhere" in conflict["reason"]
+    assert (world.folder / "pack" / "patch_a.py").read_text() == body
+
+
+def test_a_row_written_otherwise_is_its_authors(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says what was expected."""
+    world.pack(row("p", None, EDIT, **TEXTS))
+    file = world.folder / "pack" / "__init__.py"
+    text = file.read_text()
+    file.write_text(text.replace("changes=(", "changes=tuple([").replace("),)", "),])", 1))
+    assert main(["rebase", "p", "--to", "2.0"]) == 2
+    assert "expected a row written as Patch(" in capsys.readouterr().err
+
+
+def test_names_or_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither, or both, is wrong use."""
+    assert main(["rebase", "--to", "2.0"]) == 2
+    assert main(["rebase", "p", "--all", "--to", "2.0"]) == 2
+    assert "expected names of patches, or --all" in capsys.readouterr().err
