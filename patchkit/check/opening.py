@@ -55,7 +55,6 @@ def of_release(release: Release, kept: Kept) -> Subject:
         sha256 or "",
         is_local=False,
         option=f"--releases '{release.project}=={release.version}'",
-        release=release if sha256 else None,
     )
 
 

@@ -19,7 +19,6 @@ from patchkit.upstream.moves.catalog import REACH
 from patchkit.upstream.moves.whereabouts import MoveSearch, Whereabouts
 from patchkit.upstream.reading.cache import Cache
 from patchkit.upstream.reading.files import Files, ParsedFiles, Question, ReleaseSource
-from patchkit.upstream.reading.releases import Release
 from patchkit.upstream.resolving.resolve import Resolver
 from patchkit.versions.requirements import canonical
 
@@ -41,9 +40,7 @@ class Subject:
     key: str = ""  # by which name its facts are kept
     is_local: bool = field(default=True, kw_only=True)  # whether all its files are at hand
     option: str = field(default="", kw_only=True)  # asks for it alone on a command line
-    release: Release | None = field(default=None, kw_only=True)  # for another process to open
     brief: bool = field(default=False, kw_only=True)  # whether its facts leave sources out
-    fault: UpstreamError | None = field(default=None, kw_only=True)  # that other's, in reading it
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
@@ -68,10 +65,6 @@ class Subject:
         if self.kept:
             self.__dict__.pop("source", None)
 
-    def recall(self) -> None:
-        """Read anew what is kept of it: another process may have learnt it."""
-        self.__dict__.pop("_facts", None)
-
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
         """Say which of some import packages it holds."""
         wanted = set(packages)
@@ -84,8 +77,6 @@ class Subject:
     def learn(self, targets: Iterable[Target]) -> None:
         """Look targets up, all that are not known yet."""
         missing = self.unknown(targets)
-        if missing and self.fault:
-            raise self.fault
         if missing and self.kept:
             self._conclude(missing, self.kept)
             return

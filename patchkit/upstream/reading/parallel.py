@@ -1,11 +1,7 @@
 """The same work on several releases at a time."""
 
-import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
-from queue import SimpleQueue
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Protocol, TypeVar
 
 from patchkit.errors import UpstreamError
@@ -24,62 +20,30 @@ class Named(Protocol):
 
 Item = TypeVar("Item", bound=Named)
 T = TypeVar("T")
-Results = Generator[tuple[int, T | UpstreamError], None, None]
-Worker = Callable[[Iterable[int]], Results[T]]
-"""Takes places of items one after another; gives back each with what came of it."""
-_Done = SimpleQueue[tuple[int, T | UpstreamError] | BaseException]
 
 Progress = Callable[[int, int, str], None]
 """Told in the thread that asked for long work how much of it is done, of how much, and the last."""
 
 
 def for_each(
-    items: Sequence[Item],
-    work: Callable[[Item], T],
-    progress: Progress | None = None,
-    helpers: Sequence[Worker[T]] = (),
+    items: Sequence[Item], work: Callable[[Item], T], progress: Progress | None = None
 ) -> list[T | UpstreamError]:
     """Do the same with every release, or with what reads one, several at a time.
 
     What came of each comes back, or why it could not be read. The work is called in other threads,
-    neighbours at the same time: what they have in common is read, parsed and concluded once. So
-    the helpers, each in a thread, begin at the other end.
+    neighbours at the same time: what they have in common is read, parsed and concluded once.
     """
-
-    def here(places: Iterable[int]) -> Results[T]:
-        return ((at, tried(work, items[at])) for at in places)
-
-    done: _Done[T] = SimpleQueue()
-    is_over, left = threading.Event(), deque(range(len(items)))
-    workers = [(here, left.popleft)] * AT_ONCE + [(one, left.pop) for one in helpers]
-    found: dict[int, T | UpstreamError] = {}
-    with ThreadPoolExecutor(len(workers), "patchkit-releases") as threads:
+    with ThreadPoolExecutor(AT_ONCE, "patchkit-releases") as threads:
+        started = {threads.submit(tried, work, one): one for one in items}
         try:
-            for worker, take in workers:
-                threads.submit(_run, worker, _taken(take), done, is_over)
-            while len(found) < len(items):
-                result = done.get()
-                if isinstance(result, BaseException):
-                    raise result  # it is no release's fault
-                found[result[0]] = result[1]
+            for count, done in enumerate(as_completed(started), 1):
+                done.result()  # an error that is no release's fault is raised at once
                 if progress:
-                    progress(len(found), len(items), items[result[0]].name)
-        finally:
-            is_over.set()
-    return [found[at] for at in range(len(items))]
-
-
-def _run(
-    worker: Worker[T], places: Iterable[int], done: _Done[T], is_over: threading.Event
-) -> None:
-    try:
-        with closing(worker(places)) as results:
-            for one in results:
-                done.put(one)
-                if is_over.is_set():
-                    return
-    except BaseException as error:  # noqa: BLE001 - raised where the work was asked for
-        done.put(error)
+                    progress(count, len(items), started[done].name)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [one.result() for one in started]
 
 
 def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
@@ -88,9 +52,3 @@ def tried(work: Callable[[Item], T], item: Item) -> T | UpstreamError:
         return work(item)
     except UpstreamError as error:
         return error
-
-
-def _taken(take: Callable[[], int]) -> Iterator[int]:
-    with suppress(IndexError):  # nothing is left
-        while True:
-            yield take()
