@@ -1,27 +1,24 @@
 """`patchkit adopt`: rows and bodies of what somebody has changed in another way."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli import options
+from patchkit.adopt.differing import DifferenceRows, EditedInstallation, of_diff, of_releases
+from patchkit.adopt.pack import pack_files
+from patchkit.cli import look, options
 from patchkit.cli.new import find_file
 from patchkit.cli.output import progress, say
 from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.report.as_json import differences_json
+from patchkit.scaffold.plan import Place, place_of, write
+from patchkit.upstream.reading.releases import Library, find_releases
 from patchkit.versions.requirements import FoundVersion, canonical
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+_Done = tuple[DifferenceRows, Callable[[], None]]
 
-    from patchkit.adopt.differing import DifferenceRows
-    from patchkit.scaffold.plan import Place
-    from patchkit.upstream.reading.releases import Library
-
-    _Done = tuple[DifferenceRows, Callable[[], None]]
 
 _DIFFS = (".diff", ".patch", "-")
 
@@ -59,10 +56,6 @@ def command(
       patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
       patchkit adopt vllm --installed --into my_pack --restore
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.adopt.pack import pack_files  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.scaffold.plan import write  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     if restore and not installed:
         raise click.UsageError("--restore: found no --installed, expected both")
     place = _new_place(into)
@@ -78,8 +71,6 @@ def command(
 
 
 def _new_place(into: str) -> Place:
-    from patchkit.scaffold.plan import place_of  # noqa: PLC0415
-
     place = place_of(into, Path(), find_file)
     if place.file.exists() and place.file.read_bytes().strip():
         raise ScaffoldError(f"{place.file} is there already, expected a new pack")
@@ -87,7 +78,6 @@ def _new_place(into: str) -> Place:
 
 
 def _tell(done: DifferenceRows, place: Place, form: str, *, written: bool) -> None:
-    from patchkit.report.as_json import differences_json  # noqa: PLC0415
     from patchkit.report.rows import print_differences  # noqa: PLC0415
 
     if form == "json":
@@ -97,10 +87,6 @@ def _tell(done: DifferenceRows, place: Place, form: str, *, written: bool) -> No
 
 
 def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
-    from patchkit.adopt.differing import DifferenceRows, of_diff, of_releases  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import find_releases  # noqa: PLC0415
-
     base = look.open_packages(wanted, [of], library)[-1]
     done = DifferenceRows(_exactly(of, base.version), Path(changed).name)
     if changed.endswith(_DIFFS):
@@ -116,9 +102,6 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
 
 
 def _of_installation(changed: str, of: str, _: options.Wanted, library: Library) -> _Done:
-    from patchkit.adopt.differing import DifferenceRows, EditedInstallation  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import find_releases  # noqa: PLC0415
-
     ours = EditedInstallation(changed)
     found = find_releases(f"{changed}=={ours.version}", library)
     if not found:

@@ -1,25 +1,22 @@
 """`patchkit check`: do the patches hold against upstream, as it lies in any release?"""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.check.checking import Check
 from patchkit.check.codes import CODES, RELEASE_UNREADABLE
+from patchkit.check.comparison import Difference, differences
 from patchkit.check.coverage import packages_of
-from patchkit.cli import options, pages
+from patchkit.check.findings import Report
+from patchkit.check.review import Commands
+from patchkit.cli import look, options, pages
 from patchkit.cli.output import progress, say
 from patchkit.errors import SettingsError, UpstreamError, near
 from patchkit.report.as_json import check_json
 from patchkit.rows.project import Project
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from patchkit.check.comparison import Difference
-    from patchkit.check.findings import Report
+from patchkit.upstream.reading.releases import Library, find_releases
 
 
 @click.command("check")
@@ -97,12 +94,6 @@ def checked(
     with_diffs: bool,
 ) -> tuple[Report, Sequence[Difference]]:
     """Check as the command does; return the differences of what drifted, too, where asked for."""
-    from patchkit.check.checking import Check  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.comparison import differences  # noqa: PLC0415
-    from patchkit.check.review import Commands  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
-
     project = Project.read()
     for code in (entry.partition(" ")[0] for entry in (*project.ignore, *project.accept)):
         if code not in CODES:

@@ -1,21 +1,17 @@
 """`patchkit diff`: what upstream changed in a patch's targets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import click
 
+from patchkit.check.comparison import Comparison, compare, ends
 from patchkit.check.coverage import package_of, packages_of
-from patchkit.cli import options
+from patchkit.check.opening import on_index
+from patchkit.cli import look, options
 from patchkit.cli.output import say
 from patchkit.report.as_json import diff_json
+from patchkit.upstream.reading.releases import Library
 from patchkit.versions.requirements import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from patchkit.check.comparison import Comparison
 
 
 @click.command("diff")
@@ -72,11 +68,6 @@ def _compared(
     *,
     offline: bool,
 ) -> tuple[str, str, Sequence[Comparison]]:
-    from patchkit.check.comparison import compare, ends  # noqa: PLC0415 - late: the help needs none
-    from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     (row,), _ = look.rows_of(packs, [name])
     reviewed = options.locks_of(lock).of_all([row])
     package = packages_of([row])[0]

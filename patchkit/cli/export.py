@@ -2,8 +2,13 @@
 
 import click
 
-from patchkit.cli import options
+from patchkit.adopt.export import exported
+from patchkit.check.coverage import Coverage, packages_of
+from patchkit.check.packs import PackSource
+from patchkit.cli import look, options
 from patchkit.cli.output import say
+from patchkit.report.sbom import sbom_json
+from patchkit.upstream.reading.releases import Library
 
 
 @click.command("export")
@@ -30,13 +35,6 @@ def command(
       patchkit export --patches my_pack --path ~/vllm | git -C ~/vllm apply
       patchkit export --format sbom > vllm.cdx.json
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.adopt.export import exported  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.coverage import Coverage, packages_of  # noqa: PLC0415
-    from patchkit.check.packs import PackSource  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.report.sbom import sbom_json  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     rows = look.own_rows_of(packs, names)
     sources = {row.pack: PackSource(row.pack) for row in rows}
     with Library(offline=offline, notice=say) as library:

@@ -2,9 +2,13 @@
 
 import click
 
-from patchkit.cli import options, pages
+from patchkit.check.fit import fit
+from patchkit.check.subjects import Kept
+from patchkit.cli import look, options, pages
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import fit_json
+from patchkit.upstream.reading.releases import Library
+from patchkit.uses.packages import open_package
 from patchkit.versions.requirements import canonical
 
 
@@ -32,12 +36,6 @@ def command(
       patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
       patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.fit import fit  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.subjects import Kept  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-    from patchkit.uses.packages import open_package  # noqa: PLC0415
-
     pages.check_output(form, output)
     roots = [canonical(of).replace("-", "_")]
     if not any(wanted):

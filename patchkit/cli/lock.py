@@ -9,7 +9,9 @@ import click
 
 from patchkit.check.coverage import packages_of
 from patchkit.check.findings import told_causes
-from patchkit.cli import options
+from patchkit.check.review import accept
+from patchkit.cli import look, options
+from patchkit.cli.look import open_packages
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError, shown
 from patchkit.report.as_json import lock_json
@@ -17,6 +19,7 @@ from patchkit.review.lock_files import NAME, Locks
 from patchkit.review.lock_format import Lock, read_lock, write_lock
 from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
+from patchkit.upstream.reading.releases import Library
 
 BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
 _TO_WRITE = "would change; run 'patchkit lock', and review its diff"
@@ -49,8 +52,6 @@ def command(
       patchkit lock my-patch --releases 'vllm==0.33.0'
       patchkit lock --releases 'vllm>=0.20' --check  say what is not reviewed yet
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none of it
-
     rows = look.own_rows_of(packs, names)
     files = _files(lock, rows)
     found, faults = _accepted(files, rows, wanted, offline=offline)
@@ -105,10 +106,6 @@ def _accepted(
     *,
     offline: bool,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
-    from patchkit.check.review import accept  # noqa: PLC0415 - late, as above
-    from patchkit.cli.look import open_packages  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     found: BeforeAndAfter = {}
     faults: dict[str, UpstreamError] = {}
     with Library(offline=offline, notice=say) as library, progress() as told:

@@ -8,12 +8,15 @@ from pathlib import Path
 import click
 
 from patchkit.check.findings import told_causes
-from patchkit.cli import options
+from patchkit.check.matrix import boundaries, cases, few, read_lanes, refuse_unused
+from patchkit.check.opening import on_index
+from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import to_json
 from patchkit.rows.declaration import Row
 from patchkit.rows.project import Project
+from patchkit.upstream.reading.releases import Library, find_releases
 
 
 @click.command("matrix")
@@ -48,8 +51,6 @@ def command(
       patchkit matrix --lanes lanes.toml
       echo "matrix=$(patchkit matrix --format github)" >> "$GITHUB_OUTPUT"
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.cli import look  # noqa: PLC0415 - late: the help needs none
-
     if file and releases:
         raise click.UsageError("--releases and --lanes: expected one of them at most")
     rows = look.own_rows_of(packs, names)
@@ -59,10 +60,6 @@ def command(
 
 
 def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> int:
-    from patchkit.check.matrix import cases, few  # noqa: PLC0415 - late, as above
-    from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     with Library(offline=offline, notice=say) as library, progress() as told:
         subjects = on_index(releases, library)
         found, faults = cases(rows, subjects, told)
@@ -90,9 +87,6 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
 def _tell_boundaries(
     rows: Sequence[Row], file: Path, form: str, *, offline: bool, of_all: bool
 ) -> int:
-    from patchkit.check.matrix import boundaries, read_lanes, refuse_unused  # noqa: PLC0415 - late, as above
-    from patchkit.upstream.reading.releases import Library, find_releases  # noqa: PLC0415
-
     lanes = read_lanes(file)
     able = [{"lane": one.name, **one.releases} for one in lanes.lanes if not one.reason]
     with Library(offline=offline, notice=say) as library:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli import options
+from patchkit.check.learning import learn_all
+from patchkit.cli import look, options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.output import progress, say
 from patchkit.errors import DeclarationError, shown
@@ -15,8 +16,8 @@ from patchkit.report.as_json import new_json
 from patchkit.report.here import NextStep
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
-from patchkit.scaffold.first_change import UpstreamTarget
-from patchkit.scaffold.plan import Place, Plan, Wish, place_of, write
+from patchkit.scaffold.first_change import UpstreamTarget, look_up
+from patchkit.scaffold.plan import Place, Plan, Wish, place_of, plan, write
 from patchkit.settings import Settings
 from patchkit.upstream.reading.releases import Library
 
@@ -77,8 +78,6 @@ def command(
       patchkit new my-patch --target vllm.envs:VLLM_PORT --pack my_pack.worker \\
           --releases 'vllm>=0.30,<0.34' --dry-run
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.scaffold.plan import Wish  # noqa: PLC0415 - late: the help needs none of it
-
     wanted = options.Wanted(releases, path, wheel)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
     plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
@@ -107,9 +106,6 @@ def _planned(
     *,
     offline: bool,
 ) -> Plan:
-    from patchkit.scaffold.plan import plan  # noqa: PLC0415 - late, as above
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
-
     wanted.check()
     place = _place(pack)
     _refuse_taken(wish.name, packs)
@@ -147,10 +143,6 @@ def _refuse_taken(name: str, packs: tuple[str, ...]) -> None:
 def _look_up(
     words: tuple[str, ...], wanted: options.Wanted, library: Library
 ) -> list[UpstreamTarget]:
-    from patchkit.check.learning import learn_all  # noqa: PLC0415 - late, as above
-    from patchkit.cli import look  # noqa: PLC0415
-    from patchkit.scaffold.first_change import look_up  # noqa: PLC0415
-
     targets = list(dict.fromkeys(map(options.parse_target, words)))
     packages = list(dict.fromkeys(target.module.partition(".")[0] for target in targets))
     with progress() as told:

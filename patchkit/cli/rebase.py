@@ -1,7 +1,5 @@
 """`patchkit rebase`: patches carried from the release that they were written for to a later one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -10,19 +8,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from patchkit.cli import options
+from patchkit.adopt.rebasing import Rebase
+from patchkit.check.comparison import base_of
+from patchkit.check.coverage import packages_of
+from patchkit.check.opening import on_index
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
+from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
 from patchkit.errors import ScaffoldError
+from patchkit.rows.declaration import Row
+from patchkit.scaffold.plan import write as write_files
+from patchkit.upstream.reading.releases import Library
 from patchkit.versions.requirements import canonical
-
-if TYPE_CHECKING:
-    from patchkit.adopt.rebasing import Rebase
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Row
 
 
 @click.command("rebase")
@@ -61,12 +63,7 @@ def command(
       patchkit rebase my-patch --to 0.33.0 --dry-run
       patchkit rebase --all --to 0.33.0 --keep   for the releases before, too
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.check.comparison import base_of  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415
-    from patchkit.check.opening import on_index  # noqa: PLC0415
-    from patchkit.cli import look  # noqa: PLC0415
     from patchkit.report.rebase import print_rebase, rebase_json  # noqa: PLC0415
-    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     if bool(names) == every:
         raise click.UsageError("expected names of patches, or --all")
@@ -87,10 +84,6 @@ def command(
 def _rebased(
     row: Row, old: Subject, new: Subject, more: Sequence[str], *, keep: bool, write: bool
 ) -> Rebase:
-    from patchkit.adopt.rebasing import Rebase  # noqa: PLC0415 - late: the help needs none of it
-    from patchkit.check.packs import PackSource  # noqa: PLC0415
-    from patchkit.scaffold.plan import write as write_files  # noqa: PLC0415
-
     done = Rebase(row, old, new, PackSource(row.pack), keep)
     done.run()
     if not done.conflicts:
