@@ -1,11 +1,11 @@
 """Which releases rows and their changes are for, and what has to be looked up there."""
 
-from __future__ import annotations
-
 import copy
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from patchkit.check.subjects import Subject
 from patchkit.rows.declaration import Add, AddField, Change, Provide, Row
 from patchkit.rows.target import Target
 from patchkit.versions.requirements import (
@@ -15,11 +15,6 @@ from patchkit.versions.requirements import (
     is_within,
     requirement_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from patchkit.check.subjects import Subject
 
 _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 
@@ -38,7 +33,7 @@ class Coverage:
         self._names: dict[str, frozenset[str]] = {}
         self._due: dict[tuple[str, str], list[Change]] = {}
 
-    def without(self, names: Iterable[str]) -> Coverage:
+    def without(self, names: Iterable[str]) -> "Coverage":
         """Leave releases out."""
         left, rest = set(names), copy.copy(self)
         rest.subjects = [one for one in self.subjects if one.name not in left]

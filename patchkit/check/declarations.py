@@ -1,21 +1,15 @@
 """What rows declare: texts that lack, ranges that do not meet, two on one target without order."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage, allows, open_requirements, packages_of, projects_of
 from patchkit.check.findings import Finding, Place
+from patchkit.check.packs import PackSource
+from patchkit.check.subjects import Subject
+from patchkit.rows.declaration import Change, Row
 from patchkit.versions.requirements import allows_any, canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from patchkit.check.packs import PackSource
-    from patchkit.check.subjects import Subject
-    from patchkit.rows.declaration import Change, Row
 
 _CORRECT = "correct the range, or delete the row"
 _TEXTS = {

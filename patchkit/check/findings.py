@@ -1,18 +1,13 @@
 """What a check finds: faults of changes, findings, and the state of each patch in each release."""
 
-from __future__ import annotations
-
 import enum
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from patchkit.check import codes
 from patchkit.errors import UnreachableError, UpstreamError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from patchkit.upstream.facts import Facts
+from patchkit.upstream.facts import Facts
 
 Place = tuple[str, int | None]  # a file, and a line in it where one is told
 REWRITE = "change the body, or narrow the range and add a change for the releases from here on"
@@ -105,7 +100,7 @@ class Report:
     command: str = "check"  # which made it
     summary: str = ""  # what is told beside the findings; '' counts what was looked at
 
-    def accepting(self, ignore: Collection[str], accept: Collection[str]) -> Report:
+    def accepting(self, ignore: Collection[str], accept: Collection[str]) -> "Report":
         """Set aside what has an ignored code, or is accepted as `CODE TARGET` or `CODE PATCH`."""
         accepted, rest = list(self.accepted), list[Finding]()
         for one in self.findings:

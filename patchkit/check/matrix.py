@@ -1,13 +1,16 @@
 """Releases to run: a few that show all that differs; lanes, and the ends of ranges they cover."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 from patchkit.check.coverage import Coverage, allows
-from patchkit.errors import SettingsError, VersionError
+from patchkit.check.subjects import Subject
+from patchkit.errors import SettingsError, UpstreamError, VersionError
 from patchkit.record import Record
+from patchkit.rows.declaration import Row
 from patchkit.rows.project import parse_toml
+from patchkit.upstream.reading.parallel import Progress
 from patchkit.versions.requirements import (
     applies_here,
     canonical,
@@ -16,16 +19,8 @@ from patchkit.versions.requirements import (
     written_bounds,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+Released = Callable[[str], Sequence[str]]
 
-    from patchkit.check.subjects import Subject
-    from patchkit.errors import UpstreamError
-    from patchkit.rows.declaration import Row
-    from patchkit.upstream.reading.parallel import Progress
-
-    Released = Callable[[str], Sequence[str]]
 
 T = TypeVar("T")
 Cases = dict[str, frozenset[int]]  # what to exercise, in words, and the places of releases that do

@@ -1,23 +1,17 @@
 """What `check` and `fit` found, in the form and in the place that a command line asks for."""
 
-from __future__ import annotations
-
 import shlex
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from patchkit import __version__
 from patchkit.check.codes import explanations
+from patchkit.check.comparison import Difference
+from patchkit.check.findings import Report
 from patchkit.cli.output import say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from patchkit.check.comparison import Difference
-    from patchkit.check.findings import Report
 
 output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
 

@@ -1,10 +1,7 @@
 """`patchkit show`: one row in full, with what is found here; nothing upstream is imported."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,16 +11,14 @@ from patchkit.errors import UpstreamError
 from patchkit.report.as_json import show_json
 from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
 from patchkit.review.drift import Look
+from patchkit.review.lock_files import Locks
+from patchkit.review.lock_format import Lock
+from patchkit.rows.declaration import Change, Row
+from patchkit.rows.selection import Selection
+from patchkit.rows.target import Target
+from patchkit.upstream.facts import Facts
 from patchkit.upstream.here import Here
 from patchkit.versions.requirements import requirement_of
-
-if TYPE_CHECKING:
-    from patchkit.review.lock_files import Locks
-    from patchkit.review.lock_format import Lock
-    from patchkit.rows.declaration import Change, Row
-    from patchkit.rows.selection import Selection
-    from patchkit.rows.target import Target
-    from patchkit.upstream.facts import Facts
 
 
 @click.command("show")

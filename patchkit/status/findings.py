@@ -1,18 +1,13 @@
 """What there is to look at: failures, processes that were not reached, ranks that differ."""
 
-from __future__ import annotations
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from patchkit.status.process_status import FORMAT, ProcessStatus
 
-from patchkit.status.process_status import FORMAT
+Look = Mapping[str, Any]
+Difference = tuple[str, ProcessStatus | None]
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from patchkit.status.process_status import ProcessStatus
-
-    Look = Mapping[str, Any]
-    Difference = tuple[str, ProcessStatus | None]
 
 _ROLES = ("main", "engine-core", "worker")
 _OUT = {"skipped", "failed"}

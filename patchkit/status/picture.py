@@ -1,24 +1,21 @@
 """The picture of all processes: their tree, whether they agree, and what there is to look at."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.rows.processes import ProcessTable
 from patchkit.status.findings import ProcessFinding, agreement, disagreements, findings, obstacles
 from patchkit.status.journals import parse_journal
 from patchkit.status.process_status import ChildStart, ProcessStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+Look = Mapping[str, Any]
+Running = dict[str, dict[int, dict[str, Any]]]
+Claim = tuple[ProcessStatus, ChildStart]
+ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
-    Look = Mapping[str, Any]
-    Running = dict[str, dict[int, dict[str, Any]]]
-    Claim = tuple[ProcessStatus, ChildStart]
-    ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""

@@ -1,15 +1,11 @@
 """What is installed here, by module and by target; a package is opened when one of it is asked."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from patchkit.rows.target import Target
-    from patchkit.upstream.facts import Facts
-    from patchkit.upstream.resolving.resolve import Resolver
+from patchkit.rows.target import Target
+from patchkit.upstream.facts import Facts
+from patchkit.upstream.resolving.resolve import Resolver
 
 
 class Here:
