@@ -3,12 +3,11 @@
 The lock guards the bookkeeping only. It is never held while a body or upstream code runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 
 from patchkit.changes.context import unwind
 from patchkit.changes.sites import Sites
@@ -16,14 +15,9 @@ from patchkit.copies import Where, everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
+from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import PATIENCE, Executions, Turns
 from patchkit.rows.declaration import AFTER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from types import ModuleType
-
-    from patchkit.process.schedule import Relevance, Schedule
 
 
 class Applier:

@@ -4,11 +4,10 @@ A look asks and tells the journal; nothing is written, and nothing runs, in the 
 torch.compile inlines is never called, but it lists the code that it traces.
 """
 
-from __future__ import annotations
-
 import threading
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FunctionType
+from typing import Any
 from weakref import ref
 
 from patchkit.changes.own_code import (
@@ -18,17 +17,14 @@ from patchkit.changes.own_code import (
     is_made_unseen,
     is_run_unseen,
 )
+from patchkit.process.journal import Journal
 from patchkit.process.observing import observer
 from patchkit.process.patch_state import APPLIED, GroupState
+from patchkit.process.schedule import Schedule
 from patchkit.record import Record, field
 
-if TYPE_CHECKING:
-    from types import CodeType, FunctionType
+Key = tuple[str, str]  # a patch and a target of it
 
-    from patchkit.process.journal import Journal
-    from patchkit.process.schedule import Schedule
-
-    Key = tuple[str, str]  # a patch and a target of it
 
 CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
 

@@ -6,31 +6,26 @@ look may import a body, and a fork waits for that. Where that cannot be, as it w
 that forks, the child imports anew what nobody goes on to import there.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.errors import PatchkitError
 from patchkit.imports.finder import home, others
 from patchkit.imports.half_imported import forget_imports
+from patchkit.process.applier import Applier
 from patchkit.process.effects import Effects
 from patchkit.process.journal import process_facts
 from patchkit.process.making import layers_of
 from patchkit.process.patch_state import APPLIED, ARMED, PatchStates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from patchkit.process.applier import Applier
-    from patchkit.process.schedule import Schedule
-    from patchkit.rows.selection import Selection
+from patchkit.process.schedule import Schedule
+from patchkit.rows.selection import Selection
 
 _PATIENCE = 1.0
 """Seconds to wait for the end of a look; whoever exits goes on after that."""

@@ -5,29 +5,24 @@ collects what the journal says of them. `Inspection` looks later whether somebod
 overwritten anything.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
 
 from patchkit import copies
 from patchkit.changes.overwrites import Overwrite, stranger_at, stranger_on, strangers_on_copies
+from patchkit.changes.sites import Sites
 from patchkit.copies.scope import Keepers, Outcome
 from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED, GroupState, PatchState, PatchStates
+from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.transaction import Transaction
+from patchkit.process.waiting import Executions, Turns
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
-
-    from patchkit.changes.sites import Sites
-    from patchkit.process.schedule import Relevance, Schedule
-    from patchkit.process.waiting import Executions, Turns
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error

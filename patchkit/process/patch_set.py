@@ -5,25 +5,21 @@ that part of the configuration for its compile cache, and hands it to every engi
 each compares it with its own before it does anything else.
 """
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import PathFinder, all_suffixes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.errors import AgreementError
+from patchkit.process.patch_state import PatchState, PatchStates
+from patchkit.process.schedule import Relevance
 from patchkit.record import Record
 from patchkit.rows.canonical import canonical
 from patchkit.rows.declaration import Change, Role, Row
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+PatchSet = Mapping[str, "Mark"]
 
-    from patchkit.process.patch_state import PatchState, PatchStates
-    from patchkit.process.schedule import Relevance
-
-    PatchSet = Mapping[str, "Mark"]
 
 KEY = "patchkit"
 """Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""

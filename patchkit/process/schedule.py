@@ -3,20 +3,15 @@
 `Relevance` is the one who says so: by role and block, then by settings, versions and review.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from patchkit.errors import ApplyError, DriftError
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
 from patchkit.process.transaction import ChangeGroup
 from patchkit.review.drift import UNREADABLE
 from patchkit.rows.declaration import SERVING, Change, Role, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from patchkit.rows.selection import Selection
+from patchkit.rows.selection import Selection
 
 
 class Schedule:

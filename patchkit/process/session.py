@@ -4,22 +4,24 @@ A patch applies when its target's module has been imported *and* the process has
 its roles; whichever comes last makes it due.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from importlib.machinery import ModuleSpec
 from threading import get_ident
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Any
 
 from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.sites import Sites
 from patchkit.copies import NOWHERE, Where, modules_since
 from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import ProvidedLoader, is_served, refuse_removed, unreachable
 from patchkit.process import patch_set
 from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
+from patchkit.process.journal import Journal
 from patchkit.process.lookout import Lookout
 from patchkit.process.patch_state import APPLIED, ARMED, GroupState, PatchStates
 from patchkit.process.roles import run_beside_its_name
@@ -27,19 +29,11 @@ from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
 from patchkit.registry import OWN_PACKS, Registry
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
+from patchkit.rows.selection import Selection
 from patchkit.rows.target import Item
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from types import ModuleType
-    from typing import Any
-
-    from patchkit.changes.sites import Sites
-    from patchkit.process.journal import Journal
-    from patchkit.rows.selection import Selection
-
-    Groups = list[GroupState]
-    Hook = Callable[[ModuleType, Sites], None]
+Groups = list[GroupState]
+Hook = Callable[[ModuleType, Sites], None]
 
 
 class Session:

@@ -3,27 +3,22 @@
 A transaction makes all or none: it resolves all first, and undoes what it made on error.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, cast
 
 from patchkit.changes import in_waves, prepare, rebuild_after
 from patchkit.changes.context import Context, Prepared, unwind
 from patchkit.changes.overwrites import Route, route_of
+from patchkit.changes.sites import Site, Sites
 from patchkit.copies.scope import scope_of
 from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
+from patchkit.rows.target import Target
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import ModuleType
-
-    from patchkit.changes.sites import Site, Sites
-    from patchkit.rows.target import Target
-
-    Placed = tuple[int, Change]
+Placed = tuple[int, Change]
 
 
 class ChangeGroup(Record, eq=False):

@@ -4,27 +4,22 @@ No lock is held meanwhile. A thread that waits for another could wait for ever: 
 module which this one is importing. So nobody waits for a thread that waits for him.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING
+from types import ModuleType
 
+from patchkit.imports.finder import Finder
 from patchkit.imports.half_imported import importer_awaited, is_half_imported
+from patchkit.process.patch_state import GroupState, PatchState
 from patchkit.rows.declaration import AFTER
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
+Taken = GroupState | PatchState
 
-    from patchkit.imports.finder import Finder
-    from patchkit.process.patch_state import GroupState, PatchState
-
-    Taken = GroupState | PatchState
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
