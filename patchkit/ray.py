@@ -5,21 +5,18 @@ an actor's. So pass the environment to `ray.init`, or to the submission of a job
 there already runs too, after patchkit's.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from patchkit.errors import PatchkitError
 from patchkit.process.roles import PARENT_VARIABLE, this_process
 from patchkit.reach.arming import arm
 from patchkit.settings import VARIABLES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Hook = Callable[[], object]
 
-    Hook = Callable[[], object]
 
 NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
 """Names the setup hook that was there before patchkit's."""

@@ -3,28 +3,24 @@
 A body function that is called runs beside the module's execution.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.context import Context, unwind
 from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.sites import Site
 from patchkit.errors import TargetError
 from patchkit.imports.half_imported import spec_of
 from patchkit.imports.supplied_modules import loader_of
 from patchkit.rows.declaration import AfterImport, BeforeImport, Provide
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Fill = Callable[[ModuleType], object]
 
-    from patchkit.changes.sites import Site
-
-    Fill = Callable[[ModuleType], object]
 
 _IMPORTLIBS = (
     *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
@@ -35,7 +31,7 @@ _IMPORTLIBS = (
 
 def prepare(
     change: Provide | BeforeImport | AfterImport, context: Context
-) -> PreparedProvide | PreparedCall:
+) -> "PreparedProvide | PreparedCall":
     """Find what the body has for the module; a TargetError where that cannot serve."""
     if isinstance(change, Provide):
         return _prepared_provide(change, context)

@@ -1,20 +1,16 @@
 """What a command prints to: a closed pipe, a full disk, an encoding without some letters."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator
+from typing import TextIO
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from patchkit.upstream.reading.parallel import Progress
+from patchkit.upstream.reading.parallel import Progress
 
 _PLAIN = str.maketrans("├└│─…✓✗¿·→", "|`|-~+X%.>")
 _HANDLER = "patchkit.plain"

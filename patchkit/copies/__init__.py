@@ -6,19 +6,14 @@ where the row's `rebind` says so. What holds one otherwise (a default, a closure
 out of reach.
 """
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from patchkit.changes.sites import Site
 from patchkit.copies.scope import can_be_traced
 from patchkit.imports.half_imported import being_imported, is_initializing, spec_of, when_ready
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from patchkit.changes.sites import Site
 
 
 class Where(NamedTuple):

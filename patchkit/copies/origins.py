@@ -4,27 +4,22 @@ A place is an attribute of a module or a class. Its code leads from it to anothe
 up to a changed attribute, or to where somebody else made what is there.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.sites import Site, Sites
 from patchkit.copies.bindings import Bindings, NameSource, Value, all_scopes
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    Place = tuple[Any, str]
-    # A site; whether the very object lies at the end of another way; None: nobody can tell.
-    Ends = Iterator[Site | bool | None]
+Place = tuple[Any, str]
+Ends = Iterator[Site | bool | None]
 
 
 class Elsewhere:

@@ -1,17 +1,12 @@
 """What a pass leaves alone and what it tells; whose an object is, by its own word."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.changes.owners import MISSING, inside, namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from patchkit.changes.sites import Site, Sites
-    from patchkit.rows.target import Step
+from patchkit.changes.sites import Site, Sites
+from patchkit.rows.target import Step
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 """Values of these types are shared by code that has nothing to do with each other."""

@@ -1,22 +1,17 @@
 """The walk over modules and their classes; deterministic, and each object once."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import accumulate
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.changes.owners import namespace
 from patchkit.changes.sites import Site
 from patchkit.copies.holders import CLASS, HolderKinds
 from patchkit.copies.scope import Holder, Keepers, class_namespace, home_of, is_within
+from patchkit.copies.stale import StaleValues
 from patchkit.rows.target import Item, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from patchkit.copies.stale import StaleValues
 
 OURS = ("patchkit",)
 UNKNOWN = " (nobody can tell where it is from)"

@@ -10,14 +10,15 @@ of ours is held while a loader, a hook or another finder runs.
 other code imports a body.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import sys
 from _thread import get_ident
+from collections.abc import Callable, Iterable, Sequence
 from importlib import _bootstrap
-from typing import TYPE_CHECKING
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 from patchkit.imports.half_imported import (
     is_half_imported,
@@ -29,13 +30,8 @@ from patchkit.imports.half_imported import (
 from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telling
 from patchkit.unchecked import CLAW, leave_unchecked
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-    from typing import Any
+Path = Sequence[str] | None
 
-    Path = Sequence[str] | None
 
 _UTIL = "importlib.util"
 

@@ -1,19 +1,15 @@
 """Modules that are being imported now, and how to be called when that ends."""
 
-from __future__ import annotations
-
 import sys
 from _thread import get_ident
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from importlib import _bootstrap
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from types import ModuleType
+Waiter = tuple[Callable[[str], None], str]
 
-    # What to call, and with which name; compared, so that who asks twice is told once.
-    Waiter = tuple[Callable[[str], None], str]
 
 _WAITERS = "_patchkit_waiters"
 

@@ -1,24 +1,19 @@
 """Loaders that report when they execute their module, and otherwise behave as before."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from _thread import get_ident
+from collections.abc import Callable
 from importlib import _bootstrap_external
-from typing import TYPE_CHECKING, Protocol
+from importlib.machinery import ModuleSpec
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Protocol, TypeVar
 
 from patchkit.errors import TargetError
 from patchkit.imports.supplied_modules import running_code
 from patchkit.record import Record, field
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from importlib.machinery import ModuleSpec
-    from types import CodeType, FrameType, ModuleType
-    from typing import Any, TypeVar
-
-    Method = TypeVar("Method", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 _NAMES_OF_MAIN = ("__main__", "__mp_main__")

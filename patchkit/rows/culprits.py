@@ -1,15 +1,12 @@
 """Search for a minimal set of patches that makes something fail, by trying sets of them."""
 
-from __future__ import annotations
-
 import enum
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+Patches = frozenset[str]
+Run = Mapping[str, Any]
 
-    Patches = frozenset[str]
-    Run = Mapping[str, Any]
 
 SKIP = 125
 """The exit code of a run that judges nothing, as in `git bisect run`."""

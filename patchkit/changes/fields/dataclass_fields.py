@@ -4,22 +4,19 @@ The class stays the same object. What the decorator had generated from the field
 again; what somebody wrote by hand stays.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.context import PreparedLayers
 from patchkit.changes.owners import FIELDS, Location
 from patchkit.changes.sites import Layer, Site, Sites
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Fields = Mapping[str, Any]
 
-    Fields = Mapping[str, Any]
 
 _GENERATED = (
     *("__init__", "__repr__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),

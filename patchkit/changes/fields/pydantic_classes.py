@@ -8,22 +8,19 @@ pydantic copies the schema of a class into that of every class with a field of i
 read off the annotations of the fields; 300 classes of vLLM take 10 ms, their schemas 100.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import sys
+from collections.abc import Collection, Iterable
 from copy import copy
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from patchkit.changes.fields.dataclass_fields import generated, heirs
 from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_marked, is_pydantic, namespace
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+Tables = dict[str, dict[str, Any]]
 
-    Tables = dict[str, dict[str, Any]]
 
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
 """Members of which the schema is built."""

@@ -4,14 +4,13 @@ Most targets are one attribute or item. Where upstream reads something else (a k
 torch's dispatcher), that is where the object goes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools
+from collections.abc import Callable, Iterable
 from inspect import isasyncgenfunction, isgeneratorfunction
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchkit.changes.context import Context, PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
@@ -27,10 +26,7 @@ from patchkit.errors import TargetError
 from patchkit.rows.declaration import Add, Replace
 from patchkit.rows.target import Item
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    _Decorate = Callable[[Any, FunctionType], Any]
+_Decorate = Callable[[Any, FunctionType], Any]
 
 
 def prepare(change: Replace | Add, context: Context) -> PreparedLayers:

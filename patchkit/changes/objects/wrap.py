@@ -9,28 +9,23 @@ A wrapper has the shape of what it stands for: a coroutine function stays one fo
 `__wrapped__`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from patchkit.changes.context import Context, Prepared, PreparedLayers
 from patchkit.changes.objects.kernels import is_kernel, launch, op_at
 from patchkit.changes.objects.refusals import refuse_fixed, refuse_registered, refused_call
 from patchkit.changes.owners import CACHED, MISSING, Location, is_marked, locate, locate_free
+from patchkit.changes.sites import Site
 from patchkit.errors import TargetError
+from patchkit.rows.declaration import Wrap
 from patchkit.rows.target import Item
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-
-    from patchkit.changes.sites import Site
-    from patchkit.rows.declaration import Wrap
-
-    By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+By = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class _NOBODY:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import __future__
 
 import ast
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any, cast
 
 from patchkit.errors import TargetError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from types import FunctionType
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
-    Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
 

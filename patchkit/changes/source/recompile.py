@@ -17,20 +17,17 @@ import linecache
 import os
 import re
 import stat
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from threading import get_ident
-from types import CodeType
-from typing import TYPE_CHECKING
+from types import CodeType, FunctionType
 
 from patchkit.changes.source.rewriting import FunctionText, SourceLine
 from patchkit.errors import TargetError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FunctionType
+Arrangement = Callable[[str], "str | None"]
 
-    Arrangement = Callable[[str], "str | None"]
 
 _FUTURE = sum(
     getattr(__future__, name).compiler_flag
