@@ -61,7 +61,8 @@ class Session:
         self._shell = subprocess.Popen(
             ["bash", "--norc"],
             cwd=folder,
-            env={**env, "PS1": ""},
+            # A file is changed within the second that it was compiled in, to one as long.
+            env={**env, "PS1": "", "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

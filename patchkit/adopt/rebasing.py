@@ -74,7 +74,8 @@ class Rebase:
         """What became of it; it is retired where upstream has all of its changes."""
         if self.conflicts:
             return "conflict"
-        return self._results[0] if len({*self._results}) == 1 else "merged"
+        kinds = {*self._results} or {"unchanged"}
+        return kinds.pop() if len(kinds) == 1 else "merged"
 
     @property
     def file(self) -> str:
@@ -119,7 +120,8 @@ class Rebase:
         """Carry each change; those of one function that are Edits are carried together."""
         body = self._body_file
         self.body = ModuleText(str(body), body.read_text("utf-8")) if body else None
-        due = Coverage([self.row], [self.old]).due(self.row, self.old)
+        due, then = (Coverage([self.row], [one]).due(self.row, one) for one in (self.old, self.new))
+        due = [one for one in due if one in then or not then]  # others stand in for what ended
         numbered = [(at, one) for at, one in enumerate(self._before) if one in due]
         numbered.sort(key=lambda one: (isinstance(one[1], Edit), str(one[1].place)))
         for _, group in groupby(numbered, key=lambda one: _together(*one)):

@@ -114,6 +114,7 @@ CODES = {
     "patchkit check": FINDINGS,
     "patchkit history my-patch": FINDINGS,
     "patchkit export": FINDINGS,
+    "patchkit rebase exit-on-engine-death": FINDINGS,
 }
 INSTEAD = {
     "vllm serve MODEL": "vllm serve $MODEL --port $PORT --enforce-eager --max-model-len 64"

@@ -151,6 +151,18 @@ def test_both_are_kept_where_that_is_asked_for(
     assert "requires=('up>=1,<2.1',)" in text
 
 
+def test_what_is_carried_already_stays(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """The change for the older releases has ended, by its own range; another is in its place."""
+    changes = "Replace('up.mod:plain', by='plain', requires=('up<2.0',)), "
+    changes += "Replace('up.mod:plain', by='two', requires=('up>=2.0',))"
+    texts = {**TEXTS, "requires": "('up>=1,<2.1',)"}
+    world.pack(row("p", "patch_a", changes, **texts), patch_a=PLAIN + "\n\ntwo = plain\n")
+    before = rows(world)
+    done = rebased(capsys, "p", "--from", "1.1")["p"]
+    assert (done["result"], done["files"]) == ("unchanged", [])
+    assert rows(world) == before
+
+
 def test_what_the_new_one_needs_may_be_missing_before(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
