@@ -18,12 +18,14 @@ _CLASS = "bases, decorators or keywords of a class are those that it was made wi
 _FIELD = "it is a field, of which its class is made"
 
 
-class Unsaid(NamedTuple):
-    """What differs and no row says; the line is of the new text, of the old one if it is gone."""
+class Left(NamedTuple):
+    """Code that no row says, and why; the line is of the old text where that has it alone."""
 
-    place: str
+    file: str
     line: int
+    code: str
     reason: str
+    place: str = ""
     used_by: Sequence[str] = ()  # the rows whose new code names it
 
 
@@ -33,7 +35,7 @@ class ModuleDifference:
 
     module: str
     changes: list[Change] = field(default_factory=list)
-    unsaid: list[Unsaid] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
 
@@ -83,7 +85,8 @@ class _Comparison:
 
     def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
         place = f"{self.found.module}:{name}" if name else self.found.module
-        self.found.unsaid.append(Unsaid(place, node.lineno, reason))
+        code = ast.unparse(node).partition("\n")[0]
+        self.found.left.append(Left(self._after.tree.path, node.lineno, code, reason, place))
 
     def _add(self, name: str, node: ast.stmt) -> None:
         owner, _, last = name.rpartition(".")

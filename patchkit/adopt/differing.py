@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.adopt.definitions import Definitions
-from patchkit.adopt.difference import Unsaid, difference
+from patchkit.adopt.difference import Left, difference
 from patchkit.adopt.unified import applied, read_diff
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
@@ -31,14 +31,29 @@ class Differing(NamedTuple):
 
 
 @dataclass
-class DifferenceRows:
-    """A row for each module that differs, the texts of their bodies, and what no row says."""
+class AdoptedRows:
+    """Rows, the texts of their bodies by name, and what no row says."""
 
     requires: str
     origin: str
     patches: list[Patch] = field(default_factory=list)
     bodies: dict[str, str] = field(default_factory=dict)
-    unsaid: list[Unsaid] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+
+    @property
+    def expressed(self) -> int:
+        """How many changes the rows make."""
+        return sum(len(patch.changes) for patch in self.patches)
+
+    @property
+    def sites(self) -> int:
+        """How many changes there are to be made."""
+        return self.expressed + len(self.left)
+
+
+@dataclass
+class DifferenceRows(AdoptedRows):
+    """A row for each module that differs."""
 
     def add(self, files: Iterable[Differing]) -> None:
         """Make a row of each file, and name those that use what no row says: they may do harm."""
@@ -48,11 +63,11 @@ class DifferenceRows:
             one.name: [self.bodies.get(one.body or "", ""), *map(_new, one.changes)]
             for one in self.patches
         }
-        for at, one in enumerate(self.unsaid):
+        for at, one in enumerate(self.left):
             last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
             users = [name for name, text in texts.items() if any(map(last.search, text))]
             if ":" in one.place and users:
-                self.unsaid[at] = one._replace(used_by=users)
+                self.left[at] = one._replace(used_by=users)
         if not self.patches:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
 
@@ -60,14 +75,14 @@ class DifferenceRows:
         module = module_name(file.path)
         words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         if file.new is None:
-            self.unsaid.append(Unsaid(module, 1, _GONE))
+            self.left.append(Left(file.path, 1, "", _GONE, module))
             return
         if file.old is None:
             changes: list[Change] = [Provide(module)]
             body = _provided(file.path, file.new)
         else:
             found = difference(file.path, file.old, file.new)
-            self.unsaid += found.unsaid
+            self.left += found.left
             changes, body = found.changes, found.body
         if changes:
             if _named(words) in [one.name for one in self.patches]:  # `mod` and `_mod`
@@ -111,20 +126,20 @@ def _provided(path: str, text: bytes) -> str:
     return "\n".join(lines).rstrip() + f"\n\n__all__ = [\n{exported}]\n"
 
 
-def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Unsaid]]:
+def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Left]]:
     """Apply a diff to a release; ScaffoldError where the lines of a hunk are not there."""
-    files, unsaid = list[Differing](), list[Unsaid]()
+    files, left = list[Differing](), list[Left]()
     paths = source.paths()
     for one in read_diff(name, text):
         named = one.old or one.new or ""
         path = _inside(named, paths, is_new=not one.old)
         if path is None:
-            unsaid.append(Unsaid(named, 1, _NO_FILE))
+            left.append(Left(named, 1, "", _NO_FILE, named))
             continue
         old = source.read(path) if one.old else None
         new = applied(one.hunks, old or b"", f"{name}: {named}") if one.new else None
         files.append(Differing(path, old, new))
-    return files, unsaid
+    return files, left
 
 
 def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:

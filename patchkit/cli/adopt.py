@@ -1,32 +1,43 @@
 """`patchkit adopt`: rows and bodies of what somebody has changed in another way."""
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from patchkit.adopt.differing import DifferenceRows, EditedInstallation, of_diff, of_releases
+from patchkit.adopt.dialects import dialects
+from patchkit.adopt.differing import (
+    AdoptedRows,
+    DifferenceRows,
+    EditedInstallation,
+    of_diff,
+    of_releases,
+)
 from patchkit.adopt.pack import pack_files
+from patchkit.adopt.piles import PileRows, read_pile
 from patchkit.cli import look, options
 from patchkit.cli.new import find_file
 from patchkit.cli.output import progress, say
 from patchkit.errors import ScaffoldError, UpstreamError
-from patchkit.report.as_json import differences_json
 from patchkit.scaffold.plan import Place, place_of, write
 from patchkit.upstream.reading.releases import Library, find_releases
+from patchkit.uses.packages import open_package
 from patchkit.versions.requirements import FoundVersion, canonical
 
-_Done = tuple[DifferenceRows, Callable[[], None]]
-
+_Done = tuple[AdoptedRows, Callable[[], None]]
 
 _DIFFS = (".diff", ".patch", "-")
 
 
 @click.command("adopt")
-@click.argument("changed", metavar="FILE.diff|NAME==VERSION|DIST")
+@click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
 @click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
 @click.option("--of", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes.")
+@click.option("--only", metavar="MODULE", multiple=True, help="Of a pile, what lies in it.")
+@click.option("--observe", is_flag=True, help="Import the pile in a child, and compare.")
+@click.option("--stub", "stubs", metavar="MODULE", multiple=True, help="Absent here; --observe.")
 @click.option("--installed", is_flag=True, help="Adopt what was edited of this distribution here.")
 @click.option("--restore", is_flag=True, help="With --installed: give its files back.")
 @options.wanted_option
@@ -37,6 +48,9 @@ def command(
     changed: str,
     into: str,
     of: str,
+    only: tuple[str, ...],
+    observe: bool,
+    stubs: tuple[str, ...],
     installed: bool,
     restore: bool,
     wanted: options.Wanted,
@@ -46,12 +60,15 @@ def command(
 ) -> int:
     """Write rows and bodies that make the same changes.
 
-    Of a unified diff, as of a pull request (- reads standard input); of a later release against the
-    one that --releases, --path or --wheel names; or of what somebody has edited of an installed
+    Of a pile: a package, folder or wheel that patches another by assignments, or registers patches.
+    Of a unified diff, as of a pull request (- reads standard input). Of a later release against the
+    one that --releases, --path or --wheel names. Or of what somebody has edited of an installed
     distribution. What no row says is listed, and makes the exit code 1.
 
     \b
     Examples:
+      patchkit adopt vllm_ascend-0.23.0-….whl --into my_pack --releases vllm==0.23.0
+      patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
       patchkit adopt vllm --installed --into my_pack --restore
@@ -59,15 +76,42 @@ def command(
     if restore and not installed:
         raise click.UsageError("--restore: found no --installed, expected both")
     place = _new_place(into)
+    is_release = "=" in changed and canonical(re.split(r"\W", changed)[0]) == canonical(of)
     with Library(offline=offline, notice=say) as library, progress():
-        made = _of_installation if installed else _of_files
-        done, undo = made(changed, of, wanted, library)
+        if installed or is_release or changed.endswith(_DIFFS):
+            made = _of_installation if installed else _of_files
+            done, undo = made(changed, of, wanted, library)
+        else:
+            done, undo = _of_pile(changed, of, wanted, library, only, place), lambda: None
+            if observe:
+                done.observe(changed, stubs)
     if not dry_run:
         write(pack_files(place, done.patches, done.bodies))
         if restore:
             undo()
     _tell(done, place, form, written=not dry_run)
-    return int(bool(done.unsaid))
+    return int(bool(done.left))
+
+
+def _of_pile(
+    changed: str,
+    of: str,
+    wanted: options.Wanted,
+    library: Library,
+    only: tuple[str, ...],
+    place: Place,
+) -> PileRows:
+    base = look.open_packages(wanted, [of], library)[-1]
+    name, source = open_package(changed, library)
+    done = PileRows(
+        _exactly(of, base.version),
+        "-".join(Path(changed).name.split("-")[:2]) if changed.endswith(".whl") else name,
+        subject=base,
+        pack=place.module,
+        readers=read_pile(source, only, dialects()),
+    )
+    done.run()
+    return done
 
 
 def _new_place(into: str) -> Place:
@@ -77,13 +121,13 @@ def _new_place(into: str) -> Place:
     return place
 
 
-def _tell(done: DifferenceRows, place: Place, form: str, *, written: bool) -> None:
-    from patchkit.report.rows import print_differences  # noqa: PLC0415
+def _tell(done: AdoptedRows, place: Place, form: str, *, written: bool) -> None:
+    from patchkit.report.adopt import adopted_json, print_adopted  # noqa: PLC0415
 
     if form == "json":
-        click.echo(differences_json(done, written=written))
+        click.echo(adopted_json(done, written=written))
     else:
-        print_differences(done, place, written=written)
+        print_adopted(done, place, written=written)
 
 
 def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:
@@ -91,7 +135,7 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
     done = DifferenceRows(_exactly(of, base.version), Path(changed).name)
     if changed.endswith(_DIFFS):
         text = sys.stdin.read() if changed == "-" else _text_of(changed)
-        files, done.unsaid = of_diff(changed, text, base.source)
+        files, done.left = of_diff(changed, text, base.source)
     else:
         later = find_releases(changed, library)
         if not later:

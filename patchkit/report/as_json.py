@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from patchkit.adopt.differing import DifferenceRows
     from patchkit.check.breaking import Break
     from patchkit.check.comparison import Comparison, Side, Step
     from patchkit.check.findings import Finding, Report
@@ -103,16 +102,6 @@ def _change_here(found: ChangeHere) -> Data:
         "here": found.target._asdict(),
         "review": {**_named(review, "state", "detail"), "spans": spans} if review else None,
     }
-
-
-def differences_json(done: DifferenceRows, *, written: bool) -> str:
-    """Write what `adopt` tells."""
-    rows = []
-    for patch in done.patches:
-        changes = [_named(change, "kind", target="place") for change in patch.changes]
-        rows.append({**_named(patch, "name", "body"), "changes": changes})
-    left = [one._asdict() for one in done.unsaid]
-    return to_json({"written": written, "patches": rows, "left": left})
 
 
 def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:

@@ -9,13 +9,12 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from patchkit.adopt.differing import DifferenceRows
 from patchkit.errors import shown
 from patchkit.report.console import columns, console, folded, print_diff_lines, whole
 from patchkit.report.here import ChangeHere, NextStep, RowHere
 from patchkit.review.lock_format import Span
 from patchkit.rows.declaration import Role, Row
-from patchkit.scaffold.plan import Place, Plan
+from patchkit.scaffold.plan import Plan
 from patchkit.versions.requirements import FoundVersion
 
 _ROOM_FOR_WHY = 120
@@ -200,23 +199,3 @@ def print_new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> None:
         for line in (step.command or "").splitlines():
             text.append(f"\n   {line}", style="name")
         out.print(text)
-
-
-def print_differences(done: DifferenceRows, place: Place, *, written: bool) -> None:
-    """Print the rows, what is left, and what to do next."""
-    out, count = console(), len(done.patches)
-    where = shown(place.folder) if written else f"{shown(place.folder)} (not written)"
-    out.print(Text(f"{count} row{'s' * (count != 1)}", "name"), Text(where, "note"))
-    for patch in done.patches:
-        kinds = [change.kind for change in patch.changes]
-        counted = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
-        out.print(Text(patch.name, "name"), Text(f" {counted}"), soft_wrap=True)
-    if done.unsaid:
-        out.print(Text("\nno row says", style="heading"))
-    for one in done.unsaid:
-        out.print(Text(f"{one.place}, line {one.line}"), soft_wrap=True)
-        out.print(Text(f"    {one.reason}", "note"), soft_wrap=True)
-        if one.used_by:
-            out.print(Text(f"    used by {', '.join(one.used_by)}", "bad"), soft_wrap=True)
-    if written:
-        out.print(Text(f"\nnext: patchkit check --patches {place.module}", style="note"))

@@ -1,0 +1,287 @@
+"""A module of a pile as a body: its own text, without the code that puts things where they go."""
+
+import ast
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from textwrap import indent
+
+from patchkit.adopt.definitions import names_in
+from patchkit.adopt.placements import PileReader, Placement
+from patchkit.scaffold.rows import TextChange, offset
+from patchkit.upstream.reading.files import parse
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
+
+_WHEN = '''def when_{name}():
+    """Ask whether this module has set it, as {path}:{line} does."""
+    return "{name}" in globals() or "{path}:{line} does not set it here"
+'''
+_CONDITION = '''def {name}():
+    """Ask what {path} asks."""
+    return bool(({text})()) or "its condition does not hold"
+'''
+_VERIFY = '''def {name}():
+    """Let the pile's own check raise what is wrong."""
+    ({text})()
+    return True
+'''
+
+
+class BodyText:
+    """The text of a pile's module, changed a place at a time."""
+
+    def __init__(self, reader: PileReader, modules: Mapping[str, str]) -> None:
+        self._reader, self._modules = reader, modules
+        self._tree = reader.module.tree
+        self._source = reader.module.source.replace(b"\r\n", b"\n")
+        self._changes: dict[TextChange, None] = {}
+        self._names: dict[ast.AST, str] = {}
+        self._more: dict[str, str] = {}
+        self._used: set[str] = set()  # by rows
+        self._bound = set(_bound_in(self._tree.body))
+
+    def by(self, found: Placement) -> str:
+        """Name what a placement puts there, and take the code away that does."""
+        name = dotted(found.value)
+        is_global = name.partition(".")[0] in self._bound
+        is_there = not found.function and (found.is_plain or not found.text)
+        if is_global and (is_there or found.text == "pass"):
+            is_whole = found.text.startswith("{}") and isinstance(found.statement, ast.stmt)
+            self._cut(found.statement if is_whole else found.node, found.text.partition("{")[0])
+            self._used.add(name.partition(".")[0])
+            return name
+        if found.node not in self._names:
+            self._names[found.node] = name = self._free(f"for_{_last(found.places[0])}")
+            self._assign(found, name)
+        return self._names[found.node]
+
+    def _assign(self, found: Placement, name: str) -> None:
+        """Have the code keep the value under a name of the module."""
+        margin = " " * getattr(found.statement, "col_offset", 0)
+        outer = f"global {name}\n{margin}" if found.function else ""
+        if found.text:
+            self._cut(found.node, outer + found.text.format(name))
+            return
+        self._cut(found.node, "")  # a decorator
+        end = span(self._source, found.statement)[1]
+        self._changes[end, end, f"\n{margin}{outer}{name} = {dotted(found.value)}"] = None
+
+    def when(self, found: Placement, name: str) -> str | None:
+        """Name the function that says whether the module would have set it; None if always."""
+        if found.is_plain or found.text == "pass" or not name.isidentifier():
+            return None
+        path, line = self._reader.module.path, found.statement.lineno
+        self._more[f"when_{name}"] = _WHEN.format(name=name, path=path, line=line)
+        return f"when_{name}"
+
+    def asked(self, kind: str, node: ast.expr | None) -> str | None:
+        """Name a function that asks a `condition` or a `verify` of the pile's."""
+        if node is None:
+            return None
+        text, form = ast.unparse(node), {"when": _CONDITION, "verify": _VERIFY}[kind]
+        known = {code: name for name, code in self._more.items()}
+        label = re.sub(r"\W+", "_", text).strip("_") if text.isidentifier() else str(len(known))
+        name = f"{kind}_{label}"
+        self._more[name] = form.format(name=name, text=text, path=self._reader.module.path)
+        return name
+
+    def wrapped(self, found: Placement, *, is_method: bool) -> bool:
+        """Make a wrapper of a function that calls the original it has saved, if that can be."""
+        wrapper = _Wrapper(self._reader, self._source, found, is_method=is_method)
+        try:
+            changes = list(wrapper.changes()) if found.is_plain else []
+        except (SyntaxError, ValueError):
+            return False
+        self._changes.update(dict.fromkeys(changes))
+        return bool(changes)
+
+    def _cut(self, node: ast.AST, text: str) -> None:
+        start, end = span(self._source, node)
+        if not text:
+            line = self._source.rfind(b"\n", 0, start) + 1
+            margin = self._source[line:start]
+            if isinstance(node, ast.stmt) and not margin:
+                end = self._source.find(b"\n", end) + 1 or len(self._source)
+            elif margin.strip() == b"@":
+                start, end = line, self._source.find(b"\n", end) + 1
+            else:
+                text = "pass"
+        self._changes[start, end, text] = None
+
+    def _free(self, name: str) -> str:
+        taken = set(self._names.values())
+        while name in taken or re.search(rb"\b%s\b" % name.encode(), self._source):
+            name += "_"
+        return name
+
+    def text(self, title: str) -> str:
+        """Write it, with whole names of modules, and those of the pack for the pile's own."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ImportFrom):
+                self._import(node)
+        text = applied(self._source, self._changes)
+        for node in reversed(ast.parse(text).body):  # what only the pile's own calls have used
+            if isinstance(node, ast.ImportFrom) and self._is_unused(node, text):
+                start, end = span(text, node)
+                text = text[:start] + text[end:].lstrip(b"\n")
+        more = "".join(f"\n\n{one}" for one in self._more.values())
+        return f"# {title}\n{text.decode(errors='replace').rstrip()}\n{more}"
+
+    def _is_unused(self, node: ast.ImportFrom, text: bytes) -> bool:
+        own = self._reader.module.name.rpartition(".")[0]
+        names = [one.asname or one.name for one in node.names]
+        used = (name for name in names if len(re.findall(rb"\b%s\b" % name.encode(), text)) > 1)
+        return f"{node.module}.".startswith(f"{own}.") and not {*used, *(self._used & {*names})}
+
+    def _import(self, node: ast.ImportFrom) -> None:
+        base = self._reader.module.absolute(node.module, node.level) or ""
+        new = []
+        for one in node.names:
+            whole = self._modules.get(f"{base}.{one.name}", "")
+            module, _, name = whole.rpartition(".")
+            bound = one.asname or one.name
+            alias = ast.alias(name, bound if bound != name else None) if whole else one
+            new.append(ast.ImportFrom(module or self._modules.get(base, base), [alias], 0))
+        if node.level or any(one.module != base for one in new):
+            margin = " " * node.col_offset
+            lines = f"\n{margin}".join(map(ast.unparse, _joined(new)))
+            start, end = span(self._source, node)
+            self._changes[start, end, lines] = None
+
+
+def _joined(several: Iterable[ast.ImportFrom]) -> Iterator[ast.ImportFrom]:
+    found: dict[str | None, ast.ImportFrom] = {}
+    for one in several:
+        known = found.setdefault(one.module, ast.ImportFrom(one.module, [], 0))
+        known.names += one.names
+    yield from found.values()
+
+
+def _bound_in(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Name what statements at the top of a module bind, in whatever case."""
+    for node in body:
+        if isinstance(node, SCOPES):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (one.asname or one.name.partition(".")[0] for one in node.names)
+        else:
+            stores = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+            yield from (one.id for one in stores if isinstance(one.ctx, ast.Store))
+
+
+def _last(place: str) -> str:
+    return re.sub(r"\W+", "_", "_".join(place.split(".")[-2:])).strip("_")
+
+
+def span(text: bytes, node: ast.AST) -> tuple[int, int]:
+    """Find the bytes of a node, of a definition from its first decorator on."""
+    marks = getattr(node, "decorator_list", ())
+    lines = [getattr(one, "lineno", 1) for one in (node, *marks)]
+    column = getattr(node, "col_offset", 0)
+    end = getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0)
+    return offset(text, min(lines), column), offset(text, *end)
+
+
+def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
+    """Make changes of a text, from its end on; of those inside of another, only that one."""
+    start = len(text) + 1
+    ordered = sorted(changes, key=lambda one: (-one[1], one[0]))
+    for first, end, new in ordered:
+        if end <= start:
+            text, start = text[:first] + new.encode() + text[end:], first
+    return text
+
+
+class _Wrapper:
+    """A function that stands for an original and calls it, as `by(wrapped, self, args, kwargs)`."""
+
+    def __init__(
+        self, reader: PileReader, source: bytes, found: Placement, *, is_method: bool
+    ) -> None:
+        self._source, self._is_method = source, is_method
+        self._tree, self._found = reader.module.tree, found
+        self._placements = reader.placements
+        name = dotted(found.value)
+        tops = {one.name: one for one in self._tree.body if isinstance(one, DEFS)}
+        self._function = tops.get(name)
+        self._saved = {
+            saved: node
+            for saved, (node, place) in reader.saved.items()
+            if [place] == [*found.places]
+        }
+
+    def changes(self) -> Iterator[TextChange]:
+        """Write what has to change in the module; nothing where it is no such function."""
+        function, saved = self._function, self._saved
+        if function is None or len(saved) != 1 or not self._is_alone(function):
+            return
+        (name,) = saved
+        inside = list(ast.walk(function))
+        calls = [one for one in inside if isinstance(one, ast.Call) and dotted(one.func) == name]
+        marks = [one for one in function.decorator_list if self._is_wraps(one, name)]
+        if len(marks) != len(function.decorator_list) or not calls:
+            return
+        if self._uses(self._tree, name) != len(calls) + len(marks) + 1 or "wrapped" in names_in(
+            function
+        ):
+            return
+        within = [change for call in calls for change in self._called(call, function)]
+        yield (*span(self._source, function), self._text(function, within))
+        start, end = span(self._source, saved[name])
+        yield start, end + 1, ""
+
+    def _is_alone(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether only the placement uses it, and its text can be moved to the right."""
+        texts = [
+            one
+            for one in ast.walk(function)
+            if isinstance(one, (ast.Constant, ast.JoinedStr)) and one.lineno != one.end_lineno
+        ]
+        is_documented = ast.get_docstring(function) is not None
+        same = [one for one in self._placements if dotted(one.value) == function.name]
+        is_one_place = all([*one.places] == [*self._found.places] for one in same)
+        uses = self._uses(self._tree, function.name)
+        return is_one_place and uses == len(same) and len(texts) <= is_documented
+
+    @staticmethod
+    def _uses(node: ast.AST, name: str) -> int:
+        return sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+
+    @staticmethod
+    def _is_wraps(node: ast.expr, name: str) -> bool:
+        return ast.unparse(node) in (f"functools.wraps({name})", f"wraps({name})")
+
+    def _called(
+        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> Iterator[TextChange]:
+        yield (*span(self._source, call.func), "wrapped")
+        if self._is_method:
+            first = function.args.args[:1]
+            if not first or not call.args or dotted(call.args[0]) != first[0].arg:
+                raise ValueError("it calls the original with another instance")
+            start, end = span(self._source, call.args[0])
+            following = [span(self._source, one)[0] for one in (*call.args[1:], *call.keywords)]
+            yield start, min(following, default=end), ""
+
+    def _text(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef, within: Iterable[TextChange]
+    ) -> str:
+        given, start = copy.deepcopy(function.args), offset(self._source, function.lineno, 0)
+        end = span(self._source, function)[1]
+        moved = [(one[0] - start, one[1] - start, one[2]) for one in within]
+        lines = applied(self._source[start:end], moved).decode().split("\n")
+        head = next(at for at in range(1, len(lines)) if not parse(_closed(lines[:at]))[1])
+        own = given.args.pop(0).arg if self._is_method else "_instance"
+        catches = (given.vararg, given.kwarg)
+        is_simple = all(catches) and not [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        names = [one.arg for one in catches if one] if is_simple else ["args", "kwargs"]
+        first = f"def {function.name}(wrapped, {own}, {', '.join(names)}):"
+        if is_simple and isinstance(function, ast.FunctionDef):
+            return "\n".join([first, *lines[head:]])
+        inner = lines[0].partition("def")[0] + f"def call({ast.unparse(given)}):"
+        text = indent("\n".join([inner, *lines[head:]]), "    ")
+        return f"{first}\n{text}\n\n    return call(*args, **kwargs)"
+
+
+def _closed(lines: list[str]) -> bytes:
+    return ("\n".join(lines) + "\n    pass\n").encode()

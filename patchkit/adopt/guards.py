@@ -1,0 +1,181 @@
+"""Under which conditions a pile imports a module: as requirements, or as a `when` of a row."""
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import indent
+from typing import NamedTuple
+
+from patchkit.adopt.definitions import names_in
+from patchkit.adopt.placements import PileReader
+from patchkit.rows.declaration import BeforeImport, Patch, Role
+from patchkit.scaffold.rows import from_import
+from patchkit.upstream.resolving.syntax import dotted
+
+_GUARDED = '''# {title}
+"""Takes what the row needs of `{code}`, as {place} imports it."""
+
+
+def when():
+    """Ask what {place} asks."""
+{known}
+    return bool({test}) or {reason!r}
+
+
+if when() is True:
+    from {pack} import {name} as code{imported}
+'''
+_OLD_PILE = '''"""Whoever imports a module of {base} gets the pack's: the pile patches nothing itself."""
+
+import importlib
+import sys
+from types import ModuleType
+
+MODULES = {{
+{modules}}}
+
+
+class StandIn(ModuleType):
+    """A module of the pile; what it holds is the pack's."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(MODULES[self.__name__]), name)
+
+
+def stand_in():
+    """Be there before the pile is; returns what takes that back."""
+    new = {{name: StandIn(name) for name in MODULES if name not in sys.modules}}
+    sys.modules.update(new)
+
+    def undo():
+        for name, module in new.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+
+    return undo
+'''
+
+
+class Guard(NamedTuple):
+    """What has to hold for a module of a pile to be imported by the others."""
+
+    requires: Sequence[str] = ()
+    is_required: bool = True
+    test: str = ""  # the condition that is no requirement
+    known: Sequence[str] = ()  # statements that say what its names are
+    place: str = ""
+
+    def body(self, code: str, names: Sequence[str], title: str) -> str:
+        """Write the body that stands before the module's code."""
+        return _GUARDED.format(
+            title=title,
+            code=code,
+            place=self.place,
+            known=indent("\n".join(self.known), "    "),
+            test=self.test,
+            reason=f"{self.test} does not hold ({self.place})",
+            pack=code.rpartition(".")[0],
+            name=last_of(code),
+            imported=indent(f"\n{from_import(code, names)}", "    ") if names else "",
+        )
+
+
+def guarded(row: Patch) -> Patch:
+    """Have a row take what it needs by way of a body that stands before the module's code."""
+    changes = tuple(one.__replace__(by=f"code.{one.body_name}") for one in row.changes)
+    return row.__replace__(changes=changes, when=row.when or "when")
+
+
+def common_package(modules: Iterable[str]) -> str:
+    """Name the innermost package that some modules are in."""
+    shared = []
+    for parts in zip(*(one.split(".")[:-1] for one in modules), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return ".".join(shared)
+
+
+def last_of(module: str) -> str:
+    """Name a module without its package."""
+    return module.rpartition(".")[2]
+
+
+def guard_of(reader: PileReader, readers: Iterable[PileReader]) -> Guard:
+    """Find the conditions under which the other modules import one."""
+    for other in readers:
+        for name, tests, line in other.imports:
+            if name == reader.module.name and other is not reader:
+                return _guard(other, tests, line)
+    return Guard()
+
+
+def _guard(importer: PileReader, tests: Sequence[ast.expr], line: int) -> Guard:
+    versions = [found for one in tests if (found := _version(one))]
+    others = [one for one in tests if not _version(one) and not _is_try(one)]
+    requires, is_required = [f"vllm{one}" for one in versions], not any(map(_is_try, tests))
+    if not others:
+        return Guard(requires, is_required)
+    test = others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others)
+    place = f"{importer.module.path}:{line}"
+    return Guard(requires, is_required, ast.unparse(test), _known(importer, names_in(test)), place)
+
+
+def _is_try(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant)
+
+
+def _version(test: ast.expr) -> str:
+    """Read `…version_is("1.0")` as a requirement; '' for another condition."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        found = _version(test.operand)
+        return f">={found[2:]},!={found[2:]}" if found[:2] == "==" else ""
+    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith("version_is")
+    first = test.args[:1] if is_call and isinstance(test, ast.Call) else []
+    texts = [one.value for one in first if isinstance(one, ast.Constant)]
+    return f"=={texts[0]}" if texts and isinstance(texts[0], str) else ""
+
+
+def _known(importer: PileReader, wanted: Iterable[str]) -> list[str]:
+    """Quote the statements that say what names are, from the last on."""
+    names, found = set(wanted), list[str]()
+    for node in reversed(importer.module.tree.body):
+        bound = _bound(node)
+        if bound & names:
+            found.append(ast.unparse(_whole(node, importer)))
+            names |= names_in(node)
+    return found[::-1]
+
+
+def _whole(node: ast.stmt, importer: PileReader) -> ast.stmt:
+    if isinstance(node, ast.ImportFrom):
+        return ast.ImportFrom(importer.module.absolute(node.module, node.level), node.names, 0)
+    return node
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    stored = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.alias)))
+    return {
+        one.id if isinstance(one, ast.Name) else one.asname or one.name.partition(".")[0]
+        for one in stored
+        if isinstance(one, ast.alias) or isinstance(one.ctx, ast.Store)
+    }
+
+
+def old_pile(
+    base: str, modules: Mapping[str, str], requires: str, origin: str
+) -> tuple[Patch, str]:
+    """Make the row and the body that keep a pile switched off while its rows run."""
+    lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
+    patch = Patch(
+        name="old-pile",
+        body="patch_old_pile",
+        requires=(requires.partition("==")[0].strip() + ">=0",),
+        roles=frozenset(Role),
+        changes=(BeforeImport(base, call="stand_in"),),
+        why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",
+        upstream=f"none: adopted from {origin}",
+        sunset="the pile is gone",
+    )
+    return patch, _OLD_PILE.format(base=base, modules=lines)

@@ -1,0 +1,166 @@
+"""What a pile changes as it is imported: attributes of modules and classes, before and after.
+
+This file is also the program of the child in which that happens; it needs Python alone.
+"""
+
+import contextlib
+import hashlib
+import importlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+_INNER = ("__func__", "fget", "func", "__wrapped__")
+
+
+def main() -> None:
+    """Read the request from standard input, and write the answer where that says."""
+    asked = json.load(sys.stdin)
+    faults = dict(_import(asked["first"]))
+    sys.meta_path.append(_Stubs(asked["stubs"]))  # late: whoever can do without, does
+    faults |= dict(_import(asked["stubs"]))
+    before = dict(_attributes(asked["packages"]))
+    faults |= dict(_import(asked["modules"]))
+    after = dict(_attributes(asked["packages"]))
+    owners = {(module, name.rpartition(".")[0]) for module, name in before}
+    changed = {
+        place: value
+        for place, value in after.items()
+        if (place[0], place[1].rpartition(".")[0]) in owners
+        and before.get(place, _MISSING) is not value
+        and _matters(value)
+    }
+    told = {
+        "faults": faults,
+        "changes": [_told(place, value, before, after) for place, value in changed.items()],
+    }
+    with open(asked["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
+        json.dump(told, file)
+
+
+class _Missing:
+    """Stands for an attribute that is not there."""
+
+
+_MISSING = _Missing()
+
+
+class _StubType(type):
+    """A class that has whatever it is asked for."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return name
+
+
+class _Stub(ModuleType):
+    """A module that has whatever it is asked for."""
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = {"__init__": lambda *_, **__: None, "__module__": self.__name__}
+        kind = _StubType(name, (), made)
+        value = kind if name[:1].isupper() else lambda *_, **__: None
+        setattr(self, name, value)
+        return value
+
+
+class _Stubs:
+    """Finds modules that are not here, and all below them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def find_spec(self, name: str, *_: object) -> Any:
+        """Say that there is such a module, if its package is to be a stub."""
+        is_ours = any(f"{name}.".startswith(f"{one}.") for one in self._names)
+        return ModuleSpec(name, self) if is_ours else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: Any) -> ModuleType:
+        """Make it."""
+        return _Stub(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave it as it is."""
+
+
+def _import(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except BaseException as error:  # noqa: BLE001 - whatever the pile raises is told
+            yield name, f"{type(error).__name__}: {error}"
+
+
+def _attributes(packages: Iterable[str]) -> Iterator[tuple[tuple[str, str], Any]]:
+    tops = set(packages)
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] in tops and type(module) is not _Stub:
+            for key, value in list(getattr(module, "__dict__", {}).items()):
+                yield (name, key), value
+                if isinstance(value, type) and value.__module__ == name:
+                    yield from (((name, f"{key}.{one}"), held) for one, held in vars(value).items())
+
+
+def _matters(value: object) -> bool:
+    is_module = isinstance(value, ModuleType)
+    return not is_module and (callable(value) or hasattr(type(value), "__get__"))
+
+
+def _told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
+    """Describe a change: what is there now, and which copies of the original are left."""
+    original = before.get(place, _MISSING)
+    copies = [
+        f"{module}:{name}"
+        for (module, name), held in after.items()
+        if held is original and _matters(held) and "." not in name
+    ]
+    inner = unwrapped(value)
+    return {
+        "target": ":".join(place),
+        "is_new": original is _MISSING,
+        "by": f"{getattr(inner, '__module__', '')}:{getattr(inner, '__qualname__', '')}",
+        "code": digest(value),
+        "copies": copies,
+    }
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the function in a static method, a property or another that holds one."""
+    if not isinstance(value, (FunctionType, type)):
+        for name in _INNER:
+            with contextlib.suppress(Exception):
+                return unwrapped(object.__getattribute__(value, name))
+    return value
+
+
+def digest(value: Any) -> str:
+    """Hash the code of a function, or of all that a class defines."""
+    inner = unwrapped(value)
+    if isinstance(inner, type):
+        parts = [digest(one) for _, one in sorted(vars(inner).items()) if _matters(one)]
+        return _hash([inner.__name__, *parts])
+    code = getattr(inner, "__code__", None)
+    return _hash(_codes(code) if code else [type(inner).__name__])
+
+
+def _codes(code: CodeType) -> Iterator[object]:
+    yield from (code.co_code, code.co_names)
+    for one in code.co_consts:
+        yield from _codes(one) if isinstance(one, CodeType) else [repr(one)]
+
+
+def _hash(parts: Iterable[object]) -> str:
+    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # its neighbours here are no modules of the pile's
+    main()

@@ -1,0 +1,343 @@
+"""What a module of a pile puts where: assignments to what others' modules and classes have."""
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from patchkit.upstream.resolving.module_tree import ModuleTree
+from patchkit.upstream.resolving.syntax import (
+    DEFS,
+    Signature,
+    called_at_import,
+    dotted,
+    of_arguments,
+)
+
+Read = Callable[["PileReader", ast.stmt, "Around"], Iterable["Placement"]]
+"""A dialect: what a statement or a call says of placements, in its own way."""
+
+_MODULES = ("sys.modules.get", "importlib.import_module", "import_module")
+
+
+class Around(NamedTuple):
+    """The code around a statement: what its names stand for, and when it runs."""
+
+    scope: "Scope"
+    is_plain: bool = True  # at the top of the module, under no condition
+    function: str = ""  # the function that it is in
+    loop: ast.For | None = None  # which is taken apart, a turn at a time
+
+
+@dataclass(eq=False)
+class Placement:
+    """One object of the pile, the places that get it, and the code that puts it there.
+
+    Args:
+        places: dotted names, such as `vllm.v1.request.Request.append`.
+        value: what comes there, in names of the module.
+        node: the code that a body has no more; it has `text` instead, with `{}` for the name of
+            the value there.
+        is_plain: whether it is put there in any case.
+        key: what names a row of its own; '' for one row of a module.
+    """
+
+    statement: ast.stmt
+    places: Sequence[str]
+    value: ast.expr
+    node: ast.AST
+    text: str
+    is_plain: bool = True
+    function: str = ""
+    reason: str = ""  # why no row says it
+    rebinds: bool = False  # whether it follows the copies of what it replaces
+    key: str = ""
+    why: str = ""
+    condition: ast.expr | None = None
+    verify: ast.expr | None = None
+    priority: int = 0
+    builds: bool = False  # whether the value is called for what comes there
+
+
+@dataclass
+class Scope:
+    """What names stand for, as far as imports and plain assignments tell.
+
+    Args:
+        places: dotted names; several where a name is bound in several ways.
+        texts: strings, likewise.
+        values: what names of a loop stand for in one of its turns.
+    """
+
+    places: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, ast.expr] = field(default_factory=dict)
+
+    def inner(self, names: Iterable[str] = ()) -> "Scope":
+        """Make the scope of code that has names of its own; it begins with what is known."""
+        own = set(names)
+        places, texts = (
+            {name: list(several) for name, several in known.items() if name not in own}
+            for known in (self.places, self.texts)
+        )
+        return Scope(places, texts, dict(self.values))
+
+    def bind(self, node: ast.expr, value: ast.expr) -> None:
+        """Take note of what an assignment gives a name."""
+        if isinstance(node, ast.Name):
+            _add(self.places, node.id, self.dotted(value))
+            _add(self.texts, node.id, self.strings(value))
+
+    def turn(self, node: ast.expr, value: ast.expr) -> "Scope":
+        """Make the scope of one turn of a loop."""
+        pairs = [(node, value)]
+        if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+            pairs = list(zip(node.elts, value.elts, strict=False))
+        inner = self.inner(one.id for one, _ in pairs if isinstance(one, ast.Name))
+        for one, given in pairs:
+            if isinstance(one, ast.Name):
+                inner.values[one.id] = given
+                inner.bind(one, given)
+        return inner
+
+    def bind_import(self, node: ast.Import | ast.ImportFrom, module: ModuleTree) -> None:
+        """Take note of what an import binds."""
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom):
+                base = module.absolute(node.module, node.level)
+                _add(self.places, alias.asname or alias.name, [f"{base}.{alias.name}"])
+            else:
+                top = alias.name.partition(".")[0]
+                _add(self.places, alias.asname or top, [alias.name if alias.asname else top])
+
+    def dotted(self, node: ast.expr) -> list[str]:
+        """Name the places that an expression may stand for."""
+        if isinstance(node, ast.Name):
+            return self.places.get(node.id, [])
+        if isinstance(node, ast.Attribute):
+            return [f"{place}.{node.attr}" for place in self.dotted(node.value)]
+        if isinstance(node, ast.IfExp):
+            return [*self.dotted(node.body), *self.dotted(node.orelse)]
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return [place for one in node.elts for place in self.dotted(one)]
+        if isinstance(node, ast.Call):
+            is_module = dotted(node.func) in _MODULES and bool(node.args)
+            return self.strings(node.args[0]) if is_module else []
+        if isinstance(node, ast.Subscript):
+            return self._item(node)
+        return []
+
+    def _item(self, node: ast.Subscript) -> list[str]:
+        keys, owner = self.strings(node.slice), dotted(node.value)
+        if owner == "sys.modules":
+            return keys
+        if owner.endswith(".__dict__"):
+            assert isinstance(node.value, ast.Attribute)
+            return [f"{one}.{key}" for one in self.dotted(node.value.value) for key in keys]
+        return [f"{one}[{key!r}]" for one in self.dotted(node.value) for key in keys]
+
+    def strings(self, node: ast.expr) -> list[str]:
+        """Tell the strings that an expression may be."""
+        if isinstance(node, ast.Constant):
+            return [node.value] if isinstance(node.value, str) else []
+        if isinstance(node, ast.Name):
+            return self.texts.get(node.id, [])
+        if isinstance(node, ast.FormattedValue):
+            return self.strings(node.value)
+        if isinstance(node, ast.JoinedStr):
+            parts = [self.strings(one) for one in node.values]
+            return ["".join(one[0] for one in parts)] if all(parts) else []
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return [text for one in node.elts for text in self.strings(one)]
+        return []
+
+
+def _add(known: dict[str, list[str]], name: str, values: Iterable[str]) -> None:
+    if found := list(dict.fromkeys([*known.get(name, []), *values])):
+        known[name] = found
+
+
+class PileReader:
+    """Reads one module of a pile; nothing of it is run."""
+
+    def __init__(self, module: ModuleTree, dialects: Sequence[Read] = ()) -> None:
+        self.module = module
+        self.saved: dict[str, tuple[ast.Assign, str]] = {}
+        """Names of originals that the module keeps: the statement, and whose original it is."""
+        self.placements: list[Placement] = []
+        self.imports: list[tuple[str, Sequence[ast.expr], int]] = []
+        """Modules that it imports, under which conditions, and in which line."""
+        self.scope = Scope()
+        self._dialects = dialects
+        self._called = called_at_import(module)
+        self._functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Around]] = []
+
+    def read(self) -> None:
+        """Go through the module, then through its functions, which know all its names."""
+        self._block(self.module.tree.body, Around(self.scope), [])
+        for function, around in self._functions:  # it grows
+            arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+            inner = Around(around.scope.inner(arguments), False, function.name)
+            self._block(function.body, inner, [])
+
+    def _block(self, body: Iterable[ast.stmt], around: Around, tests: list[ast.expr]) -> None:
+        for node in body:
+            self._statement(node, around, tests)
+
+    def _statement(self, node: ast.stmt, around: Around, tests: list[ast.expr]) -> None:
+        by_dialect = [one for read in self._dialects for one in read(self, node, around)]
+        self.placements += by_dialect
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            around.scope.bind_import(node, self.module)
+            if not around.function:
+                found = self._imported(node)
+                self.imports += [(one, tuple(tests), node.lineno) for one in found]
+        elif isinstance(node, DEFS):
+            self._functions.append((node, around))
+        elif isinstance(node, ast.Assign):
+            self._assignment(node, around)
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            around.scope.bind(node.target, node.value)
+        elif isinstance(node, ast.For):
+            self._loop(node, around, tests)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not by_dialect:
+            self._call(node, node.value, around)
+        elif isinstance(node, ast.If):
+            self._block(node.body, around._replace(is_plain=False), [*tests, node.test])
+            other = _negated(node.test)
+            self._block(node.orelse, around._replace(is_plain=False), [*tests, other])
+        elif isinstance(node, (ast.Try, ast.With)):
+            inner = around._replace(is_plain=around.is_plain and isinstance(node, ast.With))
+            blocks = [getattr(node, name, ()) for name in ("body", "orelse", "finalbody")]
+            blocks += [one.body for one in getattr(node, "handlers", ())]
+            may_fail = [ast.Constant("try")] if isinstance(node, ast.Try) else []
+            for block in blocks:
+                self._block(block, inner, [*tests, *may_fail])
+
+    def _imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif base := self.module.absolute(node.module, node.level):
+            yield base
+            yield from (f"{base}.{one.name}" for one in node.names)
+
+    def _assignment(self, node: ast.Assign, around: Around) -> None:
+        several = [self._foreign(around.scope.dotted(one)) for one in node.targets]
+        if len(several) > 1 and all(several):  # `a.x = b.x = value`
+            places = [place for some in several for place in some]
+            text = f"{{}} = {ast.unparse(node.value)}"
+            self.placements.append(self.placed(node, places, node.value, node, text, around))
+            return
+        for target, places in zip(node.targets, several, strict=True):
+            if isinstance(target, ast.Name):
+                if around.is_plain and (saved := self._foreign(around.scope.dotted(node.value))):
+                    self.saved[target.id] = node, saved[0]
+                around.scope.bind(target, node.value)
+            elif places and isinstance(target, (ast.Attribute, ast.Subscript)):
+                self.placements.append(self.placed(node, places, node.value, target, "{}", around))
+
+    def _call(self, node: ast.Expr, call: ast.Call, around: Around) -> None:
+        if dotted(call.func) == "setattr" and len(call.args) == 3:
+            owners, names = around.scope.dotted(call.args[0]), around.scope.strings(call.args[1])
+            places = self._foreign(f"{one}.{name}" for one in owners for name in names)
+            if places:
+                text = f"{{}} = {ast.unparse(call.args[2])}"
+                found = self.placed(node, places, call.args[2], node, text, around)
+                self.placements.append(found)
+
+    def _loop(self, node: ast.For, around: Around, tests: list[ast.expr]) -> None:
+        if self._sweep(node, around):
+            return
+        turns = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else ()
+        for one in turns:
+            turn = around._replace(loop=node, scope=around.scope.turn(node.target, one))
+            self._block(node.body, turn, tests)
+        if not turns:
+            around.scope.bind(node.target, node.iter)
+            self._block(node.body, around._replace(is_plain=False), tests)
+
+    def _sweep(self, node: ast.For, around: Around) -> bool:
+        """Read a loop over all modules: where one holds an original, it gets something else."""
+        if "sys.modules" not in ast.unparse(node.iter):
+            return False
+        for one in ast.walk(node):
+            if not (isinstance(one, ast.If) and isinstance(one.body[0], ast.Assign)):
+                continue
+            statement = one.body[0]
+            compared = [each for each in ast.walk(one.test) if isinstance(each, ast.Compare)]
+            originals = [each.comparators[0] for each in compared]
+            places = self._foreign(
+                place for each in originals for place in around.scope.dotted(each)
+            )
+            if places:
+                found = self.placed(statement, places, statement.value, node, "pass", around)
+                found.rebinds = True
+                self.placements.append(found)
+        return True
+
+    def placed(
+        self,
+        statement: ast.stmt,
+        places: Sequence[str],
+        value: ast.expr,
+        node: ast.AST,
+        text: str,
+        around: Around,
+    ) -> Placement:
+        """Make a placement of what some code says; where that runs later, it has a reason."""
+        turned = _Turned(around.scope.values).visit(ast.parse(ast.unparse(value), mode="eval").body)
+        found = Placement(statement, places, turned, node, text, around.is_plain, around.function)
+        if around.loop is not None and ast.dump(turned) != ast.dump(value):
+            found.node, found.text = around.loop, "pass"
+            if not isinstance(turned, ast.Name) or not _only_sets(around.loop):
+                found.reason = "what it sets differs from turn to turn of a loop, and has no name"
+        if around.function and around.function not in self._called:
+            found.reason = f"it is set when {around.function} runs, not as the module is imported"
+        return found
+
+    def signature(self, found: Placement) -> Signature | None:
+        """Read the parameters of what comes there; None where that is no `def` of the module."""
+        name = dotted(found.value)
+        several = [one for one in ast.walk(self.module.tree) if isinstance(one, DEFS)]
+        given = [of_arguments(one.args) for one in several if one.name == name]
+        return given[0] if len(given) == 1 else None
+
+    def derives(self, found: Placement) -> bool:
+        """Whether a class of the module derives from the one whose place it takes."""
+        return any(
+            isinstance(one, ast.ClassDef)
+            and one.name == dotted(found.value)
+            and any(set(self.scope.dotted(base)) & set(found.places) for base in one.bases)
+            for one in self.module.tree.body
+        )
+
+    def _foreign(self, places: Iterable[str]) -> list[str]:
+        """Leave out what is the module's own, and what is Python's."""
+        named = [one for one in places if "." in one or "[" in one]
+        tops = ((one, one.partition(".")[0]) for one in named)
+        return [
+            one
+            for one, top in tops
+            if top not in sys.stdlib_module_names and not one.startswith(f"{self.module.name}.")
+        ]
+
+
+def _only_sets(loop: ast.For) -> bool:
+    return all(isinstance(one, (ast.Assign, ast.Expr)) for one in loop.body)
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    return (
+        test.operand if is_not and isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
+    )
+
+
+class _Turned(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Put in what a name stands for in one turn of a loop."""
+        return self._values.get(node.id, node)
