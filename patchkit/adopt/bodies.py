@@ -119,6 +119,9 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
+        for node in self._tree.body:
+            if self._is_check(node):
+                self._cut(node, "")
         text = applied(self._source, self._changes)
         for node in reversed(ast.parse(text).body):  # what only the pile's own calls have used
             if isinstance(node, ast.ImportFrom) and self._is_unused(node, text):
@@ -126,6 +129,15 @@ class BodyText:
                 text = text[:start] + text[end:].lstrip(b"\n")
         more = "".join(f"\n\n{one}" for one in self._more.values())
         return f"# {title}\n{text.decode(errors='replace').rstrip()}\n{more}"
+
+    def _is_check(self, node: ast.stmt) -> bool:
+        """Whether it asks if something is in its place, which is not so before the row applies."""
+        values = {
+            one.value.id for one in self._reader.placements if isinstance(one.value, ast.Name)
+        }
+        test = node.test if isinstance(node, ast.Assert) else None
+        is_compared = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
+        return is_compared and bool(names_in(node) & values)
 
     def _is_unused(self, node: ast.ImportFrom, text: bytes) -> bool:
         own = self._reader.module.name.rpartition(".")[0]

@@ -24,7 +24,7 @@ def when():
 if when() is True:
     from {pack} import {name} as code{imported}
 '''
-_OLD_PILE = '''"""Whoever imports a module of {base} gets the pack's: the pile patches nothing itself."""
+_OLD_PILE = '''"""Whoever imports a module of {base} gets the pack's: the pile patches nothing."""
 
 import importlib
 import sys

@@ -60,7 +60,9 @@ class _StubType(type):
 class _Stub(ModuleType):
     """A module that has whatever it is asked for."""
 
-    __path__: list[str] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -53,7 +53,7 @@ def _visit(
 
 @dataclass
 class PileRows(AdoptedRows):
-    """The rows of a pile for one release of upstream, the texts of their bodies, and what is left."""
+    """The rows of a pile, for one release of upstream."""
 
     subject: Subject = field(kw_only=True)
     pack: str = field(kw_only=True)
@@ -181,7 +181,7 @@ class PileRows(AdoptedRows):
         return name if name not in names else f"{name}-{len(names)}"
 
     def _changes(self, reader: PileReader, body: BodyText, found: Placement) -> Iterator[Change]:
-        there = {place: self._found(place) for place in found.places}
+        there = {place: self._found(place, found) for place in found.places}
         holders = {one.holder for one, facts in there.values() if facts is None or facts.is_present}
         for place, (target, facts) in there.items():
             is_absent = facts is not None and facts.state == "absent"
@@ -211,7 +211,8 @@ class PileRows(AdoptedRows):
         is_copy = facts is not None and facts.module not in ("", target.module)
         if facts is not None and is_copy and "." not in target.qualname:
             self.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
-        if facts is not None and facts.state == "absent":
+        is_open = facts is None or facts.state == "undecidable"
+        if (facts and facts.state == "absent") or (is_open and found.is_new):
             return Add(str(target), by=by, when=when, rebind=False)
         top = reader.module.name.partition(".")[0]
         return Replace(
@@ -222,7 +223,7 @@ class PileRows(AdoptedRows):
             unrelated=_is_unrelated(reader, found, facts),
         )
 
-    def _found(self, place: str) -> tuple[Target, Facts | None]:
+    def _found(self, place: str, found: Placement) -> tuple[Target, Facts | None]:
         """Take a dotted name apart; and what the release says of it, if that is its to say."""
         head, bracket, item = place.partition("[")
         parts = head.split(".")
@@ -234,7 +235,10 @@ class PileRows(AdoptedRows):
         holder = self.subject.facts(target.holder)
         if holder.kind == str(Kind.CLASS) and holder.qualname:  # by whichever name it was found
             target = Target(holder.module, f"{holder.qualname}.{parts[-1]}" + bracket + item)
-        return target, self.subject.facts(target)
+        facts = self.subject.facts(target)
+        if found.rebinds and facts.qualname:  # the definition, and with it all its copies
+            target = Target(facts.module, facts.qualname)
+        return target, facts
 
     def _is_module(self, parts: Sequence[str]) -> bool:
         if self.subject.covers(parts[:1]):

@@ -25,9 +25,18 @@ class Around(NamedTuple):
     """The code around a statement: what its names stand for, and when it runs."""
 
     scope: "Scope"
-    is_plain: bool = True  # at the top of the module, under no condition
+    tests: Sequence[ast.expr] = ()  # the conditions that it is under; a text for what is no `if`
     function: str = ""  # the function that it is in
     loop: ast.For | None = None  # which is taken apart, a turn at a time
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it runs in any case, at the top of the module."""
+        return not self.tests and not self.function
+
+    def under(self, test: ast.expr) -> "Around":
+        """Say what is around the code of a block."""
+        return self._replace(tests=(*self.tests, test))
 
 
 @dataclass(eq=False)
@@ -49,6 +58,7 @@ class Placement:
     node: ast.AST
     text: str
     is_plain: bool = True
+    is_new: bool = False  # whether the module has seen that nothing is there yet
     function: str = ""
     reason: str = ""  # why no row says it
     rebinds: bool = False  # whether it follows the copies of what it replaces
@@ -175,45 +185,50 @@ class PileReader:
 
     def read(self) -> None:
         """Go through the module, then through its functions, which know all its names."""
-        self._block(self.module.tree.body, Around(self.scope), [])
+        self._block(self.module.tree.body, Around(self.scope))
         for function, around in self._functions:  # it grows
             arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-            inner = Around(around.scope.inner(arguments), False, function.name)
-            self._block(function.body, inner, [])
+            inner = Around(around.scope.inner(arguments), function=function.name)
+            self._block(function.body, inner)
 
-    def _block(self, body: Iterable[ast.stmt], around: Around, tests: list[ast.expr]) -> None:
+    def _block(self, body: Iterable[ast.stmt], around: Around) -> None:
         for node in body:
-            self._statement(node, around, tests)
+            self._statement(node, around)
 
-    def _statement(self, node: ast.stmt, around: Around, tests: list[ast.expr]) -> None:
+    def _statement(self, node: ast.stmt, around: Around) -> None:
         by_dialect = [one for read in self._dialects for one in read(self, node, around)]
         self.placements += by_dialect
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             around.scope.bind_import(node, self.module)
             if not around.function:
                 found = self._imported(node)
-                self.imports += [(one, tuple(tests), node.lineno) for one in found]
+                self.imports += [(one, around.tests, node.lineno) for one in found]
         elif isinstance(node, DEFS):
             self._functions.append((node, around))
         elif isinstance(node, ast.Assign):
             self._assignment(node, around)
         elif isinstance(node, ast.AnnAssign) and node.value:
             around.scope.bind(node.target, node.value)
-        elif isinstance(node, ast.For):
-            self._loop(node, around, tests)
+        elif isinstance(node, (ast.AugAssign, ast.Delete)):
+            self._alteration(node, around)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not by_dialect:
             self._call(node, node.value, around)
+        else:
+            self._compound(node, around)
+
+    def _compound(self, node: ast.stmt, around: Around) -> None:
+        if isinstance(node, ast.For):
+            self._loop(node, around)
         elif isinstance(node, ast.If):
-            self._block(node.body, around._replace(is_plain=False), [*tests, node.test])
-            other = _negated(node.test)
-            self._block(node.orelse, around._replace(is_plain=False), [*tests, other])
-        elif isinstance(node, (ast.Try, ast.With)):
-            inner = around._replace(is_plain=around.is_plain and isinstance(node, ast.With))
-            blocks = [getattr(node, name, ()) for name in ("body", "orelse", "finalbody")]
-            blocks += [one.body for one in getattr(node, "handlers", ())]
-            may_fail = [ast.Constant("try")] if isinstance(node, ast.Try) else []
-            for block in blocks:
-                self._block(block, inner, [*tests, *may_fail])
+            self._block(node.body, around.under(node.test))
+            self._block(node.orelse, around.under(_negated(node.test)))
+        elif isinstance(node, ast.With):
+            self._block(node.body, around)
+        elif isinstance(node, ast.Try):
+            inner = around.under(ast.Constant("try"))
+            handlers = (one.body for one in node.handlers)
+            for block in (node.body, *handlers, node.orelse, node.finalbody):
+                self._block(block, inner)
 
     def _imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         if isinstance(node, ast.Import):
@@ -237,25 +252,33 @@ class PileReader:
             elif places and isinstance(target, (ast.Attribute, ast.Subscript)):
                 self.placements.append(self.placed(node, places, node.value, target, "{}", around))
 
+    def _alteration(self, node: ast.AugAssign | ast.Delete, around: Around) -> None:
+        for target in node.targets if isinstance(node, ast.Delete) else [node.target]:
+            if places := self._foreign(around.scope.dotted(target)):
+                found = self.placed(node, places, target, node, "", around)
+                found.reason = "it changes or deletes what is there; a row puts something there"
+                self.placements.append(found)
+
     def _call(self, node: ast.Expr, call: ast.Call, around: Around) -> None:
         if dotted(call.func) == "setattr" and len(call.args) == 3:
             owners, names = around.scope.dotted(call.args[0]), around.scope.strings(call.args[1])
-            places = self._foreign(f"{one}.{name}" for one in owners for name in names)
-            if places:
-                text = f"{{}} = {ast.unparse(call.args[2])}"
+            text = f"{{}} = {ast.unparse(call.args[2])}"
+            places = [f"{one}.{name}" for one in owners for name in names or ["?"]]
+            if places := self._foreign(places):
                 found = self.placed(node, places, call.args[2], node, text, around)
+                found.reason = found.reason if names else "the name that it sets is not told"
                 self.placements.append(found)
 
-    def _loop(self, node: ast.For, around: Around, tests: list[ast.expr]) -> None:
+    def _loop(self, node: ast.For, around: Around) -> None:
         if self._sweep(node, around):
             return
         turns = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else ()
         for one in turns:
             turn = around._replace(loop=node, scope=around.scope.turn(node.target, one))
-            self._block(node.body, turn, tests)
+            self._block(node.body, turn)
         if not turns:
             around.scope.bind(node.target, node.iter)
-            self._block(node.body, around._replace(is_plain=False), tests)
+            self._block(node.body, around.under(ast.Constant("for")))
 
     def _sweep(self, node: ast.For, around: Around) -> bool:
         """Read a loop over all modules: where one holds an original, it gets something else."""
@@ -287,7 +310,10 @@ class PileReader:
     ) -> Placement:
         """Make a placement of what some code says; where that runs later, it has a reason."""
         turned = _Turned(around.scope.values).visit(ast.parse(ast.unparse(value), mode="eval").body)
-        found = Placement(statement, places, turned, node, text, around.is_plain, around.function)
+        found = Placement(statement, places, turned, node, text, around.is_plain)
+        asked = (one for test in around.tests for one in ast.walk(test))
+        found.is_new = any(isinstance(one, ast.NotIn) for one in asked)
+        found.function = around.function
         if around.loop is not None and ast.dump(turned) != ast.dump(value):
             found.node, found.text = around.loop, "pass"
             if not isinstance(turned, ast.Name) or not _only_sets(around.loop):
