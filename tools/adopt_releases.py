@@ -68,8 +68,8 @@ def compare(path: str, old: bytes, new: bytes) -> Counter[str]:
         counts[f"{kind} functions said"] += is_same
         if not is_same:
             print(f"  not said: {found.module}:{name}")
-    counts["other differences"] = len(found.unsaid)
-    for one in found.unsaid:
+    counts["other differences"] = len(found.left)
+    for one in found.left:
         print(f"  left: {one.place} line {one.line}: {one.reason}")
     return counts
 

@@ -102,19 +102,20 @@ def last_of(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def guard_of(reader: PileReader, readers: Iterable[PileReader]) -> Guard:
+def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
     """Find the conditions under which the other modules import one."""
     for other in readers:
         for name, tests, line in other.imports:
             if name == reader.module.name and other is not reader:
-                return _guard(other, tests, line)
+                return _guard(other, tests, line, project)
     return Guard()
 
 
-def _guard(importer: PileReader, tests: Sequence[ast.expr], line: int) -> Guard:
+def _guard(importer: PileReader, tests: Sequence[ast.expr], line: int, project: str) -> Guard:
     versions = [found for one in tests if (found := _version(one))]
     others = [one for one in tests if not _version(one) and not _is_try(one)]
-    requires, is_required = [f"vllm{one}" for one in versions], not any(map(_is_try, tests))
+    requires = [f"{project}{one}" for one in versions]
+    is_required = not any(map(_is_try, tests))
     if not others:
         return Guard(requires, is_required)
     test = others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others)

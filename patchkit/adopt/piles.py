@@ -67,7 +67,8 @@ class PileRows(AdoptedRows):
         base = common_package(one.module.name for one in self.readers if one.placements)
         ours = [one for one in self.readers if self._is_expressible(one)]
         self._words = {one: _words(one.module.name, base) for one in ours}
-        guards = {one: guard_of(one, self.readers) for one in ours}
+        project = self.requires.partition("==")[0]
+        guards = {one: guard_of(one, self.readers, project) for one in ours}
         self._codes = {
             one.module.name: f"{self.pack}.{'code' if guards[one].test else 'patch'}_{words}"
             for one, words in self._words.items()
@@ -86,10 +87,14 @@ class PileRows(AdoptedRows):
         own = {one.module.name.partition(".")[0] for one in self.readers}
         first = [one.module for one in places if one.module.partition(".")[0] not in own]
         packages = {one.partition(".")[0] for one in first}
-        base = common_package(one.module.name for one in self.readers if one.placements)
-        roots = [one.module.name for one in self.readers if one.module.is_package]
+        imported = {name for one in self.readers for name, _, _ in one.imports}
+        roots = [
+            name
+            for name, one in ((one.module.name, one) for one in self.readers)
+            if name not in imported and (one.module.is_package or name in self._codes)
+        ]
         with importable(named) as path:
-            seen = observe(roots or [base], sorted({*packages, *first}), stubs, packages, path)
+            seen = observe(roots, sorted({*packages, *first}), stubs, packages, path)
         seen.compare(self.patches)
         self.observed = seen
         for one in seen.unread:
@@ -100,7 +105,7 @@ class PileRows(AdoptedRows):
         """List what is not made as the pile is imported; whether anything else is left."""
         parent = reader.module.name.rpartition(".")[0]
         imported = {name for one in self.readers for name, _, _ in one.imports}
-        beside = {one.module.name for one in self.readers if one is not reader}
+        beside = {one.module.name for one in self.readers if one.placements}
         is_apart = any(one.startswith(f"{parent}.") for one in imported & beside)
         if is_apart and not reader.module.is_package and reader.module.name not in imported:
             for one in reader.placements:

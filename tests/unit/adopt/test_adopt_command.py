@@ -68,7 +68,7 @@ def test_a_later_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     sys.path_importer_cache.clear()
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
     assert main(["adopt", "up==1.1", "--into", "other", "--of", "up", "--releases", "up==1.0"]) == 1
-    assert "up.gone, line 1\n    the file is gone there" in capsys.readouterr().out
+    assert "up/gone.py:1  up.gone\n    the file is gone there" in capsys.readouterr().out
 
 
 def test_a_row_that_uses_what_none_says_is_named(
@@ -92,7 +92,7 @@ def test_a_diff(
     words = ["adopt", "some.diff", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
-    assert "tests/test_lib.py, line 1\n    the release has no such file" in out
+    assert "tests/test_lib.py:1  tests/test_lib.py\n    the release has no such file" in out
     assert not (here / "mine").exists()
     assert rows(capsys, "some.diff", "--releases", "up==1.0") == {"lib": ["Edit"]}
     assert main(words) == 2  # a pack that is there stays as it is

@@ -39,7 +39,7 @@ def changes(old: str, new: str) -> list[str]:
 
 def unsaid(old: str, new: str) -> list[str]:
     found = difference("up/mod.py", old.encode(), new.encode())
-    return [f"{one.place}: {one.reason}" for one in found.unsaid]
+    return [f"{one.place}: {one.reason}" for one in found.left]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,479 @@
+"""`patchkit adopt` of a pile: rows and bodies that do what its statements do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from check.released import no_own_packs, write_wheels
+from packages import World, world
+
+from patchkit import applied
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["world"]
+
+LIB = '''\
+"""What piles patch."""
+
+TABLE = {"a": 1}
+
+
+def f(a, b=0):
+    return ("f", a, b)
+
+
+def g():
+    return "g"
+
+
+class C:
+    size = 1
+
+    def m(self, a, b=0):
+        return ("m", a, b)
+
+    @staticmethod
+    def s(a):
+        return ("s", a)
+
+    @property
+    def p(self):
+        return "p"
+
+
+class D(C):
+    pass
+'''
+USER = "from up.lib import C, f, g\n\n\ndef use():\n    return f(1), g(), C().m(2)\n"
+UP = {"lib": LIB, "user": USER}
+PROBE = """
+import json
+from up import lib, user
+c = lib.C()
+told = [lib.f(1), lib.f(1, b=2), lib.g(), c.m(1), c.m(1, 2), lib.C.s(3), c.p, lib.C.size]
+told += [lib.D().m(4), getattr(lib.C, "new", None), getattr(lib, "extra", None), lib.TABLE]
+told += [type(c).__name__, user.use()]
+print(json.dumps(told, default=repr))
+"""
+
+
+@pytest.fixture
+def here(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A release of `up` on an index, and the same on the path."""
+    no_own_packs(monkeypatch)
+    monkeypatch.chdir(world.folder)
+    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": "."}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
+    write_wheels(world.folder, {"1.0": UP})
+    for name, text in UP.items():
+        world.module(f"up.{name}", text)
+    return world
+
+
+def adopt(
+    here: World, capsys: pytest.CaptureFixture[str], modules: Mapping[str, str], *words: str
+) -> dict[str, Any]:
+    """Write a pile, adopt it into `mine`, and return what is told."""
+    for name, text in modules.items():
+        here.module(f"pile.{name}", text)
+    capsys.readouterr()
+    of = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
+    code = main(["adopt", "pile", *of, *words])
+    out, err = capsys.readouterr()
+    assert out, err
+    told: dict[str, Any] = json.loads(out)
+    assert code == bool(told["left"])
+    return told
+
+
+def kinds(told: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """The changes of each row, without the row that keeps the pile off."""
+    return {
+        one["name"]: [(each["kind"], each["target"]) for each in one["changes"]]
+        for one in told["patches"]
+        if one["name"] != "old-pile"
+    }
+
+
+def both(here: World) -> tuple[Any, Any]:
+    """What upstream does once the pile is imported, and with the rows applied instead."""
+    theirs = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
+    held = "from patchkit import applied\napplied(packs='mine').__enter__()\nimport pile.patches\n"
+    return theirs, here.answer(f"{held}{PROBE}")
+
+
+FORMS = {
+    "a method": ("def m(self, a, b=0):\n    return 'new'\n\n\nC.m = m\n", ["Replace"]),
+    "by the name of its module": (
+        "import up.lib\n\n\ndef g():\n    return 'new'\n\n\nup.lib.g = g\n",
+        ["Replace"],
+    ),
+    "what is no name": ("C.size = 1 + 1\nC.p = property(lambda self: 'new')\n", ["Replace"] * 2),
+    "a new attribute": ("C.new = 5\nlib.extra = 'new'\n", ["Add", "Add"]),
+    "setattr": ("setattr(C, 'm', lambda self, a, b=0: 'new')\n", ["Replace"]),
+    "several at once": ("lib.extra = C.new = 7\n", ["Add", "Add"]),
+    "an item": ("lib.TABLE['a'] = 2\n", ["Replace"]),
+    "a static method": ("C.s = staticmethod(lambda a: 'new')\n", ["Replace"]),
+    "a class": (
+        "class E(C):\n    def m(self, a, b=0):\n        return 'E'\n\n\nlib.C = E\n",
+        ["Replace"],
+    ),
+    "a loop over places": (
+        "from up import user\n\n\ndef g():\n    return 'new'\n\n\n"
+        "for one in (lib, user):\n    one.g = g\n",
+        ["Replace", "Replace"],
+    ),
+    "a loop over names and values": (
+        "NEW = 5\n\n\ndef m(self, a, b=0):\n    return 'new'\n\n\n"
+        "for name, value in (('m', m), ('new', NEW)):\n    setattr(C, name, value)\n",
+        ["Replace", "Add"],
+    ),
+    "a condition": (
+        "if hasattr(lib, 'g'):\n    lib.g = lambda: 'new'\nelse:\n    lib.extra = 1\n",
+        ["Replace", "Add"],
+    ),
+    "a function that is called": (
+        "def start():\n    from up.lib import C as K\n    old = K.m\n\n"
+        "    def m(self, a, b=0):\n        return 'new', old(self, a, b)\n\n"
+        "    K.m = m\n\n\nstart()\n",
+        ["Replace"],
+    ),
+    "an original that is kept": (
+        "old = C.m\n\n\ndef m(self, a, *rest):\n    # why\n    return 'new', old(self, a + 1, *rest)\n"
+        "\n\nC.m = m\n",
+        ["Wrap"],
+    ),
+    "any arguments": (
+        "old = lib.f\n\n\ndef f(*args, **kwargs):\n    return 'new', old(*args, **kwargs)\n\n\n"
+        "lib.f = f\n",
+        ["Wrap"],
+    ),
+    "an original that is kept for others, too": (
+        "old = C.m\n\n\ndef m(self, a, b=0):\n    return old(self, a)\n\n\nkept = [old]\nC.m = m\n",
+        ["Replace"],
+    ),
+    "a check that it is there": (
+        "def g():\n    return 'new'\n\n\nlib.g = g\nassert lib.g is g\n",
+        ["Replace"],
+    ),
+    "a module from sys.modules": (
+        "import sys\n\nsys.modules['up.lib'].g = lambda: 'new'\n",
+        ["Replace"],
+    ),
+    "a class with a base that names its target": (
+        "from pile.tools import ArcticPatch\n\n\nclass P(ArcticPatch[C]):\n    new = 3\n\n"
+        "    def m(self, a, b=0):\n        return 'new'\n",
+        ["Add", "Replace"],
+    ),
+    "registrations": (
+        "from pile.tools import register_patch\n\n\n"
+        "@register_patch(target='up.lib.C.m', reason='why')\ndef m(self, a, b=0):\n"
+        "    return 'new'\n\n\nregister_patch(target='up.lib.g', reason='too')(lambda: 'new')\n",
+        ["Replace", "Replace"],
+    ),
+}
+TOOLS = """\
+import importlib
+
+
+class ArcticPatch:
+    def __class_getitem__(cls, target):
+        class Base:
+            def __init_subclass__(own):
+                for name, value in vars(own).items():
+                    if name[:2] != "__":
+                        setattr(target, name, value)
+
+        return Base
+
+
+def register_patch(*, target, reason, condition=None):
+    def put(value):
+        module, *names, last = target.replace("up.lib", "up/lib").split(".")
+        owner = importlib.import_module(module.replace("/", "."))
+        for name in names:
+            owner = getattr(owner, name)
+        if condition is None or condition():
+            setattr(owner, last, value)
+        return value
+
+    return put
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_do_what_the_pile_does(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """Whatever the form of its statements; the pile itself is off while its rows run."""
+    text, expected = FORMS[form]
+    text = f"from up import lib\nfrom up.lib import C\n\n{text}"
+    told = adopt(here, capsys, {"patches": text, "tools": TOOLS})
+    assert told["left"] == []
+    assert sorted(kind for several in kinds(told).values() for kind, _ in several) == sorted(
+        expected
+    )
+    theirs, ours = both(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+def test_undo_gives_everything_back(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Adopted rows are rows like any others."""
+    adopt(
+        here,
+        capsys,
+        {"patches": f"from up import lib\nfrom up.lib import C\n{FORMS['a method'][0]}"},
+    )
+    sys.path_importer_cache.clear()
+    from up import lib
+
+    original = vars(lib.C)["m"]
+    with applied(packs="mine"):
+        assert lib.C().m(1) == "new"
+    assert vars(lib.C)["m"] is original
+    assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
+
+
+LEFT = {
+    "in a function that nobody calls": (
+        "def late():\n    C.m = 1\n\n\nC.size = 2\n",
+        "it is set when late runs",
+    ),
+    "changed in place": ("C.size += 1\nC.new = 1\n", "it changes or deletes what is there"),
+    "deleted": ("del C.size\nC.new = 1\n", "it changes or deletes what is there"),
+    "a name that is worked out": (
+        "setattr(C, 'm'.lower(), 1)\nC.new = 1\n",
+        "the name that it sets is not told",
+    ),
+    "what the release does not have": ("lib.Gone.m = 1\nC.new = 1\n", "up 1.0 has no up.lib:Gone"),
+    "a loop with values of its own": (
+        "for name, value in (('m', 1 + 1), ('new', 2)):\n    setattr(C, name, value)\nC.size = 2\n",
+        "differs from turn to turn",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", LEFT)
+def test_what_no_row_says(here: World, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    """It is listed with its file, its line, its code and the reason."""
+    text, reason = LEFT[form]
+    told = adopt(here, capsys, {"patches": f"from up import lib\nfrom up.lib import C\n\n{text}"})
+    assert told["left"]
+    for one in told["left"]:
+        assert reason in one["reason"]
+        assert (one["file"], one["line"] > 3, bool(one["code"])) == ("pile/patches.py", True, True)
+    assert told["sites"] == told["expressed"] + len(told["left"])
+
+
+def test_conditions_of_the_importing_file(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A test of the version is a requirement, any other a `when`; `try` makes a row optional."""
+    here.module(
+        "pile.__init__",
+        """\
+        import os
+
+        def version_is(text):
+            return text == "1.0"
+
+        WANTED = os.environ.get("WANTED")
+        if version_is("1.0"):
+            from pile import patch_a
+        if not version_is("1.0"):
+            from . import patch_b
+        if WANTED:
+            import pile.patch_c
+        try:
+            import pile.patch_d
+        except ImportError:
+            pass
+        """,
+    )
+    text = "from up.lib import C\nC.{0} = {1}\n"
+    modules = {f"patch_{one}": text.format(f"new_{one}", f"'{one}'") for one in "abd"}
+    modules["patch_c"] = text.format("new_c", "'c'") + "assert __import__('os').environ['WANTED']\n"
+    told = adopt(here, capsys, modules)
+    assert list(kinds(told)) == ["a", "b", "c", "d"]
+    sys.path_importer_cache.clear()
+    rows = {one.name: one for one in __import__("mine").PATCHES}
+    assert [rows[one].requires[0] for one in "abc"] == ["up==1.0", "up>=1.0,!=1.0", "up==1.0"]
+    assert (rows["c"].when, rows["a"].required, rows["d"].required) == ("when", True, False)
+    main(["show", "c", "--patches", "mine"])
+    from up.lib import C
+
+    with applied("a", "d", packs="mine"):
+        assert (C.new_a, C.new_d, hasattr(C, "new_c")) == ("a", "d", False)  # type: ignore[attr-defined]
+
+
+def test_a_chain_keeps_its_order(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second row of a target comes after the first, and calls what that has put there."""
+    here.module("pile.__init__", "from pile import patch_z, patch_a\n")
+    text = (
+        "from up.lib import C\nold = C.m\n\n\ndef m(self, a, b=0):\n    return '{0}', old(self, a)\n"
+        "\n\nC.m = m\n"
+    )
+    told = adopt(here, capsys, {"patch_a": text.format("a"), "patch_z": text.format("z")})
+    assert list(kinds(told)) == ["z", "a"]
+    sys.path_importer_cache.clear()
+    assert [one.after for one in __import__("mine").PATCHES] == [(), (), ("z",)]
+    with applied(packs="mine"):
+        from up.lib import C
+
+        assert C().m(1) == ("a", ("z", ("m", 1, 0)))
+
+
+def test_registrations_are_rows_of_their_own(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the reason that they give, their condition, and what they build when it is due."""
+    text = """\
+    from pile.tools import register_patch
+    from up.lib import C
+
+    @register_patch(target="up.lib.C.m", reason="first", priority=0)
+    def m(self, a, b=0):
+        return "m"
+
+    @register_patch(target="up.lib.C.s", reason="second", build=True, priority=90)
+    def build():
+        was = C.m
+        return staticmethod(lambda a: ("built", was(None, a)))
+
+    @register_patch(target="up.lib.g", reason="never", condition=lambda: False)
+    def g():
+        return "g"
+    """
+    told = adopt(here, capsys, {"patches": dedent(text), "tools": TOOLS})
+    sys.path_importer_cache.clear()
+    rows = [one for one in __import__("mine").PATCHES if one.name != "old-pile"]
+    assert [one.why for one in rows] == ["first", "never", "second"]
+    assert len(told["patches"]) == 4
+    with applied(rows[0].name, rows[2].name, packs="mine"):
+        from up import lib
+
+        assert lib.C.s(1) == ("built", "m")
+
+
+def test_modules_that_the_pile_does_not_import_stay_with_it(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They patch when somebody else imports them, under conditions that nobody knows."""
+    here.module("pile.__init__", "from pile import patch_a\n")
+    text = "from up.lib import C\nC.new_{0} = 1\n"
+    told = adopt(here, capsys, {f"patch_{one}": text.format(one) for one in "ab"})
+    assert list(kinds(told)) == ["a"]
+    assert [one["reason"] for one in told["left"]] == ["pile does not import pile.patch_b"]
+
+
+def test_a_sweep_over_all_modules(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a row that repoints the copies of what it replaces."""
+    text = """\
+    import sys
+    from up.user import C as original
+
+    class E(original):
+        pass
+
+    for name, module in list(sys.modules.items()):
+        if hasattr(module, "C") and module.C == original:
+            module.C = E
+    """
+    told = adopt(here, capsys, {"patches": dedent(text)})
+    assert kinds(told) == {"patches": [("Replace", "up.lib:C")]}
+    sys.path_importer_cache.clear()
+    from up import lib, user
+
+    with applied(packs="mine"):
+        assert lib.C is user.C
+        assert lib.C.__name__ == "E"
+
+
+def test_what_the_pile_says_in_words(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A catalogue in comments, by its headings, else the docstring, says why a row is there."""
+    here.module(
+        "pile.__init__",
+        """\
+        # ** 1. File: pile/patch_a.py **
+        #    Why:
+        #       a is
+        #       slow.
+        #    Related PR: https://github.com/o/r/pull/7 is open
+        #    Future Plan:
+        #       once it is in
+        from pile import patch_a, patch_b
+        """,
+    )
+    text = '"""B is\nslow.\n\nMore."""\nfrom up.lib import C\nC.new_{0} = 1\n'
+    adopt(here, capsys, {f"patch_{one}": text.format(one) for one in "ab"})
+    sys.path_importer_cache.clear()
+    _, a, b = __import__("mine").PATCHES
+    assert (a.why, a.sunset) == ("a is slow.", "once it is in")
+    assert a.upstream == "https://github.com/o/r/pull/7"
+    assert b.why == "B is slow."
+
+
+@pytest.mark.processes
+def test_observing(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A child imports the pile; what changes there and no row does is listed, as are copies."""
+    text = """\
+    import absent.deep
+    from up import lib, user
+
+    class Thing(absent.deep.Base):
+        pass
+
+    def g():
+        return absent.deep.call(1)
+
+    lib.g = g
+    exec("lib.C.m = lambda self: 1")
+    if absent.deep.call():
+        lib.extra = 1
+    """
+    words = ("--observe", "--stub", "absent")
+    told = adopt(here, capsys, {"patches": dedent(text)}, *words)
+    seen = told["observed"]
+    assert seen["faults"] == {}
+    assert seen["copies"] == {"up.lib:g": ["up.user:g"]}
+    assert seen["inactive"] == ["up.lib:extra"]
+    assert [one["place"] for one in told["left"]] == ["up.lib:C.m"]
+    shutil.rmtree(here.folder / "mine")
+    told = adopt(here, capsys, {"patches": "import nowhere\n" + dedent(text)}, "--dry-run", *words)
+    assert "ModuleNotFoundError" in str(told["observed"]["faults"])
+
+
+def test_what_it_says_to_people(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """How much is in rows, and where the rest is."""
+    here.module("pile.patches", "from up.lib import C\nC.new = 1\ndel C.size\n")
+    words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main([*words, "--dry-run"]) == 1
+    out = capsys.readouterr().out
+    assert "pile/patches.py:3  del C.size" in out
+    assert "2 of 3 changes are in rows" in out
+    assert not (here.folder / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = 1\n", "found nothing that a row says"),
+        ("def\n", "found nothing that a row says"),
+    ],
+)
+def test_no_pile(here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str) -> None:
+    """One error, and nothing is written."""
+    here.module("pile.patches", text)
+    words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(words) == 2
+    assert fault in capsys.readouterr().err
+    assert not (here.folder / "mine").exists()
