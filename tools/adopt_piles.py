@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Adopt piles that others wrote, and compare what both do to a real vLLM.
 
-`python tools/adopt_piles.py [NAME…] [--into FOLDER]` fetches wheels from the package index, writes a
-pack for each, and imports the pile and the pack, each in a process of its own, in an environment
-with the vLLM that the pile is for. Stubs stand for what is not here, an NPU's library first of all.
+`python tools/adopt_piles.py [NAME…] [--into FOLDER]` reads wheels on the package index, writes a pack
+for each, and imports the pile and the pack, each in a process of its own, in an environment with
+the vLLM that the pile is for. Stubs stand for what is not here, an NPU's library first of all.
 Then attributes of vLLM's modules and classes are compared by their code. Nothing of a pile is kept
 outside of FOLDER, `.envs/piles` by default.
 """
@@ -17,12 +17,12 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import environments
+from recipes import REPOSITORY
 
 from patchkit.adopt import observing
 from patchkit.adopt.dialects import dialects
@@ -118,30 +118,18 @@ class Comparison:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def fetch(pile: Pile, folder: Path) -> Path:
-    """Download a wheel, and take it apart beside."""
-    folder.mkdir(parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", str(folder)]
-    pattern = f"{pile.name.replace('-', '_')}-*.whl"
-    if not list(folder.glob(pattern)):
-        subprocess.run(
-            [*words, "--python-version", "3.11", "--only-binary=:all:", pile.wheel], check=True
-        )
-    (wheel,) = folder.glob(pattern)
-    with zipfile.ZipFile(wheel) as archive:
-        names = [one for one in archive.namelist() if one.endswith(".py")]
-        archive.extractall(folder / pile.name, names)
-    return wheel
-
-
-def adopt(pile: Pile, wheel: Path, folder: Path) -> PileRows:
-    """Write the pack of a pile into a folder."""
+def adopt(pile: Pile, folder: Path) -> PileRows:
+    """Write the Python files of a pile into a folder, and its pack beside."""
     pack = f"{pile.name.replace('-', '_')}_pack"
     shutil.rmtree(folder / pack, ignore_errors=True)
     with Library() as library:
-        _, source = open_package(str(wheel), library)
-        subject = on_index(f"vllm=={pile.vllm}", library)[-1]
+        _, source = open_package(pile.wheel, library)
         readers = read_pile(source, [pile.only], dialects())
+        for path in (one for one in source.paths() if one.endswith(".py")):
+            file = folder / pile.name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(source.read(path) or b"")
+        subject = on_index(f"vllm=={pile.vllm}", library)[-1]
         required = f"vllm=={pile.vllm}"
         rows = PileRows(required, pile.wheel, subject=subject, pack=pack, readers=readers)
         rows.run()
@@ -179,7 +167,7 @@ def _observed(
 ) -> dict[str, Any]:
     answer = folder / f"{module}.json"
     asked = {"modules": [module], "first": first, "stubs": pile.stubs, "packages": pile.packages}
-    paths = [folder, folder / pile.name, environments.REPOSITORY]
+    paths = [folder, folder / pile.name, REPOSITORY]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PATCHKIT")}
     child = {
         "PYTHONHASHSEED": "0",
@@ -217,16 +205,17 @@ def _is_same(change: Wrap, body: str, reader: PileReader) -> bool:
     is_method = "." in change.place.qualname
     called = _Called(saved, is_method=is_method)
     expected = [ast.dump(called.visit(one)) for one in theirs.body]
-    inner = ours.body[0]
-    is_nested = isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == "call"
-    return [ast.dump(one) for one in (inner.body if is_nested else ours.body)] == expected
+    inner, body_of = ours.body[0], ours.body
+    if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == "call":
+        body_of = inner.body
+    return [ast.dump(one) for one in body_of] == expected
 
 
 class _Called(ast.NodeTransformer):
     def __init__(self, saved: set[str], *, is_method: bool) -> None:
         self._saved, self._is_method = saved, is_method
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802 - as ast calls it
+    def visit_Call(self, node: ast.Call) -> ast.Call:
         """Write a call of the saved original as one of `wrapped`."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._saved:
@@ -248,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     is_fine = True
     for pile in (one for one in PILES if not options.names or one.name in options.names):
-        rows = adopt(pile, fetch(pile, options.into), options.into)
+        rows = adopt(pile, options.into)
         print(f"{pile.wheel}: {rows.expressed} of {rows.sites} changes, {len(rows.patches)} rows")
         for one in rows.left:
             print(f"  left: {one.file}:{one.line} {one.code}: {one.reason}")

@@ -36,8 +36,8 @@ class BodyText:
         self._source = reader.module.source.replace(b"\r\n", b"\n")
         self._changes: dict[TextChange, None] = {}
         self._names: dict[ast.AST, str] = {}
+        self._asked: dict[tuple[str, str], str] = {}
         self._more: dict[str, str] = {}
-        self._used: set[str] = set()  # by rows
         self._bound = set(_bound_in(self._tree.body))
 
     def by(self, found: Placement) -> str:
@@ -48,7 +48,6 @@ class BodyText:
         if is_global and (is_there or found.text == "pass"):
             is_whole = found.text.startswith("{}") and isinstance(found.statement, ast.stmt)
             self._cut(found.statement if is_whole else found.node, found.text.partition("{")[0])
-            self._used.add(name.partition(".")[0])
             return name
         if found.node not in self._names:
             self._names[found.node] = name = self._free(f"for_{_last(found.places[0])}")
@@ -78,11 +77,10 @@ class BodyText:
         """Name a function that asks a `condition` or a `verify` of the pile's."""
         if node is None:
             return None
-        text, form = ast.unparse(node), {"when": _CONDITION, "verify": _VERIFY}[kind]
-        known = {code: name for name, code in self._more.items()}
-        label = re.sub(r"\W+", "_", text).strip("_") if text.isidentifier() else str(len(known))
-        name = f"{kind}_{label}"
-        self._more[name] = form.format(name=name, text=text, path=self._reader.module.path)
+        text, path = ast.unparse(node), self._reader.module.path
+        name = self._asked.setdefault((kind, text), f"{kind}_{len(self._asked)}")
+        form = {"when": _CONDITION, "verify": _VERIFY}[kind]
+        self._more[name] = form.format(name=name, text=text, path=path)
         return name
 
     def wrapped(self, found: Placement, *, is_method: bool) -> bool:
@@ -123,50 +121,28 @@ class BodyText:
             if self._is_check(node):
                 self._cut(node, "")
         text = applied(self._source, self._changes)
-        for node in reversed(ast.parse(text).body):  # what only the pile's own calls have used
-            if isinstance(node, ast.ImportFrom) and self._is_unused(node, text):
-                start, end = span(text, node)
-                text = text[:start] + text[end:].lstrip(b"\n")
         more = "".join(f"\n\n{one}" for one in self._more.values())
         return f"# {title}\n{text.decode(errors='replace').rstrip()}\n{more}"
 
     def _is_check(self, node: ast.stmt) -> bool:
         """Whether it asks if something is in its place, which is not so before the row applies."""
-        values = {
-            one.value.id for one in self._reader.placements if isinstance(one.value, ast.Name)
-        }
         test = node.test if isinstance(node, ast.Assert) else None
         is_compared = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
+        values = {dotted(one.value) for one in self._reader.placements}
         return is_compared and bool(names_in(node) & values)
-
-    def _is_unused(self, node: ast.ImportFrom, text: bytes) -> bool:
-        own = self._reader.module.name.rpartition(".")[0]
-        names = [one.asname or one.name for one in node.names]
-        used = (name for name in names if len(re.findall(rb"\b%s\b" % name.encode(), text)) > 1)
-        return f"{node.module}.".startswith(f"{own}.") and not {*used, *(self._used & {*names})}
 
     def _import(self, node: ast.ImportFrom) -> None:
         base = self._reader.module.absolute(node.module, node.level) or ""
-        new = []
+        if not node.level and not any(f"{one}.".startswith(f"{base}.") for one in self._modules):
+            return
+        lines = []
         for one in node.names:
-            whole = self._modules.get(f"{base}.{one.name}", "")
-            module, _, name = whole.rpartition(".")
-            bound = one.asname or one.name
-            alias = ast.alias(name, bound if bound != name else None) if whole else one
-            new.append(ast.ImportFrom(module or self._modules.get(base, base), [alias], 0))
-        if node.level or any(one.module != base for one in new):
-            margin = " " * node.col_offset
-            lines = f"\n{margin}".join(map(ast.unparse, _joined(new)))
-            start, end = span(self._source, node)
-            self._changes[start, end, lines] = None
-
-
-def _joined(several: Iterable[ast.ImportFrom]) -> Iterator[ast.ImportFrom]:
-    found: dict[str | None, ast.ImportFrom] = {}
-    for one in several:
-        known = found.setdefault(one.module, ast.ImportFrom(one.module, [], 0))
-        known.names += one.names
-    yield from found.values()
+            module, _, name = self._modules.get(f"{base}.{one.name}", "").rpartition(".")
+            alias = ast.alias(name, one.asname or one.name) if name else one
+            source = module or self._modules.get(base, base)
+            lines.append(ast.unparse(ast.ImportFrom(source, [alias], 0)))
+        start, end = span(self._source, node)
+        self._changes[start, end, f"\n{' ' * node.col_offset}".join(lines)] = None
 
 
 def _bound_in(body: Iterable[ast.stmt]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from patchkit.upstream.resolving.syntax import (
     dotted,
     of_arguments,
 )
+from patchkit.uses.scopes import imported
 
 Read = Callable[["PileReader", ast.stmt, "Around"], Iterable["Placement"]]
 """A dialect: what a statement or a call says of placements, in its own way."""
@@ -111,15 +112,10 @@ class Scope:
                 inner.bind(one, given)
         return inner
 
-    def bind_import(self, node: ast.Import | ast.ImportFrom, module: ModuleTree) -> None:
+    def bind_import(self, node: ast.stmt, module: ModuleTree) -> None:
         """Take note of what an import binds."""
-        for alias in node.names:
-            if isinstance(node, ast.ImportFrom):
-                base = module.absolute(node.module, node.level)
-                _add(self.places, alias.asname or alias.name, [f"{base}.{alias.name}"])
-            else:
-                top = alias.name.partition(".")[0]
-                _add(self.places, alias.asname or top, [alias.name if alias.asname else top])
+        for name, place, _ in imported(node, module):
+            _add(self.places, name, [str(place).replace(":", ".")])
 
     def dotted(self, node: ast.expr) -> list[str]:
         """Name the places that an expression may stand for."""

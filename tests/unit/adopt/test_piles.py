@@ -148,8 +148,8 @@ FORMS = {
         ["Replace"],
     ),
     "an original that is kept": (
-        "old = C.m\n\n\ndef m(self, a, *rest):\n    # why\n    return 'new', old(self, a + 1, *rest)\n"
-        "\n\nC.m = m\n",
+        "old = C.m\n\n\ndef m(self, a, *rest):\n    # why\n"
+        "    return 'new', old(self, a + 1, *rest)\n\n\nC.m = m\n",
         ["Wrap"],
     ),
     "any arguments": (
@@ -319,8 +319,8 @@ def test_a_chain_keeps_its_order(here: World, capsys: pytest.CaptureFixture[str]
     """The second row of a target comes after the first, and calls what that has put there."""
     here.module("pile.__init__", "from pile import patch_z, patch_a\n")
     text = (
-        "from up.lib import C\nold = C.m\n\n\ndef m(self, a, b=0):\n    return '{0}', old(self, a)\n"
-        "\n\nC.m = m\n"
+        "from up.lib import C\nold = C.m\n\n\ndef m(self, a, b=0):\n"
+        "    return '{0}', old(self, a)\n\n\nC.m = m\n"
     )
     told = adopt(here, capsys, {"patch_a": text.format("a"), "patch_z": text.format("z")})
     assert list(kinds(told)) == ["z", "a"]
