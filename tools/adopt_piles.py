@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Adopt piles that others wrote, and compare what both do to a real vLLM.
 
-`python tools/adopt_piles.py [NAME…] [--into FOLDER]` reads wheels on the package index, writes a pack
-for each, and imports the pile and the pack, each in a process of its own, in an environment with
-the vLLM that the pile is for. Stubs stand for what is not here, an NPU's library first of all.
+`python tools/adopt_piles.py [NAME…] [--into FOLDER]` reads wheels on the package index, writes
+a pack for each, and imports the pile and the pack, each in a process of its own, in an environment
+with the vLLM that the pile is for. Stubs stand for what is not here, such as an NPU's library.
 Then attributes of vLLM's modules and classes are compared by their code. Nothing of a pile is kept
 outside of FOLDER, `.envs/piles` by default.
 """

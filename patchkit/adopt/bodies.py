@@ -99,7 +99,8 @@ class BodyText:
             line = self._source.rfind(b"\n", 0, start) + 1
             margin = self._source[line:start]
             if isinstance(node, ast.stmt) and not margin:
-                end = self._source.find(b"\n", end) + 1 or len(self._source)
+                rest = self._source[end:]
+                end += len(rest) - len(rest.partition(b"\n")[2].lstrip(b"\n"))
             elif margin.strip() == b"@":
                 start, end = line, self._source.find(b"\n", end) + 1
             else:

@@ -18,7 +18,9 @@ _GUARDED = '''# {title}
 def when():
     """Ask what {place} asks."""
 {known}
-    return bool({test}) or {reason!r}
+    if {test}:
+        return True
+    return {reason!r}
 
 
 if when() is True:
@@ -172,7 +174,7 @@ def old_pile(
     patch = Patch(
         name="old-pile",
         body="patch_old_pile",
-        requires=(requires.partition("==")[0].strip() + ">=0",),
+        requires=(requires.partition("==")[0] + ">=0,<9999",),
         roles=frozenset(Role),
         changes=(BeforeImport(base, call="stand_in"),),
         why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",
