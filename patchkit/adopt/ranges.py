@@ -2,19 +2,11 @@
 
 from collections.abc import Collection, Iterable
 
-from patchkit.versions.requirements import canonical, release_order, requirement_of
-
-_EXACT, _LOWER, _UPPER = ("==", "==="), (">=", ">"), ("<", "<=", "~=")
+from patchkit.versions.requirements import canonical, release_order, requirement_of, satisfies
 
 
 def carried(
-    requires: Iterable[str],
-    packages: Collection[str],
-    old: str,
-    new: str,
-    *,
-    is_new: bool = False,
-    is_over: bool = False,
+    requires: Iterable[str], packages: Collection[str], new: str, *, is_new: bool, is_over: bool
 ) -> list[str]:
     """Write requirements of a row so that they allow a release, and those from an older one on.
 
@@ -23,30 +15,30 @@ def carried(
     """
     ours = set(map(canonical, packages))
     return [
-        _carried(text, old, new, is_new=is_new, is_over=is_over)
+        _carried(text, new, is_new=is_new, is_over=is_over)
         if canonical(requirement_of(text).name) in ours
         else text
         for text in requires
     ]
 
 
-def _carried(text: str, old: str, new: str, *, is_new: bool, is_over: bool) -> str:
+def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     requirement = requirement_of(text)
-    bounds = list(requirement.specifier)
-    allowed = requirement.specifier.contains(new, prereleases=True)
+    allowed = satisfies(new, str(requirement.specifier))
     if allowed != is_over and not is_new:
         return text
-    exact = any(one.operator in _EXACT for one in bounds)
-    lower = [str(one) for one in bounds if one.operator in _LOWER]
-    upper = [str(one) for one in bounds if one.operator in _UPPER]
+    bounds = sorted(map(str, requirement.specifier))
+    lower = [one for one in bounds if one[0] == ">"]
+    lower += [f">={one.lstrip('~=').removesuffix('.*')}" for one in bounds if one[0] in "~="]
+    upper = [one for one in bounds if one[0] in "<~="]
+    exact = not allowed and any(one[0] == "=" for one in bounds)
     if is_over:
         upper = [f"<{new}"]
-    elif exact:
-        lower, upper = ([], [f"=={new}"]) if is_new else ([f">={old}"], [f"<={new}"])
-    else:
-        lower = [f">={new}"] if is_new else lower
-        upper = upper if allowed else [f"<{_next(new)}"]
-    others = [str(one) for one in bounds if one.operator == "!="]
+    elif not allowed:
+        upper = [f"{'==' if is_new else '<='}{new}"] if exact else [f"<{_next(new)}"]
+    if is_new:
+        lower = [] if exact else [f">={new}"]
+    others = [one for one in bounds if one[0] == "!"]
     marker = f"; {requirement.marker}" if requirement.marker else ""
     return f"{requirement.name}{','.join([*lower, *others, *upper])}{marker}"
 

@@ -1,6 +1,7 @@
 """A row carried to a later release: what upstream changed, and what the row changes, merged."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -30,6 +31,7 @@ from patchkit.versions.requirements import FoundVersion
 
 _LIKE = 0.4
 """What shares less with upstream's text, from 0 to 1, is no copy of it."""
+_USED = "other rows of the body use {}, too"
 
 
 class Conflict(NamedTuple):
@@ -66,6 +68,7 @@ class Rebase:
     conflicts: list[Conflict] = field(default_factory=list)
     files: list[PlannedFile] = field(default_factory=list)
     body: ModuleText | None = None
+    _old: bytes = b""
     _results: list[str] = field(default_factory=list)
     _changes: dict[int, Sequence[Change]] = field(default_factory=dict)
 
@@ -88,16 +91,15 @@ class Rebase:
         known = [(one, self._changes.get(at, [one])) for at, one in enumerate(self._before)]
         if self.result == "retired":
             return [[one] for one in self._before]
-        return [list(self._both(*one)) if self.keep else one[1] for one in known]
+        return [self._both(*one) if self.keep else one[1] for one in known]
 
     @property
     def requires(self) -> tuple[str, ...]:
         """What it requires then."""
-        packages = {self.old.project, *map(package_of, self._before)}
+        packages = {self.new.project, *self.new.covers(map(package_of, self._before))}
         is_new, is_over = self.result == "merged" and not self.keep, self.result == "retired"
-        versions = _release(self.old), _release(self.new)
-        given = self.row.patch.requires
-        return tuple(carried(given, packages, *versions, is_new=is_new, is_over=is_over))
+        given, new = self.row.patch.requires, _release(self.new)
+        return tuple(carried(given, packages, new, is_new=is_new, is_over=is_over))
 
     @property
     def _body_file(self) -> Path | None:
@@ -107,21 +109,27 @@ class Rebase:
     def _before(self) -> Sequence[Change]:
         return list(self.row.patch.changes)
 
-    def _both(self, old: Change, new: Sequence[Change]) -> Iterator[Change]:
-        if list(new) == [old]:
-            yield old
-            return
+    @property
+    def _shared(self) -> set[str]:
+        """What other rows use of its body."""
+        patch, rows = self.row.patch, sys.modules[self.pack.name].PATCHES
+        others = (one for one in rows if one.name != patch.name and one.body == patch.body)
+        return {change.body_name for one in others for change in one.changes}
+
+    def _both(self, old: Change, new: Sequence[Change]) -> Sequence[Change]:
         name, version = package_of(old), _release(self.new)
-        yield old.__replace__(requires=(*old.requires, f"{name}<{version}"))
-        for one in new:
-            yield one.__replace__(requires=(*one.requires, f"{name}>={version}"))
+        ended = old.__replace__(requires=(*old.requires, f"{name}<{version}"))
+        begun = [one.__replace__(requires=(*one.requires, f"{name}>={version}")) for one in new]
+        return [old] if list(new) == [old] else [ended, *begun]
 
     def run(self) -> None:
         """Carry each change; those of one function that are Edits are carried together."""
-        body = self._body_file
-        self.body = ModuleText(str(body), body.read_text("utf-8")) if body else None
-        due, then = (Coverage([self.row], [one]).due(self.row, one) for one in (self.old, self.new))
-        due = [one for one in due if one in then or not then]  # others stand in for what ended
+        if body := self._body_file:
+            self._old = body.read_bytes()
+            self.body = ModuleText(str(body), self._old.decode("utf-8-sig").replace("\r\n", "\n"))
+        views = (Coverage([self.row], [one], inverse=True) for one in (self.old, self.new))
+        due, then = (one.tried(self.row, one.subjects[0]) for one in views)
+        due = [one for one in due if one in then]  # others stand in for what ended
         numbered = [(at, one) for at, one in enumerate(self._before) if one in due]
         numbered.sort(key=lambda one: (isinstance(one[1], Edit), str(one[1].place)))
         for _, group in groupby(numbered, key=lambda one: _together(*one)):
@@ -136,8 +144,8 @@ class Rebase:
             self._results.append(result)
             if list(new) != list(several):
                 self._changes.update({places[0]: new, **dict.fromkeys(places[1:], ())})
-        if self.result != "retired":
-            self._follow_imports()
+        if self.body and not self.keep and self.result != "retired":
+            self._follow_imports(self.body)
 
     def plan(self) -> None:
         """Work out the files that are other then; ScaffoldError where the row's is not plain."""
@@ -146,11 +154,9 @@ class Rebase:
         new = with_changes(row, content, self.row.patch, self.changes, self.requires)
         texts = [PlannedFile("row", row, new, content)]
         if body and self.body and self.result == "merged":
-            old = body.read_bytes()
-            ends = b"\r\n" if b"\r\n" in old else b"\n"
-            texts.append(
-                PlannedFile("body", body, self.body.text.encode().replace(b"\n", ends), old)
-            )
+            ends = b"\r\n" if b"\r\n" in self._old else b"\n"
+            new = self.body.text.encode().replace(b"\n", ends)
+            texts.append(PlannedFile("body", body, new, self._old))
         self.files = [one for one in texts if one.new != one.old]
 
     def refuse(self, reasons: Iterable[str]) -> None:
@@ -182,19 +188,18 @@ class Rebase:
         text = _merged(found, base, _all_edited(several, base), theirs)
         if mark(text) == mark(theirs):
             return "retired", ()
-        with suppress(TargetError):
+        with suppress(TargetError, SyntaxError):
             if mark(_all_edited(several, theirs)) == mark(text):
                 return "unchanged", several
         made = edits(theirs.rstrip("\n"), text)
         if made is None:
             raise ScaffoldError("no Edits make the merged text of upstream's")
-        first = several[0]
-        return "merged", [first.__replace__(old=one.old, new=one.new, count=1) for one in made]
+        return "merged", [several[0].__replace__(old=a, new=b, count=1) for a, b, _ in made]
 
     def _replace(self, change: Replace, found: Comparison, body: ModuleText) -> _Carried:
         by, ours = change.by, Definitions.of(body.path, body.text.encode())
         if by not in ours.named:
-            return "unchanged", [change]
+            raise _ConflictError(f"no statement of {body.path} alone defines {by}", "", found)
         modules = _module_of(self.old, found.old), _module_of(self.new, found.new)
         names = found.old.facts.qualname, found.new.facts.qualname
         base, theirs = (_moved_out(*one, by) for one in zip(modules, names, strict=True))
@@ -204,27 +209,31 @@ class Rebase:
         if mark(text) == mark(ours.renamed(by, by)):
             return "unchanged", [change]
         name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
+        if name in (ours.named if self.keep else self._shared):
+            raise ScaffoldError(f"{name} is there already" if self.keep else _USED.format(name))
         known = {*ours.named, *ours.imports, *names_in(ours.named[by])}
         made = (Add if self.keep else Replace)(f"{self.row.body}:{name}", by=name)
         body.make(made, name, _with_imports(text, by, name, modules[1], known))
         return "merged", [change.__replace__(by=name)]
 
-    def _follow_imports(self) -> None:
+    def _follow_imports(self, body: ModuleText) -> None:
         """Let the body import what moved from where it is now."""
-        if not self.body or self.keep:
-            return
         uses = RowUses(Coverage([self.row], [self.new]), {self.pack.name: self.pack})
         some = uses.misfits(self.row, [self.new])[self.new.name]
         gone = [one.target for one in some if not self.new.has(one.target)]
         places = self.new.moves([(one, self.old) for one in gone])
         moved = {one: to.place for one, to in zip(gone, places, strict=True) if to.place}
-        text = with_moved(self.body.text, moved)
-        self._results += ["merged"] * (text != self.body.text)
-        self.body.text = text
+        text = with_moved(body.text, moved)
+        if text != body.text and self._shared:
+            self.conflicts += [
+                Conflict(one, f"it moved, and {_USED.format('it')}") for one in moved
+            ]
+        self._results += ["merged"] * (text != body.text)
+        body.text = text
 
 
-def _together(at: int, change: Change) -> tuple[object, ...]:
-    return (change.place,) if isinstance(change, Edit) else (at,)
+def _together(at: int, change: Change) -> object:
+    return change.__replace__(old="", new="", count=1) if isinstance(change, Edit) else at
 
 
 def _module_of(subject: Subject, side: Side) -> Definitions:
@@ -261,6 +270,10 @@ def _merged(found: Comparison, base: str, ours: str, theirs: str) -> str:
     if several := done.conflicts:
         count = f"{len(several)} conflict{'s' * (len(several) > 1)}"
         raise _ConflictError(count, "".join(several), found)
+    try:
+        mark(done.text)
+    except SyntaxError as error:
+        raise _ConflictError(f"merged: {error.msg}", done.text, found) from error
     return done.text
 
 

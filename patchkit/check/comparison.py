@@ -137,9 +137,10 @@ def base_of(
     """
     last = _named(subjects, new)
     before = subjects[: subjects.index(last)]
-    inside = [one for one in before if allows(row.patch.requires, one.project, one.version)]
+    known = [last, *before]  # what is carried already is for that release alone
+    inside = [one for one in known if allows(row.patch.requires, one.project, one.version)]
     newest = inside[-1] if inside else None
-    first = _named(before, old) if old else _reviewed(row, before, lock) or newest
+    first = _named(before, old) if old else _reviewed(row, inside, lock) or newest
     if first is None:
         found = f"{row.name}: found no release before {last.name} in its range"
         raise UpstreamError(f"{found}, expected one; --from names the one that it was written for")

@@ -2,11 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -21,7 +21,9 @@ from patchkit.check.subjects import Subject
 from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
 from patchkit.errors import ScaffoldError
+from patchkit.report.rebase import print_rebase, rebase_json
 from patchkit.rows.declaration import Row
+from patchkit.rows.project import Project
 from patchkit.scaffold.plan import write as write_files
 from patchkit.upstream.reading.releases import Library
 from patchkit.versions.requirements import canonical
@@ -54,77 +56,87 @@ def command(
 ) -> int:
     """Carry patches to a later release by a three-way merge.
 
-    Edits, and functions of bodies that copy upstream's, are merged by git with what upstream
-    changed; targets and imports that moved are followed. A row is written if `check` holds for that
-    release. Exit code 1: a conflict is left, which is shown.
+    Edits, and copies of upstream's functions, are merged by git with what upstream changed; targets
+    and imports follow what moved. A row is written if `check` holds. Exit code 1: some conflict.
 
     \b
     Examples:
       patchkit rebase my-patch --to 0.33.0 --dry-run
       patchkit rebase --all --to 0.33.0 --keep   for the releases before, too
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    from patchkit.report.rebase import print_rebase, rebase_json  # noqa: PLC0415
-
     if bool(names) == every:
         raise click.UsageError("expected names of patches, or --all")
     rows, done = look.own_rows_of(packs, names), []
-    locks, more = options.locks_of(lock), ["--offline"] * offline
-    with Library(offline=offline, notice=say) as library, progress():
-        subjects = on_index(canonical(packages_of(rows)[0]), library)
-        for row in rows:
-            sides = base_of(row, subjects, locks.of_all([row]), old, new)
-            done.append(_rebased(row, *sides, more, keep=keep, write=not dry_run))
-    if form == "json":
-        click.echo(rebase_json(done))
-    else:
-        print_rebase(done, written=not dry_run)
+    locks, package = options.locks_of(lock), packages_of(rows)[0]
+    try:
+        with Library(offline=offline, notice=say) as library, progress():
+            subjects = on_index(canonical(package), library)
+            for row in rows:
+                if package not in packages_of([row]):
+                    say(f"{row.name}: left as it is, it changes nothing of {package}")
+                    continue
+                sides = base_of(row, subjects, locks.of_all([row]), old, new)
+                done.append(_rebased(row, *sides, keep=keep, write=not dry_run, offline=offline))
+    finally:  # what has been written is told, whatever came then
+        _tell(done, form, written=not dry_run)
     return int(any(one.conflicts for one in done))
 
 
+def _tell(done: Sequence[Rebase], form: str, *, written: bool) -> None:
+    if done and form == "json":
+        click.echo(rebase_json(done))
+    elif done:
+        print_rebase(done, written=written)
+
+
 def _rebased(
-    row: Row, old: Subject, new: Subject, more: Sequence[str], *, keep: bool, write: bool
+    row: Row, old: Subject, new: Subject, *, keep: bool, write: bool, offline: bool
 ) -> Rebase:
     done = Rebase(row, old, new, PackSource(row.pack), keep)
-    done.run()
-    if not done.conflicts:
-        done.plan()
-    if done.files and done.result != "retired":
-        done.refuse(_faults(done, [old, new] if keep else [new], more))
-    if write and done.files:
-        write_files(done.files)
+    try:
+        done.run()
+        if not done.conflicts:
+            done.plan()
+            if done.result != "retired":
+                more = ["--offline"] * offline
+                done.refuse(_faults(done, [old, new] if keep else [new], more))
+        if write:
+            write_files(done.files)
+    except (ScaffoldError, OSError, ValueError) as error:  # other rows may be fine
+        done.refuse([str(error)])
     return done
 
 
 def _faults(done: Rebase, subjects: Sequence[Subject], more: Sequence[str]) -> Iterator[str]:
-    """Check a copy of the pack, with the row as it would be, in a process of its own."""
+    """Check a copy of the pack, all of it writable, with the row as it would be, in a process."""
     with TemporaryDirectory() as folder:
         top = done.pack.root / done.row.pack.partition(".")[0]
         if top.is_dir():
-            shutil.copytree(
-                top, Path(folder, top.name), ignore=shutil.ignore_patterns("__pycache__")
-            )
+            copytree(top, f"{folder}/{top.name}", False, lambda *_: ["__pycache__"], copyfile, True)
         for file in done.files:
-            inside = file.path.resolve().relative_to(done.pack.root.resolve())
-            Path(folder, inside).write_bytes(file.new)
+            Path(folder, file.path.relative_to(done.pack.root)).write_bytes(file.new)
         words = ["check", done.row.name, "--patches", done.row.pack]
         for one in subjects:
             words += ["--releases", f"{one.project}=={one.version}"]
         told = _run([*words, *more, "--format", "json"], folder)
+    if told["grid"].get(done.row.name, {}).get(done.new.name) == "out-of-range":
+        yield f"{done.new.name} stays out of its range, or of that of its changes"
+    project = Project.read()
     for one in told["findings"]:
-        is_gone = one["code"] == "PK602" and one["release"] == done.new.name
-        if is_gone or one["severity"] == "error":
-            yield f"{one['code']} {one['release']}: {one['message']}"
+        code, is_new = one["code"], one["release"] == done.new.name
+        names = {code, f"{code} {one['target']}", f"{code} {one['patch']}"}
+        is_wrong = one["severity"] == "error" or (code == "PK602" and is_new)
+        if is_wrong and names.isdisjoint((*project.ignore, *project.accept)):
+            yield f"{code} {one['release']}: {one['message']}"
 
 
 def _run(words: Sequence[str], folder: str) -> dict[str, Any]:
-    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "patchkit", *words]
-    environ = {**os.environ, "PYTHONPATH": path}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, *filter(None, sys.path)))}
     done = subprocess.run(  # noqa: S603
         command, cwd=folder, env=environ, capture_output=True, text=True, check=False
     )
     try:
-        told: dict[str, Any] = json.loads(done.stdout)
+        return dict(json.loads(done.stdout))
     except ValueError:
         raise ScaffoldError(f"the rebased row is refused: {done.stderr.strip()}") from None
-    return told

@@ -36,13 +36,8 @@ def rebase_json(several: Sequence[Rebase]) -> str:
     patches = []
     for done in several:
         conflicts = [
-            {
-                "file": done.file,
-                "target": one.target,
-                "reason": one.reason,
-                "lines": one.text.split("\n"),
-            }
-            for one in done.conflicts
+            {"file": done.file, "target": at, "reason": reason, "lines": text.splitlines()}
+            for at, reason, text, _ in done.conflicts
         ]
         versions = {"from": done.old.version, "to": done.new.version}
         told = {"result": done.result, "files": [shown(one.path) for one in done.files]}

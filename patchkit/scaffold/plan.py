@@ -218,4 +218,5 @@ def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
     beside = path.with_name(f".{path.name}.patchkit")
     _create(beside, new, undo)
     beside.chmod(path.stat().st_mode)
+    undo.callback(path.write_bytes, old)
     beside.replace(path)

@@ -30,7 +30,7 @@ def with_changes(
         raise ScaffoldError(f"{file}: found the row {patch.name} written otherwise, {_PLAIN}")
     edits = list(_edits(text, changes, list(zip(patch.changes, new, strict=True))))
     if tuple(requires) != tuple(patch.requires):
-        edits.append((*_span(text, given), literal(tuple(requires))))
+        edits.append((*span(text, given), literal(tuple(requires))))
     for start, end, words in sorted(edits, reverse=True):
         text = text[:start] + words.encode() + text[end:]
     return text.replace(b"\n", newline)
@@ -49,23 +49,20 @@ def _fields(tree: ast.Module, name: str) -> dict[str | None, ast.expr]:
 def _edits(
     text: bytes, changes: ast.Tuple, pairs: Sequence[tuple[Change, Sequence[Change]]]
 ) -> Iterator[TextChange]:
-    starts = [_span(text, one)[0] for one in changes.elts]
-    ends = [*starts[1:], _span(text, changes)[1] - 1]
-    for node, (first, end), (old, new) in zip(
-        changes.elts, zip(starts, ends, strict=True), pairs, strict=True
-    ):
-        if list(new) == [old]:
-            continue
-        if not new:
-            yield first, end, ""
-            continue
+    starts = [span(text, one)[0] for one in changes.elts]
+    ends = [*starts[1:], span(text, changes)[1] - 1]
+    for node, first, end, (old, new) in zip(changes.elts, starts, ends, pairs, strict=True):
         margin = text[text.rfind(b"\n", 0, first) + 1 : first]
         depth = len(margin) // len(INDENT) if not margin.strip() else 2
         between = ",\n" + INDENT * depth
-        yield *_span(text, node), between.join(change_text(one, depth) for one in new)
+        if not new:
+            yield first, end, ""
+        elif list(new) != [old]:
+            yield *span(text, node), between.join(change_text(one, depth) for one in new)
 
 
-def _span(text: bytes, node: ast.expr) -> tuple[int, int]:
+def span(text: bytes, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    """Return where a node begins and ends, in bytes."""
     return (
         offset(text, node.lineno, node.col_offset),
         offset(text, node.end_lineno, node.end_col_offset),

@@ -9,6 +9,7 @@ from patchkit.errors import ScaffoldError
 from patchkit.scaffold.plan import PlannedFile, place_of, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -30,6 +31,36 @@ def test_all_is_written(tmp_path: Path) -> None:
     )
     assert all_in(tmp_path) == {"a/b/c.py": b"new", "__init__.py": b"two"}
     assert stat.S_IMODE(rows.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("fault", ["changed", "unwritable"])
+def test_what_was_edited_is_given_back(fault: str, tmp_path: Path) -> None:
+    """Of several edits all are made, or none."""
+    rows, body = tmp_path / "__init__.py", tmp_path / "patch_a.py"
+    rows.write_bytes(b"old")
+    body.write_bytes(b"changed" if fault == "changed" else b"old")
+    if fault == "unwritable":
+        (tmp_path / ".patch_a.py.patchkit").mkdir()
+    before = all_in(tmp_path)
+    files = [PlannedFile("row", rows, b"two", b"old"), PlannedFile("body", body, b"two", b"old")]
+    with pytest.raises(ScaffoldError, match="nothing was written"):
+        write(files)
+    assert all_in(tmp_path) == before
+
+
+def test_an_interrupt_leaves_all_as_it_was(tmp_path: Path) -> None:
+    """One that comes between two files takes the first back."""
+    rows = tmp_path / "__init__.py"
+    rows.write_bytes(b"old")
+
+    def files() -> Iterator[PlannedFile]:
+        yield PlannedFile("row", rows, b"two", b"old")
+        assert rows.read_bytes() == b"two"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(files())
+    assert all_in(tmp_path) == {"__init__.py": b"old"}
 
 
 @pytest.mark.parametrize("fault", ["there", "changed", "folder"])
