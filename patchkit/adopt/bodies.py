@@ -39,20 +39,22 @@ class BodyText:
         self._asked: dict[tuple[str, str], str] = {}
         self._more: dict[str, str] = {}
         self._bound = set(_bound_in(self._tree.body))
+        self._defined = {one.name for one in self._tree.body if isinstance(one, SCOPES)}
 
-    def by(self, found: Placement) -> str:
-        """Name what a placement puts there, and take the code away that does."""
+    def by(self, found: Placement) -> tuple[str, str]:
+        """Name what a placement puts there, and, if that may be left out, what is only set then."""
         name = dotted(found.value)
         is_global = name.partition(".")[0] in self._bound
         is_there = not found.function and (found.is_plain or not found.text)
         if is_global and (is_there or found.text == "pass"):
             is_whole = found.text.startswith("{}") and isinstance(found.statement, ast.stmt)
             self._cut(found.statement if is_whole else found.node, found.text.partition("{")[0])
-            return name
+            return name, "" if found.is_plain or found.text else name
         if found.node not in self._names:
-            self._names[found.node] = name = self._free(f"for_{_last(found.places[0])}")
-            self._assign(found, name)
-        return self._names[found.node]
+            self._names[found.node] = own = self._free(f"for_{_last(found.places[0])}")
+            self._assign(found, own)
+        own = self._names[found.node]
+        return name if name in self._defined else own, "" if found.is_plain else own
 
     def _assign(self, found: Placement, name: str) -> None:
         """Have the code keep the value under a name of the module."""
@@ -66,8 +68,8 @@ class BodyText:
         self._changes[end, end, f"\n{margin}{outer}{name} = {dotted(found.value)}"] = None
 
     def when(self, found: Placement, name: str) -> str | None:
-        """Name the function that says whether the module would have set it; None if always."""
-        if found.is_plain or found.text == "pass" or not name.isidentifier():
+        """Name the function that says whether the module has set a name; None for none."""
+        if not name.isidentifier():
             return None
         path, line = self._reader.module.path, found.statement.lineno
         self._more[f"when_{name}"] = _WHEN.format(name=name, path=path, line=line)

@@ -59,6 +59,10 @@ def stand_in():
 '''
 
 
+CODE = "code."
+"""What a guarded body calls the module whose code it stands before, `code_….py`."""
+
+
 class Guard(NamedTuple):
     """What has to hold for a module of a pile to be imported by the others."""
 
@@ -85,7 +89,7 @@ class Guard(NamedTuple):
 
 def guarded(row: Patch) -> Patch:
     """Have a row take what it needs by way of a body that stands before the module's code."""
-    changes = tuple(one.__replace__(by=f"code.{one.body_name}") for one in row.changes)
+    changes = tuple(one.__replace__(by=CODE + one.body_name) for one in row.changes)
     return row.__replace__(changes=changes, when=row.when or "when")
 
 

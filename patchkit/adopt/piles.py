@@ -209,10 +209,10 @@ class PileRows(AdoptedRows):
         kind = facts.kind if facts else None
         is_call = kind in _FUNCTIONS | _METHODS and len(found.places) == 1 and not found.key
         is_wrap = is_call and body.wrapped(found, is_method=kind in _METHODS)
-        by = body.by(found)
+        by, own = body.by(found)
         if is_wrap:
             return Wrap(str(target), by=by, rebind=False)
-        when = body.when(found, by)
+        when = body.when(found, own)
         is_copy = facts is not None and facts.module not in ("", target.module)
         if facts is not None and is_copy and "." not in target.qualname:
             self.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"

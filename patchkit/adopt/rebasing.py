@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.adopt.edits import edits, mark
+from patchkit.adopt.guards import CODE
 from patchkit.adopt.imports import with_moved
 from patchkit.adopt.merging import merged
 from patchkit.adopt.ranges import carried
@@ -103,7 +104,9 @@ class Rebase:
 
     @property
     def _body_file(self) -> Path | None:
-        return self.pack.bodies.get(self.row.patch.body or "")
+        body = self.pack.bodies.get(self.row.patch.body or "")
+        is_apart = body and any(one.body_name.startswith(CODE) for one in self._before)
+        return body.with_name(body.name.replace("patch", "code", 1)) if body and is_apart else body
 
     @property
     def _before(self) -> Sequence[Change]:
@@ -197,24 +200,25 @@ class Rebase:
         return "merged", [several[0].__replace__(old=a, new=b, count=1) for a, b, _ in made]
 
     def _replace(self, change: Replace, found: Comparison, body: ModuleText) -> _Carried:
-        by, ours = change.by, Definitions.of(body.path, body.text.encode())
+        by, ours = change.by.removeprefix(CODE), Definitions.of(body.path, body.text.encode())
         if by not in ours.named:
             raise _ConflictError(f"no statement of {body.path} alone defines {by}", "", found)
         modules = _module_of(self.old, found.old), _module_of(self.new, found.new)
         names = found.old.facts.qualname, found.new.facts.qualname
-        base, theirs = (_moved_out(*one, by) for one in zip(modules, names, strict=True))
-        text = _merged(found, base, ours.renamed(by, by), theirs)
+        last = by.rpartition(".")[2]  # of a method in a class of the body
+        base, theirs = (_moved_out(*one, last) for one in zip(modules, names, strict=True))
+        text = _merged(found, base, ours.renamed(by, last), theirs)
         if mark(text) == mark(theirs):
             return "retired", ()
-        if mark(text) == mark(ours.renamed(by, by)):
+        if mark(text) == mark(ours.renamed(by, last)):
             return "unchanged", [change]
         name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
         if name in (ours.named if self.keep else self._shared):
             raise ScaffoldError(f"{name} is there already" if self.keep else _USED.format(name))
         known = {*ours.named, *ours.imports, *names_in(ours.named[by])}
         made = (Add if self.keep else Replace)(f"{self.row.body}:{name}", by=name)
-        body.make(made, name, _with_imports(text, by, name, modules[1], known))
-        return "merged", [change.__replace__(by=name)]
+        body.make(made, name, _with_imports(text, last, name, modules[1], known))
+        return "merged", [change.__replace__(by=change.by.replace(by, name))]
 
     def _follow_imports(self, body: ModuleText) -> None:
         """Let the body import what moved from where it is now."""

@@ -67,7 +67,8 @@ def command(
     if bool(names) == every:
         raise click.UsageError("expected names of patches, or --all")
     rows, done = look.own_rows_of(packs, names), []
-    locks, package = options.locks_of(lock), packages_of(rows)[0]
+    locks, each = options.locks_of(lock), [one for row in rows for one in packages_of([row])]
+    package = max(each, key=each.count)
     try:
         with Library(offline=offline, notice=say) as library, progress():
             subjects = on_index(canonical(package), library)

@@ -47,7 +47,7 @@ def of_git(base: str, ours: str, theirs: str) -> tuple[int, str]:
         for name, text in (("base", base), ("ours", ours), ("theirs", theirs)):
             Path(folder, name).write_text(text)
         done = subprocess.run(
-            ["git", "merge-file", "-p", "ours", "base", "theirs"],
+            ["git", "merge-file", "-p", "--diff3", "ours", "base", "theirs"],
             cwd=folder,
             capture_output=True,
             text=True,
