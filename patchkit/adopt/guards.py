@@ -170,15 +170,13 @@ def _bound(node: ast.stmt) -> set[str]:
     }
 
 
-def old_pile(
-    base: str, modules: Mapping[str, str], requires: str, origin: str
-) -> tuple[Patch, str]:
+def old_pile(base: str, modules: Mapping[str, str], project: str, origin: str) -> tuple[Patch, str]:
     """Make the row and the body that keep a pile switched off while its rows run."""
     lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
     patch = Patch(
         name="old-pile",
         body="patch_old_pile",
-        requires=(requires.partition("==")[0] + ">=0,<9999",),
+        requires=(f"{project}>=0,<9999",),
         roles=frozenset(Role),
         changes=(BeforeImport(base, call="stand_in"),),
         why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",

@@ -18,7 +18,7 @@ _FIELDS = {
 }
 
 
-def told(module: ModuleTree, others: Iterable[ModuleTree]) -> dict[str, str]:
+def told(module: ModuleTree, others: Iterable[ModuleTree], origin: str) -> dict[str, str]:
     """Say why a module of a pile is there, its thread upstream, and when it may go, if told.
 
     A catalogue in comments of another module counts more than the module's own docstring.
@@ -39,7 +39,12 @@ def told(module: ModuleTree, others: Iterable[ModuleTree]) -> dict[str, str]:
     found["why"] = found["why"] or (ast.get_docstring(module.tree) or "").partition("\n\n")[0]
     link = _LINK.search(" ".join([found["upstream"], *labelled.values()]))
     found["upstream"] = link[0] if link else found["upstream"]
-    return {field: " ".join(text.split()) for field, text in found.items() if text}
+    usual = {
+        "why": f"Adopted from {origin}.",
+        "upstream": f"none: adopted from {origin}",
+        "sunset": "upstream has these changes",
+    }
+    return usual | {field: " ".join(text.split()) for field, text in found.items() if text}
 
 
 def _folder(line: str, file: str) -> str:
