@@ -16,16 +16,9 @@ _DEEPEST = 20
 """Decorators that are followed."""
 
 
-def functions_at(site: Site, patch: str, pack: str) -> Iterator[FunctionType]:
-    """Find the functions that the layers of a patch have brought to a site."""
-    for layer in site.layers:
-        if layer.patch == patch:
-            yield from functions_in(layer.value, pack)
-
-
-def classes_at(site: Site, patch: str) -> list[type]:
-    """Find the classes that the layers of a patch have put there."""
-    return [one.value for one in site.layers if one.patch == patch and isinstance(one.value, type)]
+def values_at(site: Site, patch: str) -> list[Any]:
+    """Find what the layers of a patch have put there."""
+    return [layer.value for layer in site.layers if layer.patch == patch]
 
 
 def is_made_unseen(cls: type, pack: str) -> bool:
@@ -36,10 +29,9 @@ def is_made_unseen(cls: type, pack: str) -> bool:
     return not any(any(functions_in(maker, pack)) for maker in makers)
 
 
-def is_run_unseen(site: Site, patch: str) -> bool:
-    """Whether what a patch has put there may answer a call without running its function."""
-    layers = [layer.value for layer in site.layers if layer.patch == patch]
-    return any(_answers(part) for value in layers for part in _parts(value))
+def is_run_unseen(value: Any) -> bool:
+    """Whether it may answer a call without running its function."""
+    return any(map(_answers, _parts(value)))
 
 
 def _answers(value: Any) -> bool:
