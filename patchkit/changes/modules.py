@@ -21,7 +21,6 @@ from patchkit.rows.declaration import AfterImport, BeforeImport, Provide
 
 Fill = Callable[[ModuleType], object]
 
-
 _IMPORTLIBS = (
     *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
     *("__path__", "__builtins__"),

@@ -32,7 +32,6 @@ from patchkit.unchecked import CLAW, leave_unchecked
 
 Path = Sequence[str] | None
 
-
 _UTIL = "importlib.util"
 
 
@@ -110,9 +109,10 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         for finder in finders[place + 1 :]:
-            spec = None if finder is self else _ask(finder, name, path, target)
+            find = getattr(finder, "find_spec", None)  # those of an old kind lack it
+            spec = find(name, path, target) if find and finder is not self else None
             if spec is not None:
-                return spec
+                return spec  # type: ignore[no-any-return]
         return None
 
     def found(self, name: str, spec: ModuleSpec) -> None:
@@ -226,15 +226,6 @@ def home(session: Any) -> str:
     """Say which copy of patchkit a session belongs to, and where that is installed."""
     name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
-
-
-def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
-    find = getattr(finder, "find_spec", None)
-    if find is None:
-        # Up to Python 3.11 importlib knows finders of an older kind.
-        old = getattr(_bootstrap, "_find_spec_legacy", None)
-        return old(finder, name, path) if old is not None else None
-    return find(name, path, target)  # type: ignore[no-any-return]
 
 
 def _hook(util: Any) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 Waiter = tuple[Callable[[str], None], str]
 
-
 _WAITERS = "_patchkit_waiters"
 
 

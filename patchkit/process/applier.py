@@ -157,10 +157,6 @@ class Applier:
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
-            for target, hidden in group.facts.get("hidden", {}).items():
-                for name, top in hidden.items():
-                    text = f"{target}: the replacement of {name} is hidden by that of {top}"
-                    self._states.say("info", text)
 
     def _still_wanted(self, group: GroupState) -> bool:
         """Whether nobody has failed or undone its patch meanwhile, in another thread."""

@@ -203,8 +203,7 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
     """Tell the copies of what a group has changed, and how patches lie on it.
 
     `late`: somebody may have copied before. `layers` has for each target the patches on it, the
-    innermost first; `hidden`, if any, those whose replacement does not act, with the one that
-    hides it; `untraced` why copies were not looked for.
+    innermost first; `untraced`, if anything, why copies were not looked for.
     """
     sites = [site for _, site in group.made.sites]
     subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]
@@ -217,8 +216,8 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
         ],
         "layers": layers_of(group),
     }
-    some = {"hidden": dict(_hidden(group)), "untraced": dict(_untraced(group)) if late else {}}
-    return told | {name: facts for name, facts in some.items() if facts}
+    untraced = dict(_untraced(group)) if late else {}
+    return told | ({"untraced": untraced} if untraced else {})
 
 
 def layers_of(group: GroupState) -> dict[str, list[str]]:
@@ -231,13 +230,6 @@ def layers_of(group: GroupState) -> dict[str, list[str]]:
         order = layers.setdefault(target, [])
         order += [patch for patch in site.patches if patch not in order]
     return {target: order or [group.patch.name] for target, order in layers.items()}
-
-
-def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:
-    for target, site in group.made.sites:
-        *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
-        if hidden := {patch: top for patch in below if patch != top}:
-            yield target, hidden
 
 
 def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,6 @@ from patchkit.rows.declaration import AFTER
 
 Taken = GroupState | PatchState
 
-
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from contextlib import aclosing
 from inspect import (
-    CO_ASYNC_GENERATOR,
-    CO_COROUTINE,
-    CO_GENERATOR,
     isasyncgen,
+    isasyncgenfunction,
     isawaitable,
+    iscoroutinefunction,
     isgenerator,
+    isgeneratorfunction,
 )
 from typing import TYPE_CHECKING, Any, cast
 
@@ -114,21 +114,11 @@ class Applied:
             with again():
                 return _refuse_unfinished(function(*args, **kwargs), function)
 
-        flags = _flags(function)
-        if flags & CO_COROUTINE:
+        if iscoroutinefunction(function):
             return coroutine
-        if flags & CO_ASYNC_GENERATOR:
+        if isasyncgenfunction(function):
             return async_generator
-        return generator if flags & CO_GENERATOR else plain
-
-
-def _flags(function: Any) -> int:
-    """Of the code that runs where this is called; 0 where there is none to be seen."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if not hasattr(function, "__code__"):
-        function = type(function).__call__
-    return int(getattr(getattr(function, "__code__", None), "co_flags", 0))
+        return generator if isgeneratorfunction(function) else plain
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:
