@@ -87,7 +87,7 @@ class PreparedProvide:
         self._undos.append(partial(self._forget, namespace(parent).get(child, MISSING)))
         loader = loader_of(self.module)
         assert loader is not None  # `prepare` has seen it
-        loader.patch, loader.body = self.patch, self.body
+        loader.patch = self.patch
         file = getattr(self.body, "__file__", None)
         if file is not None:
             self.module.__file__ = spec_of(self.module).origin = file

@@ -23,7 +23,6 @@ from typing import Any
 from patchkit.imports.half_imported import (
     is_half_imported,
     is_initializing,
-    is_unloaded,
     spec_of,
     when_ready,
 )
@@ -137,10 +136,6 @@ class Finder:
         if id(module) in self._notifier.executing:
             return True
         spec = spec_of(module)
-        if is_unloaded(module):
-            self.watch((name,))
-            instrument(name, spec, self._notifier)
-            return True
         if not is_initializing(spec):
             return False
         if (telling := thread_telling(spec)) is None:

@@ -14,8 +14,8 @@ _WAITERS = "_patchkit_waiters"
 
 
 def is_half_imported(module: ModuleType) -> bool:
-    """Whether a module is being imported now, or is lazy and not loaded yet."""
-    return is_initializing(spec_of(module)) or is_unloaded(module)
+    """Whether a module is being imported now."""
+    return is_initializing(spec_of(module))
 
 
 def is_initializing(spec: object) -> bool:
@@ -27,15 +27,6 @@ def being_imported() -> frozenset[str]:
     """Name the modules that importlib has locked, those that it executes among them."""
     bootstrap: Any = _bootstrap
     return frozenset(bootstrap._module_locks)  # noqa: SLF001 - nobody else knows
-
-
-def is_unloaded(module: ModuleType) -> bool:
-    """Whether a module is one of importlib's lazy modules and not loaded yet."""
-    kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
-    if kind is None or type(module) is not kind:
-        return False
-    state = getattr(spec_of(module), "loader_state", None) or {}
-    return not state.get("is_loading", False)
 
 
 def spec_of(module: ModuleType) -> Any:

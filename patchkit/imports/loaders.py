@@ -191,11 +191,7 @@ def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
     if not hasattr(loader, "exec_module") or (present and present.key == (name, notifier)):
         return loader
     twin = _twin(loader)
-    lazy: Any = getattr(sys.modules.get("importlib.util"), "LazyLoader", ())
-    if isinstance(loader, lazy):
-        twin.loader = _telling(name, loader.loader, notifier)  # what it runs when it is time
-    else:
-        twin.exec_module = _Execution(name, twin.exec_module, notifier)
+    twin.exec_module = _Execution(name, twin.exec_module, notifier)
     if hasattr(twin, "get_code"):
         twin.get_code = _Code(twin, name, notifier)
     return twin

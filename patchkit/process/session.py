@@ -133,7 +133,7 @@ class Session:
                 is_offered = group.patch.settled and group.patch.is_open
                 if is_offered and self._relevance.changes_here(group):
                     package = self._schedule.serves_beneath(name)
-                    loader: Any = ProvidedLoader(name, self._serve, package=package)
+                    loader: Any = ProvidedLoader(name, self._serve)
                     return ModuleSpec(name, loader, is_package=package)
         return None
 
