@@ -21,17 +21,14 @@ def values_at(site: Site, patch: str) -> list[Any]:
     return [layer.value for layer in site.layers if layer.patch == patch]
 
 
-def is_made_unseen(cls: type, pack: str) -> bool:
-    """Whether an object of a class can be made without running code of the pack."""
-    if issubclass(cls, Enum):  # its members are made with it
+def is_unseen(value: Any, pack: str) -> bool:
+    """Whether it may answer, or an object of it be made, without running code of the pack."""
+    if not isinstance(value, type):
+        return any(map(_answers, _parts(value)))
+    if issubclass(value, Enum):  # its members are made with it
         return True
-    makers = (vars(base).get(name) for base in _of_pack(cls, pack) for name in _MAKERS)
+    makers = (vars(base).get(name) for base in _of_pack(value, pack) for name in _MAKERS)
     return not any(any(functions_in(maker, pack)) for maker in makers)
-
-
-def is_run_unseen(value: Any) -> bool:
-    """Whether it may answer a call without running its function."""
-    return any(map(_answers, _parts(value)))
 
 
 def _answers(value: Any) -> bool:
@@ -47,9 +44,9 @@ def _answers(value: Any) -> bool:
     return False
 
 
-def is_derived_from(cls: type, pack: str) -> bool:
-    """Whether anybody else has made a subclass."""
-    subclasses: list[type] = type.__subclasses__(cls)
+def is_derived_from(value: Any, pack: str) -> bool:
+    """Whether anybody else has made a subclass of it."""
+    subclasses: list[type] = type.__subclasses__(value) if isinstance(value, type) else []
     return any(not _within(sub.__module__, pack) for sub in subclasses)
 
 

@@ -75,7 +75,7 @@ class Applier:
         made: list[GroupState] = []
         try:
             for group in due:
-                module = modules.get(group.plan.module)
+                module = modules.get(group.module)
                 if self._claim(group, module, from_body=from_body):
                     self._apply_one(group, module, made)
         finally:
@@ -88,10 +88,10 @@ class Applier:
 
     def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> bool:
         """Apply to modules that were imported before; one pass repoints all copies."""
-        missed = [group for group in groups if not group.applied_to or group.plan.moment == AFTER]
-        names = dict.fromkeys(group.plan.module for group in missed)
+        missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
+        names = dict.fromkeys(group.module for group in missed)
         whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
-        due = [group for group in missed if group.plan.module in whole]
+        due = [group for group in missed if group.module in whole]
         return self.apply(due, whole, everywhere, from_body=from_body)
 
     def apply_missed(self) -> bool:
@@ -128,7 +128,7 @@ class Applier:
             self._skip(group.patch, str(reason))
         except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
             try:  # failed first, so that no other thread goes on with it
-                self._states.fail(group.patch, error, module=group.plan.module)
+                self._states.fail(group.patch, error, module=group.module)
             finally:
                 self.take_back(group.patch)
         finally:
@@ -240,5 +240,5 @@ class Applier:
             if (error := self._inspection.error_of(group, is_settled)) is not None:
                 self._unwind(state)  # all its changes or none
                 self._copies.restore()
-                self._states.fail(state, error, module=group.plan.module)
+                self._states.fail(state, error, module=group.module)
                 return

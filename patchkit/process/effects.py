@@ -9,13 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import ref
 
-from patchkit.changes.own_code import (
-    functions_in,
-    is_derived_from,
-    is_made_unseen,
-    is_run_unseen,
-    values_at,
-)
+from patchkit.changes.own_code import functions_in, is_derived_from, is_unseen, values_at
 from patchkit.process.journal import Journal
 from patchkit.process.observing import observer
 from patchkit.process.patch_state import APPLIED, GroupState
@@ -151,16 +145,14 @@ class Effects:
 def _evidence(group: GroupState, target: str) -> Observation:
     patch, pack, made = group.patch.name, group.patch.row.pack, group.made
     # What runs beside an import, or serves one, was called with it.
-    one = Observation(homes={group.plan.module, group.patch.body}, is_called=":" not in target)
+    one = Observation(homes={group.module, group.patch.body}, is_called=":" not in target)
     sites = [site for told, site in tuple(made.sites) if told == target]
     for value in [value for site in sites for value in values_at(site, patch)]:
         functions = list(functions_in(value, pack))
         one.functions += functions
         one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
-        one.is_unseen |= is_run_unseen(value)
-        if isinstance(value, type):
-            one.is_called |= is_derived_from(value, pack)
-            one.is_unseen |= is_made_unseen(value, pack)
+        one.is_called |= is_derived_from(value, pack)
+        one.is_unseen |= is_unseen(value, pack)
     for way in tuple(made.routes):
         if way.target == target and way.edited is not None:
             one.functions.append(way.edited[0])

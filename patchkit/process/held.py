@@ -127,13 +127,13 @@ class Blocks(Record, eq=False):
         _refuse(states, unwanted)
         for group in self._waiting(states):
             raise ApplyError(
-                f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
+                f"patch {group.patch.name} cannot be applied while {group.module} or "
                 f"{group.patch.body} is still importing; request it after that import finishes"
             )
 
     def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
         groups = [group for state in states for group in state.groups]
-        after = [group for group in groups if group.plan.moment == AFTER]
+        after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.relevance.changes_here(group)]
 
     def _waiting(self, states: Iterable[PatchState]) -> list[GroupState]:
@@ -165,12 +165,12 @@ class Blocks(Record, eq=False):
 
 def _import(group: GroupState) -> None:
     try:
-        importlib.import_module(group.plan.module)
+        importlib.import_module(group.module)
     except PatchkitError:
         raise
     except Exception as error:
         raise ApplyError(
-            f"patch {group.patch.name}: its target's module {group.plan.module} cannot be imported:"
+            f"patch {group.patch.name}: its target's module {group.module} cannot be imported:"
             f" {type(error).__name__}: {error}"
         ) from error
 

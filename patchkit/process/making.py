@@ -19,7 +19,7 @@ from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetE
 from patchkit.imports.half_imported import culprit
 from patchkit.process.patch_state import ARMED, GroupState, PatchState, PatchStates
 from patchkit.process.schedule import Relevance, Schedule
-from patchkit.process.transaction import Transaction
+from patchkit.process.transaction import Placed, Transaction
 from patchkit.process.waiting import Executions, Turns
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
@@ -45,11 +45,11 @@ class Maker(Record, eq=False):
         NotWanted where the whole patch is not for here.
         """
         changes = self.relevance.changes_here(group)
-        serves = group.plan.moment == SERVING
+        serves = group.moment == SERVING
         if not changes or not (serves or self._has_no_half_body(group)):
             return False  # where somebody else imports the body, its end makes the group due again
-        if group.plan.moment == BEFORE and module is not None:
-            name = group.plan.module
+        if group.moment == BEFORE and module is not None:
+            name = group.module
             raise ApplyError(f"{name} was imported before patchkit could run before it")
         if group.applied_to is not None:
             group.made.take_back()  # what the module's last execution left of it
@@ -63,14 +63,14 @@ class Maker(Record, eq=False):
     def _make_wanted(
         self,
         group: GroupState,
-        changes: list[tuple[int, Change]],
+        changes: list[Placed],
         module: ModuleType | None,
         body: ModuleType,
     ) -> bool:
         reasons = [reason_to_skip(change, body) for _, change in changes]
         asked = list(zip(changes, reasons, strict=True))
         wanted = [placed for placed, reason in asked if reason is None]
-        group.made = Transaction(group.patch.name, group.plan.rank)
+        group.made = Transaction(group.patch.name, group.rank)
         group.made.apply(wanted, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
         for (_, change), reason in asked:
@@ -97,7 +97,7 @@ class Maker(Record, eq=False):
                 return importlib.import_module(group.patch.body)
             return importlib.reload(loaded)  # as the module that it builds on, which executed anew
         except (ImportError, AttributeError) as error:
-            needed = culprit(error) if group.plan.moment == AFTER else None
+            needed = culprit(error) if group.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
                 raise
             if group.patch.status == ARMED:
@@ -208,7 +208,7 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
     sites = [site for _, site in group.made.sites]
     subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]
     told: dict[str, Any] = {
-        "module": group.plan.module,
+        "module": group.module,
         "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
         "out_of_reach": [
             *(copy.words for copy in outcome.left if copy.site in sites),

@@ -13,7 +13,7 @@ from typing import Any
 
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
 from patchkit.process.journal import Journal, say
-from patchkit.process.transaction import ChangeGroup, Transaction
+from patchkit.process.transaction import Placed, Transaction
 from patchkit.record import Record, field
 from patchkit.rows.declaration import Role, Row
 from patchkit.settings import Settings
@@ -25,10 +25,13 @@ EXIT_CODE = 70
 
 
 class GroupState(Record, frozen=False, eq=False):
-    """How far a group of changes has come in this process."""
+    """Changes of one row that one module's import makes due, and how far they have come here."""
 
-    plan: ChangeGroup
     patch: "PatchState"  # whose changes they are
+    module: str
+    moment: str
+    changes: tuple[Placed, ...]  # with their places in the row, for any version
+    rank: int  # place of the row among all rows
     applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
     made: Transaction = field(default_factory=Transaction)  # what was made then
     facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status

@@ -8,9 +8,9 @@ from typing import Any
 
 from patchkit.errors import ApplyError, DriftError
 from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
-from patchkit.process.transaction import ChangeGroup
+from patchkit.process.transaction import Placed
 from patchkit.review.drift import UNREADABLE
-from patchkit.rows.declaration import SERVING, Change, Role, Row
+from patchkit.rows.declaration import SERVING, Role, Row
 from patchkit.rows.selection import Selection
 
 
@@ -28,12 +28,12 @@ class Schedule:
     def add(self, row: Row) -> None:
         """Take in a row, to apply after those that are here."""
         patch = PatchState(row, row.name, row.body)
-        due: dict[tuple[str, str], list[tuple[int, Change]]] = {}
+        due: dict[tuple[str, str], list[Placed]] = {}
         for place, change in enumerate(row.patch.changes):
             due.setdefault((change.place.module, change.moment), []).append((place, change))
         for (module, moment), changes in due.items():
-            plan = ChangeGroup(module, moment, tuple(changes), self._next_rank)
-            patch.groups.append(group := GroupState(plan, patch))
+            group = GroupState(patch, module, moment, tuple(changes), self._next_rank)
+            patch.groups.append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
@@ -95,7 +95,7 @@ class Relevance:
         roles = self._states.roles
         if group.patch.is_for(roles):
             return True
-        is_early = self.awaits_role and not roles and group.plan.moment == SERVING
+        is_early = self.awaits_role and not roles and group.moment == SERVING
         return is_early and group.patch.row.roles.issuperset(Role)
 
     def is_open(self, group: GroupState) -> bool:
@@ -108,10 +108,10 @@ class Relevance:
             return state.is_open
         return self.selection.reason_to_skip(state.row) is None
 
-    def changes_here(self, group: GroupState) -> list[tuple[int, Change]]:
+    def changes_here(self, group: GroupState) -> list[Placed]:
         """The changes of a group that are for the versions here."""
         row = group.patch.row
-        return [placed for placed in group.plan.changes if self.selection.applies(placed[1], row)]
+        return [placed for placed in group.changes if self.selection.applies(placed[1], row)]
 
     # -- the answer, once and for all -------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Relevance:
     def settle_serving(self, roles: Collection[Role]) -> None:
         """Ask early whether what serves modules in all these roles is for here."""
         for state in list(self._states.patches.values()):
-            serves = any(group.plan.moment == SERVING for group in state.groups)
+            serves = any(group.moment == SERVING for group in state.groups)
             if serves and state.row.roles.issuperset(roles):
                 self.settle(state)
 

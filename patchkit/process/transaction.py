@@ -1,7 +1,4 @@
-"""One group of changes: what is planned, which never changes, and what was made of it.
-
-A transaction makes all or none: it resolves all first, and undoes what it made on error.
-"""
+"""What was made of one group of changes: all or none, resolved first, and undone on error."""
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -19,15 +16,7 @@ from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
 from patchkit.rows.target import Target
 
 Placed = tuple[int, Change]
-
-
-class ChangeGroup(Record, eq=False):
-    """The changes of one row that one module's import makes due; they apply together."""
-
-    module: str
-    moment: str
-    changes: tuple[tuple[int, Change], ...]  # with their places in the row, for any version
-    rank: int = 0  # place of the row among all rows
+"""A change with its place in its row."""
 
 
 class Transaction(Record, frozen=False, eq=False):

@@ -126,14 +126,14 @@ class Executions:
 
     def now(self, group: GroupState, module: ModuleType | None) -> tuple[int, int]:
         """Name the execution that a group would be applied to now."""
-        last = self._last.get(group.plan.module, 0)
-        return last, id(module) if group.plan.moment == AFTER else 0
+        last = self._last.get(group.module, 0)
+        return last, id(module) if group.moment == AFTER else 0
 
     def is_settled(self, group: GroupState) -> bool:
         """Whether a group is applied to the module as it is now, and not about to be anew."""
         if group.thread is not None or group.applied_to is None:
             return False
-        return group.applied_to[0] == self._last.get(group.plan.module, 0)
+        return group.applied_to[0] == self._last.get(group.module, 0)
 
     def postpone(self, group: GroupState, needed: str) -> bool:
         """Have a group wait for the end of an import; False where that has come."""
