@@ -28,6 +28,7 @@ class Applier:
     ) -> None:
         self.sites = Sites()
         self.turns = Turns()
+        self.note_applied: Callable[[], None] = lambda: None
         self._schedule = schedule
         self._states = states
         self._relevance = relevance
@@ -62,13 +63,13 @@ class Applier:
         scope: Callable[[], Where],
         *,
         from_body: bool = False,
-    ) -> bool:
+    ) -> None:
         """Apply this process's groups that are not applied yet, then repoint copies in one pass.
 
         `modules` are the groups' by name; `scope` tells those that may hold copies. With
         `from_body` this thread is at the end of importing their body: another one that is applying
-        them may be waiting for just that, and is not waited for. Returns whether any was for this
-        process. If a required patch fails, those before it stay.
+        them may be waiting for just that, and is not waited for. If a required patch fails, those
+        before it stay.
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)
@@ -84,20 +85,21 @@ class Applier:
             finally:  # only now: who waits for them goes on with copies repointed, too
                 for group in made:
                     self.turns.leave(group)
-        return bool(due)
+        if due:
+            self.note_applied()
 
-    def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> bool:
+    def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
         missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
         names = dict.fromkeys(group.module for group in missed)
         whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
         due = [group for group in missed if group.module in whole]
-        return self.apply(due, whole, everywhere, from_body=from_body)
+        self.apply(due, whole, everywhere, from_body=from_body)
 
-    def apply_missed(self) -> bool:
+    def apply_missed(self) -> None:
         """Apply what no import has told of; not what the end of an import that is going on will."""
         groups = self._schedule.groups()
-        return self.apply_late(group for group in groups if not self._executions.awaits(group))
+        self.apply_late(group for group in groups if not self._executions.awaits(group))
 
     # -- one group --------------------------------------------------------------------------------
 

@@ -79,8 +79,7 @@ class Lookout:
     def look_again(self) -> None:
         """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
         self._applier.inspect()
-        if self._applier.apply_missed():
-            self.begin()
+        self._applier.apply_missed()
         self._applier.verify()
         self.tell_unmet()
 

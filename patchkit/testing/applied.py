@@ -60,7 +60,7 @@ class Applied:
 
         session = lend(self._names, self._packs)
         try:
-            self._held.append((session, session.hold(self._names)))
+            self._held.append((session, session.blocks.hold(self._names)))
         except BaseException:
             give_back(session, self._packs)
             raise
@@ -73,7 +73,7 @@ class Applied:
 
         session, names = self._held.pop()
         try:
-            session.let_go(names)
+            session.blocks.let_go(names)
         except UndoError:
             if error is None:  # else that matters more, and this has been said on stderr
                 raise
