@@ -44,12 +44,6 @@ def _answers(value: Any) -> bool:
     return False
 
 
-def is_derived_from(value: Any, pack: str) -> bool:
-    """Whether anybody else has made a subclass of it."""
-    subclasses: list[type] = type.__subclasses__(value) if isinstance(value, type) else []
-    return any(not _within(sub.__module__, pack) for sub in subclasses)
-
-
 def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
     """Find the functions of a pack in what a place holds: methods of a class, what is decorated."""
     if isinstance(value, type):

@@ -109,7 +109,7 @@ def _awaited_kind(kind: type) -> type:
     """
     home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     # No mixin: with a second base the layout would differ, and no instance could change over.
-    return type(kind.__name__, (kind,), {**home, "__setattr__": _set, "__reduce_ex__": _reduce})
+    return type(kind.__name__, (kind,), {**home, "__setattr__": _set})
 
 
 def _set(spec: object, key: str, value: object) -> None:
@@ -123,9 +123,3 @@ def _set(spec: object, key: str, value: object) -> None:
                 taken[waiters.popitem()[1]] = None
         for call, name in taken:
             call(name)
-
-
-def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
-    """Copy as a plain spec, for which nobody waits."""
-    state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
-    return object.__new__, (type(spec).__base__,), state

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from patchkit.errors import ApplyError, TargetError
 from patchkit.imports.half_imported import spec_of
@@ -99,14 +99,11 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
         compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
         if compiler is None:
             return compile(tree, file, "exec", dont_inherit=True)
-        code = compiler(tree, file)
+        return cast("CodeType", compiler(tree, file))
     except TargetError:
         raise
     except Exception as error:  # a stranger's loader may raise anything
         raise TargetError(f"its source cannot be used: {type(error).__name__}: {error}") from error
-    if not isinstance(code, CodeType):
-        raise TargetError(f"its loader compiles its source to {type(code).__name__}")
-    return code
 
 
 def _main_tree(source: str) -> ast.Module:

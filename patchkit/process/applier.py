@@ -48,7 +48,7 @@ class Applier:
         for group in reversed(self._schedule.due(module, AFTER)):
             if group.made.calls:
                 errors += unwind(group.made.calls)
-        for group in reversed(self._schedule.of_body(module)):
+        for group in reversed(self._schedule.by_body.get(module, [])):
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
         if errors:

@@ -5,11 +5,11 @@ torch.compile inlines is never called, but it lists the code that it traces.
 """
 
 import threading
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 from weakref import ref
 
-from patchkit.changes.own_code import functions_in, is_derived_from, is_unseen, values_at
+from patchkit.changes.own_code import functions_in, is_unseen, values_at
 from patchkit.process.journal import Journal
 from patchkit.process.observing import observer
 from patchkit.process.patch_state import APPLIED, GroupState
@@ -27,15 +27,10 @@ _EDITED = "an edited file"
 class Observation(Record, frozen=False, eq=False):
     """What can be seen of one target of a patch."""
 
-    functions: list[FunctionType] = field(default_factory=list)
+    codes: list[CodeType] = field(default_factory=list)  # what runs, by now
     homes: set[str] = field(default_factory=set)  # modules whose code an artefact may hold
-    is_called: bool = False  # by what applied it, or as others have derived from it
+    is_called: bool = False  # by what applied it
     is_unseen: bool = False  # a call may run none of the functions
-
-    @property
-    def codes(self) -> list[CodeType]:
-        """What runs, by now: a later Edit gives a function other code."""
-        return [function.__code__ for function in self.functions]
 
 
 class Compilers(Record, frozen=False, eq=False):
@@ -149,13 +144,12 @@ def _evidence(group: GroupState, target: str) -> Observation:
     sites = [site for told, site in tuple(made.sites) if told == target]
     for value in [value for site in sites for value in values_at(site, patch)]:
         functions = list(functions_in(value, pack))
-        one.functions += functions
+        one.codes += [function.__code__ for function in functions]
         one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
-        one.is_called |= is_derived_from(value, pack)
         one.is_unseen |= is_unseen(value, pack)
     for way in tuple(made.routes):
         if way.target == target and way.edited is not None:
-            one.functions.append(way.edited[0])
+            one.codes.append(way.edited[0].__code__)
             one.homes.add(_EDITED)
     return one
 

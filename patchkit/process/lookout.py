@@ -210,12 +210,11 @@ class Verifier:
                 atexit.unregister(self.stop)
                 atexit.register(self.stop)
 
-    def stop(self) -> bool:
-        """End it, and say whether it had been started."""
+    def stop(self) -> None:
+        """End it."""
         with self._guard:
-            was_wanted, self._wanted = self._wanted, False
+            self._wanted = False
         self._halt(_PATIENCE)
-        return was_wanted
 
     def before_fork(self) -> None:
         """Leave one thread less, until no thread forks any more."""

@@ -182,11 +182,7 @@ class CopiesPass(Record, eq=False):
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
-            outcome = repoint(
-                [site for site in self.sites if site.rebind],
-                copies.Where([module]),
-                self._keepers(),
-            )
+            outcome = repoint(self.sites, copies.Where([module]), self._keepers())
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return

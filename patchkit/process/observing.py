@@ -6,7 +6,7 @@ Before, the interpreter itself counts the first calls of code, to know what is w
 
 import sys
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -40,11 +40,11 @@ class Counted:
     def has_run(self, code: CodeType) -> bool | None:
         """Whether it has run since; None where that cannot be observed, as it was hot before."""
         first = self._first.get(id(code))
-        if first is None or self._counter is None:
+        if first is None or (counter := _counter()) is None:
             return None
         if self._count(code) != first:
             return True
-        return None if first == self._counter[2] else False
+        return None if first == counter[2] else False
 
     def close(self) -> None:
         """Observe nothing more."""
@@ -57,14 +57,10 @@ class Counted:
     def _leave(self, code: CodeType) -> None:
         self._first.pop(id(code), None)
 
-    @cached_property
-    def _counter(self) -> tuple[Any, int, int] | None:
-        return _counter()
-
     def _count(self, code: CodeType) -> int | None:
-        if self._counter is None:
+        if (counter := _counter()) is None:
             return None
-        kind, place, _ = self._counter
+        kind, place, _ = counter
         return int(kind.from_address(id(code) + place).value)
 
 
@@ -122,6 +118,7 @@ class Monitored(Counted):
         return self._monitoring.DISABLE
 
 
+@cache
 def _counter() -> tuple[Any, int, int] | None:
     """Find the one number in a code object that grows by one with each of its first calls.
 

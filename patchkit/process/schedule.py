@@ -60,10 +60,6 @@ class Schedule:
         """Return what is due around a module's import, in the order in which it applies."""
         return list(self._groups.get((module, moment), ()))
 
-    def of_body(self, module: str) -> list[GroupState]:
-        """Return the groups whose body is this module."""
-        return self.by_body.get(module, [])
-
     def serves_beneath(self, module: str) -> bool:
         """Whether a module is served whose name makes this one a package."""
         keys = [key for key, groups in list(self._groups.items()) if groups]

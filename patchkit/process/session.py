@@ -106,7 +106,7 @@ class Session:
             # What serves the module has done so now, or refuses one that upstream has.
             if due := [*missed, *serving, *after]:
                 self._applier.apply(due, {name: module}, partial(modules_since, name))
-            of_body, me = self._schedule.of_body(name), get_ident()
+            of_body, me = self._schedule.by_body.get(name, []), get_ident()
             if waiting := [group for group in of_body if group.thread != me]:
                 self._applier.apply_late(waiting, from_body=True)
             if postponed := self._executions.postponed(name):

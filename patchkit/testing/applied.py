@@ -90,9 +90,6 @@ class Applied:
             )
         return cast("Function", functools.wraps(function)(self._around(function)))
 
-    def __repr__(self) -> str:
-        return f"applied({', '.join(map(repr, self._names))})"
-
     def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         again = functools.partial(Applied, self._names, self._packs)
 

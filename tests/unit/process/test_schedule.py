@@ -48,8 +48,8 @@ def test_targets_and_bodies_are_watched() -> None:
     """A body matters too: somebody else may be importing it when its target is imported."""
     schedule = schedule_of(row(changes=(Replace("m:a", by="a"),)))
     assert schedule.modules == {"m", "pack.patch_a"}
-    assert schedule.of_body("pack.patch_a") == list(schedule.groups())
-    assert schedule.of_body("m") == []
+    assert schedule.by_body["pack.patch_a"] == list(schedule.groups())
+    assert "m" not in schedule.by_body
 
 
 def test_a_module_that_no_row_names_has_nothing_due() -> None:
@@ -92,7 +92,7 @@ def test_rows_come_and_go() -> None:
     assert [(group.patch.name, group.rank) for group in groups] == [("one", 0), ("two", 1)]
     schedule.remove("two")
     assert [group.patch.name for group in schedule.due("m", AFTER)] == ["one"]
-    assert schedule.of_body("other.patch_a") == []
+    assert schedule.by_body["other.patch_a"] == []
     schedule.remove("one")
     assert (schedule.patches, list(schedule.groups())) == ({}, [])
     assert not schedule.serves_beneath("n")
