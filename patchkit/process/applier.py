@@ -14,7 +14,7 @@ from patchkit.changes.sites import Sites
 from patchkit.copies import Where, everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
-from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
+from patchkit.process.patch_state import APPLIED, SKIPPED, ChangeGroup, PatchState, PatchStates
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import PATIENCE, Executions, Turns
 from patchkit.rows.declaration import AFTER
@@ -58,7 +58,7 @@ class Applier:
 
     def apply(
         self,
-        groups: Iterable[GroupState],
+        groups: Iterable[ChangeGroup],
         modules: Mapping[str, ModuleType],
         scope: Callable[[], Where],
         *,
@@ -73,7 +73,7 @@ class Applier:
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)
-        made: list[GroupState] = []
+        made: list[ChangeGroup] = []
         try:
             for group in due:
                 module = modules.get(group.module)
@@ -88,7 +88,7 @@ class Applier:
         if due:
             self.note_applied()
 
-    def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> None:
+    def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
         missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
         names = dict.fromkeys(group.module for group in missed)
@@ -103,7 +103,7 @@ class Applier:
 
     # -- one group --------------------------------------------------------------------------------
 
-    def _claim(self, group: GroupState, module: ModuleType | None, *, from_body: bool) -> bool:
+    def _claim(self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool) -> bool:
         if not self._relevance.is_open(group):
             return False
         try:
@@ -121,7 +121,7 @@ class Applier:
         return mine
 
     def _apply_one(
-        self, group: GroupState, module: ModuleType | None, made: list[GroupState]
+        self, group: ChangeGroup, module: ModuleType | None, made: list[ChangeGroup]
     ) -> None:
         try:
             if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
@@ -145,7 +145,7 @@ class Applier:
 
     # -- all that were made -----------------------------------------------------------------------
 
-    def _finish(self, made: list[GroupState], scope: Callable[[], Where]) -> None:
+    def _finish(self, made: list[ChangeGroup], scope: Callable[[], Where]) -> None:
         if not (groups := [group for group in made if self._still_wanted(group)]):
             return
         try:
@@ -160,7 +160,7 @@ class Applier:
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
 
-    def _still_wanted(self, group: GroupState) -> bool:
+    def _still_wanted(self, group: ChangeGroup) -> bool:
         """Whether nobody has failed or undone its patch meanwhile, in another thread."""
         if not group.patch.is_open:
             self.take_back(group.patch)

@@ -12,7 +12,7 @@ from weakref import ref
 from patchkit.changes.own_code import functions_in, is_unseen, values_at
 from patchkit.process.journal import Journal
 from patchkit.process.observing import observer
-from patchkit.process.patch_state import APPLIED, GroupState
+from patchkit.process.patch_state import APPLIED, ChangeGroup
 from patchkit.process.schedule import Schedule
 from patchkit.record import Record, field
 
@@ -137,7 +137,7 @@ class Effects:
         return NEVER_CALLED if is_known and not (is_silent or one.is_unseen) else NOT_OBSERVABLE
 
 
-def _evidence(group: GroupState, target: str) -> Observation:
+def _evidence(group: ChangeGroup, target: str) -> Observation:
     patch, pack, made = group.patch.name, group.patch.row.pack, group.made
     # What runs beside an import, or serves one, was called with it.
     one = Observation(homes={group.module, group.patch.body}, is_called=":" not in target)

@@ -15,7 +15,7 @@ from patchkit.process.patch_state import (
     ARMED,
     FAILED,
     SKIPPED,
-    GroupState,
+    ChangeGroup,
     PatchState,
     PatchStates,
 )
@@ -131,12 +131,12 @@ class Blocks(Record, eq=False):
                 f"{group.patch.body} is still importing; request it after that import finishes"
             )
 
-    def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
+    def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.relevance.changes_here(group)]
 
-    def _waiting(self, states: Iterable[PatchState]) -> list[GroupState]:
+    def _waiting(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         return self._due(state for state in states if state.status == ARMED)
 
     # -- rows that blocks bring along ---------------------------------------------------------
@@ -163,7 +163,7 @@ class Blocks(Record, eq=False):
         return True
 
 
-def _import(group: GroupState) -> None:
+def _import(group: ChangeGroup) -> None:
     try:
         importlib.import_module(group.module)
     except PatchkitError:

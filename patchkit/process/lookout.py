@@ -66,7 +66,7 @@ class Lookout:
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
-        if self.verifier.may_start and self._states.open_here():
+        if self._states.open_here():
             self.verifier.start()
 
     def note_applied(self) -> None:
@@ -190,14 +190,9 @@ class Verifier:
         self._ending: list[threading.Thread] = []
         self._forking = 0
 
-    @property
-    def may_start(self) -> bool:
-        """Whether it is to look, and does not yet."""
-        return self.seconds != 0 and self._thread is None
-
     def start(self) -> None:
         """Begin to look, unless it does already; the first look is a while away."""
-        if not self.may_start:
+        if self.seconds == 0 or self._thread is not None:
             return
         with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
             self._wanted = True

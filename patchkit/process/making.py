@@ -17,7 +17,7 @@ from patchkit.changes.sites import Sites
 from patchkit.copies.scope import Keepers, Outcome
 from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
 from patchkit.imports.half_imported import culprit
-from patchkit.process.patch_state import ARMED, GroupState, PatchState, PatchStates
+from patchkit.process.patch_state import ARMED, ChangeGroup, PatchState, PatchStates
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.transaction import Placed, Transaction
 from patchkit.process.waiting import Executions, Turns
@@ -38,7 +38,7 @@ class Maker(Record, eq=False):
     executions: Executions
     turns: Turns
 
-    def make(self, group: GroupState, module: ModuleType | None) -> bool:
+    def make(self, group: ChangeGroup, module: ModuleType | None) -> bool:
         """Make what is for here of a group; whether that is anything.
 
         It is this thread's turn at the group; its module is None before that executes. Raises
@@ -62,7 +62,7 @@ class Maker(Record, eq=False):
 
     def _make_wanted(
         self,
-        group: GroupState,
+        group: ChangeGroup,
         changes: list[Placed],
         module: ModuleType | None,
         body: ModuleType,
@@ -87,7 +87,7 @@ class Maker(Record, eq=False):
         is_waiting = any(self.relevance.changes_here(group) for group in left)
         return is_waiting or any(group.made.undos for group in state.groups)
 
-    def _load(self, group: GroupState) -> ModuleType | None:
+    def _load(self, group: ChangeGroup) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
         group.loads = True
         self.turns.tell()
@@ -107,7 +107,7 @@ class Maker(Record, eq=False):
         finally:
             group.loads = False
 
-    def _has_no_half_body(self, group: GroupState) -> bool:
+    def _has_no_half_body(self, group: ChangeGroup) -> bool:
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
 
@@ -148,7 +148,7 @@ class CopiesPass(Record, eq=False):
     schedule: Schedule
     states: PatchStates
 
-    def repoint(self, groups: Sequence[GroupState], scope: Callable[[], copies.Where]) -> None:
+    def repoint(self, groups: Sequence[ChangeGroup], scope: Callable[[], copies.Where]) -> None:
         """Repoint the copies of what groups have changed, and note what is to be told of each."""
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
@@ -195,7 +195,7 @@ class CopiesPass(Record, eq=False):
         return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
 
 
-def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, Any]:
     """Tell the copies of what a group has changed, and how patches lie on it.
 
     `late`: somebody may have copied before. `layers` has for each target the patches on it, the
@@ -216,7 +216,7 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
     return told | ({"untraced": untraced} if untraced else {})
 
 
-def layers_of(group: GroupState) -> dict[str, list[str]]:
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
     """Name for each target of a group the patches that lie on it, the innermost first.
 
     Of what is no attribute (code that is edited, a field, a module) only this group's is known.
@@ -228,7 +228,7 @@ def layers_of(group: GroupState) -> dict[str, list[str]]:
     return {target: order or [group.patch.name] for target, order in layers.items()}
 
 
-def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
+def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:
     for target, site in group.made.sites:
         is_changed = site.original is not site.current
         if site.rebind and is_changed and (reason := copies.untraced(site)) is not None:
@@ -243,7 +243,7 @@ class Inspection(Record, eq=False):
     told: set[tuple[str, str]] = field(default_factory=set)
 
     def error_of(
-        self, group: GroupState, is_settled: Callable[[GroupState], bool]
+        self, group: ChangeGroup, is_settled: Callable[[ChangeGroup], bool]
     ) -> OverwrittenError | None:
         """Return why a group's changes act no more; another thread may be at those not settled."""
         name, made = group.patch.name, group.made

@@ -24,7 +24,7 @@ EXIT_CODE = 70
 """`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
 
 
-class GroupState(Record, frozen=False, eq=False):
+class ChangeGroup(Record, frozen=False, eq=False):
     """Changes of one row that one module's import makes due, and how far they have come here."""
 
     patch: "PatchState"  # whose changes they are
@@ -51,7 +51,7 @@ class PatchState(Record, frozen=False, eq=False):
     row: Row
     name: str  # of the row, as is the body
     body: str
-    groups: list[GroupState] = field(default_factory=list)  # by the imports that make them due
+    groups: list[ChangeGroup] = field(default_factory=list)  # by the imports that make them due
     status: str = ARMED
     reason: str = ""  # of skipped and failed, in words; of armed, where it was more than that
     error: BaseException | None = None  # of failed

@@ -23,7 +23,7 @@ from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
 from patchkit.process.journal import Journal
 from patchkit.process.lookout import Lookout
-from patchkit.process.patch_state import APPLIED, ARMED, GroupState, PatchStates
+from patchkit.process.patch_state import APPLIED, ARMED, ChangeGroup, PatchStates
 from patchkit.process.roles import run_beside_its_name
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
@@ -32,7 +32,7 @@ from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.rows.selection import Selection
 from patchkit.rows.target import Item
 
-Groups = list[GroupState]
+Groups = list[ChangeGroup]
 Hook = Callable[[ModuleType, Sites], None]
 
 

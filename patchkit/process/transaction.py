@@ -13,7 +13,6 @@ from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
-from patchkit.rows.target import Target
 
 Placed = tuple[int, Change]
 """A change with its place in its row."""
@@ -61,28 +60,27 @@ class Transaction(Record, frozen=False, eq=False):
         rebuild = rebuild_after([ready for _, ready in prepared], sites)
         if rebuild is not None:
             self.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
-        made = [self._make(change, ready) for change, ready in prepared]
+        for change, ready in prepared:
+            self._make(change, ready)
         if rebuild is not None:
             rebuild.apply()
-        for (change, ready), (target, changed) in zip(prepared, made, strict=True):
+        for change, ready in prepared:
+            target = change.place
             if module is not None and target.qualname:
                 edited = cast("Any", ready).code.function if isinstance(change, Edit) else None
-                route = route_of(str(target), module, target.steps, changed, edited)
+                route = route_of(str(target), module, target.steps, ready.sites, edited)
                 self.routes.append(route)  # the way to it, so that it can be walked again
 
-    def _make(self, change: Change, ready: Prepared) -> tuple[Target, list[Site]]:
+    def _make(self, change: Change, ready: Prepared) -> None:
         self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
         if isinstance(change, AfterImport):
             self.calls.append(ready.undo)
         ready.apply()
-        target, sites = change.place, list(ready.sites)
-        scope = scope_of(target.module, change.rebind)
-        words = str(target)
+        scope, words = scope_of(change.place.module, change.rebind), str(change.place)
         self.targets.append(words)
-        for site in sites:
+        for site in ready.sites:
             site.rebind |= scope
             self.sites.append((words, site))
-        return target, sites
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:
