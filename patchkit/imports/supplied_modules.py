@@ -31,8 +31,7 @@ class ProvidedLoader:
 
     def __init__(self, name: str, serve: Serve) -> None:
         self.name = name
-        # Whose it is, and where its content comes from, once it is filled.
-        self.patch = ""
+        self.patch = ""  # whose it is, once it is filled
         self.is_executing = False
         self._serve = serve
 

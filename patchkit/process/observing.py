@@ -40,28 +40,26 @@ class Counted:
     def has_run(self, code: CodeType) -> bool | None:
         """Whether it has run since; None where that cannot be observed, as it was hot before."""
         first = self._first.get(id(code))
-        if first is None or (counter := _counter()) is None:
-            return None
-        if self._count(code) != first:
-            return True
-        return None if first == counter[2] else False
+        return None if first is None else self._count(code)[0] != first
 
     def close(self) -> None:
         """Observe nothing more."""
         self.watch(())
 
     def _begin(self, code: CodeType) -> None:
-        if (count := self._count(code)) is not None:
+        count, end = self._count(code)
+        if count != end:
             self._first[id(code)] = count
 
     def _leave(self, code: CodeType) -> None:
         self._first.pop(id(code), None)
 
-    def _count(self, code: CodeType) -> int | None:
+    def _count(self, code: CodeType) -> tuple[int, int]:
+        """How often it has run, and where the count ends; the same where nobody counts."""
         if (counter := _counter()) is None:
-            return None
-        kind, place, _ = counter
-        return int(kind.from_address(id(code) + place).value)
+            return 0, 0
+        kind, place, end = counter
+        return int(kind.from_address(id(code) + place).value), end
 
 
 class Monitored(Counted):

@@ -14,8 +14,7 @@ from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
 
-Placed = tuple[int, Change]
-"""A change with its place in its row."""
+Placed = tuple[int, Change]  # with its place in its row
 
 
 class Transaction(Record, frozen=False, eq=False):
