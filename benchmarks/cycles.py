@@ -109,7 +109,7 @@ def _session(home: Path) -> tuple[Session, Journal]:
 
 def _cycles(session: Session, journal: Journal, count: int) -> None:
     for _ in range(count):
-        session.let_go(session.hold(["comes-and-goes"]))
+        session.blocks.let_go(session.blocks.hold(["comes-and-goes"]))
     journal.entries.clear()
 
 

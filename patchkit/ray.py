@@ -17,7 +17,6 @@ from patchkit.settings import VARIABLES
 
 Hook = Callable[[], object]
 
-
 NEXT_VARIABLE = "PATCHKIT_SETUP_HOOK"
 """Names the setup hook that was there before patchkit's."""
 

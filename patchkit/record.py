@@ -143,18 +143,12 @@ def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
 def _keep(self: Record) -> None:
     self.__dict__.update(locals())
     del self.__dict__["self"]
-
-
-def _keep_and_complete(self: Record) -> None:
-    self.__dict__.update(locals())
-    del self.__dict__["self"]
     self._complete()
 
 
 def _init_of(cls: type[Record]) -> Any:
     by_place, by_name = _names(cls, kw_only=False), _names(cls, kw_only=True)
-    is_all = not cls._made and cls.__post_init__ is Record.__post_init__
-    code = (_keep if is_all else _keep_and_complete).__code__.replace(
+    code = _keep.__code__.replace(
         co_name="__init__",
         co_argcount=1 + len(by_place),
         co_kwonlyargcount=len(by_name),

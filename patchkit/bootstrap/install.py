@@ -15,7 +15,7 @@ import site
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +103,7 @@ def remove(folder: Path) -> bool:
     ours = [file for file, state in here.files.items() if state != ABSENT]
     try:
         # The `.pth` first: without it the rest is dead.
-        for file in (*reversed(ours), *_leftovers(folder)):
+        for file in (*reversed(ours), *(folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
         raise BootstrapError(f"{error.filename}: cannot be removed: {error.strerror}") from error
@@ -201,11 +201,3 @@ def _write_all(texts: Mapping[Path, str]) -> None:
         for temporary in fresh.values():
             with suppress(OSError):
                 temporary.unlink()
-
-
-def _leftovers(folder: Path) -> Iterator[Path]:
-    yield from (folder / "__pycache__").glob(f"{_MODULE}.*.pyc*")
-    stems = {Path(name).stem for name in _NAMES}
-    for file in folder.glob(".*.tmp"):
-        if file.stem[1:].rpartition("-")[0] in stems and MARK.encode() in (_read(file) or b""):
-            yield file

@@ -21,7 +21,6 @@ from patchkit.rows.declaration import AfterImport, BeforeImport, Provide
 
 Fill = Callable[[ModuleType], object]
 
-
 _IMPORTLIBS = (
     *("__name__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
     *("__path__", "__builtins__"),
@@ -88,7 +87,7 @@ class PreparedProvide:
         self._undos.append(partial(self._forget, namespace(parent).get(child, MISSING)))
         loader = loader_of(self.module)
         assert loader is not None  # `prepare` has seen it
-        loader.patch, loader.body = self.patch, self.body
+        loader.patch = self.patch
         file = getattr(self.body, "__file__", None)
         if file is not None:
             self.module.__file__ = spec_of(self.module).origin = file

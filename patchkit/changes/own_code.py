@@ -16,30 +16,19 @@ _DEEPEST = 20
 """Decorators that are followed."""
 
 
-def functions_at(site: Site, patch: str, pack: str) -> Iterator[FunctionType]:
-    """Find the functions that the layers of a patch have brought to a site."""
-    for layer in site.layers:
-        if layer.patch == patch:
-            yield from functions_in(layer.value, pack)
+def values_at(site: Site, patch: str) -> list[Any]:
+    """Find what the layers of a patch have put there."""
+    return [layer.value for layer in site.layers if layer.patch == patch]
 
 
-def classes_at(site: Site, patch: str) -> list[type]:
-    """Find the classes that the layers of a patch have put there."""
-    return [one.value for one in site.layers if one.patch == patch and isinstance(one.value, type)]
-
-
-def is_made_unseen(cls: type, pack: str) -> bool:
-    """Whether an object of a class can be made without running code of the pack."""
-    if issubclass(cls, Enum):  # its members are made with it
+def is_unseen(value: Any, pack: str) -> bool:
+    """Whether it may answer, or an object of it be made, without running code of the pack."""
+    if not isinstance(value, type):
+        return any(map(_answers, _parts(value)))
+    if issubclass(value, Enum):  # its members are made with it
         return True
-    makers = (vars(base).get(name) for base in _of_pack(cls, pack) for name in _MAKERS)
+    makers = (vars(base).get(name) for base in _of_pack(value, pack) for name in _MAKERS)
     return not any(any(functions_in(maker, pack)) for maker in makers)
-
-
-def is_run_unseen(site: Site, patch: str) -> bool:
-    """Whether what a patch has put there may answer a call without running its function."""
-    layers = [layer.value for layer in site.layers if layer.patch == patch]
-    return any(_answers(part) for value in layers for part in _parts(value))
 
 
 def _answers(value: Any) -> bool:
@@ -53,12 +42,6 @@ def _answers(value: Any) -> bool:
             return not is_followed and "__wrapped__" in namespace(value)
         value = namespace(value).get("__wrapped__", MISSING)
     return False
-
-
-def is_derived_from(cls: type, pack: str) -> bool:
-    """Whether anybody else has made a subclass."""
-    subclasses: list[type] = type.__subclasses__(cls)
-    return any(not _within(sub.__module__, pack) for sub in subclasses)
 
 
 def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:

@@ -9,7 +9,7 @@ from collections import ChainMap
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from patchkit.errors import TargetError
+from patchkit.errors import TargetError, near
 from patchkit.rows.target import Item, Step, steps_of
 
 Place = tuple[int, Step]
@@ -109,16 +109,13 @@ def item_of(owner: Any, item: Item) -> Any:
 
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: Step) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only on the way to an error
-
     where = owner.__name__ if isinstance(owner, (ModuleType, type)) else type(owner).__name__
     if isinstance(step, Item):
         known = [str(key) for key in owner] if isinstance(owner, dict) else []
         wanted, name = str(step.key), f"item {step}"
     else:
         known, wanted, name = list(namespace(owner)), step, repr(step)
-    near = get_close_matches(wanted, known, n=2)
-    hint = f"; near it: {', '.join(near)}" if near else ""
+    hint = near(wanted, known, most=2)
     return f"target {module.__name__}:{qualname} is not there: {where} has no {name}{hint}"
 
 

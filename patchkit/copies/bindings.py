@@ -114,13 +114,7 @@ class Bindings:
 
     def _bind(self, name: str, values: set[Value]) -> None:
         if name:
-            self._names.setdefault(self._mangled(name), set()).update(values)
-
-    def _mangled(self, name: str) -> str:
-        """Name what a class's body calls `__x`."""
-        if isinstance(self._scope, ast.ClassDef) and name[:2] == "__" and name[-2:] != "__":
-            return f"_{self._scope.name.lstrip('_')}{name}"
-        return name
+            self._names.setdefault(name, set()).update(values)
 
     def _forget_locals(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         declared = [node for node in _statements(function) if isinstance(node, ast.Global)]
@@ -132,7 +126,7 @@ class Bindings:
 
     def _values(self, node: ast.AST | None) -> set[Value]:
         if isinstance(node, ast.Name):
-            return {None if self._is_local else NameSource((self._mangled(node.id),))}
+            return {None if self._is_local else NameSource((node.id,))}
         if isinstance(node, ast.Attribute):
             owners = self._values(node.value)
             return {_attribute(owner, node.attr) for owner in owners}

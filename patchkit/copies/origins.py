@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
-from patchkit.changes.owners import MISSING, namespace
+from patchkit.changes.owners import MISSING, namespace, peek
 from patchkit.changes.sites import Site, Sites
 from patchkit.copies.bindings import Bindings, NameSource, Value, all_scopes
 
@@ -179,11 +179,9 @@ def _attribute(owner: Any, names: tuple[str, ...]) -> Place | None:
 
 
 def _step(owner: Any, name: str) -> Any:
-    for cls in owner.__mro__ if isinstance(owner, type) else (owner,):
-        if name in namespace(cls):
-            return namespace(cls)[name]
-    is_module = isinstance(owner, ModuleType)
-    return sys.modules.get(f"{owner.__name__}.{name}") if is_module else None
+    value = peek(owner, name)
+    is_left = value is MISSING and isinstance(owner, ModuleType)
+    return sys.modules.get(f"{owner.__name__}.{name}") if is_left else value
 
 
 def _by_star(code: Bindings, name: str, module: ModuleType) -> set[Value]:

@@ -1,14 +1,11 @@
 """What a pass looks for, by identity; and whose it is, where the object itself proves that."""
 
-import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from patchkit.changes.owners import inside, namespace
+from patchkit.changes.owners import inside
 from patchkit.changes.sites import Site
 from patchkit.copies.origins import ELSEWHERE, Elsewhere, Origins
 from patchkit.copies.scope import Keepers, can_be_traced, home_of, is_defined_at, origin_of
@@ -24,7 +21,7 @@ class StaleValues:
         made = list(_made(sites))
         self.values = {
             id(value): site
-            for value, site in (made if originals else _held_by_others(made, keepers))
+            for value, site in made
             if value is not site.current and can_be_traced(value)
         }
         """What the sites held before, by id."""
@@ -108,18 +105,6 @@ def _made(sites: Iterable[Site]) -> Iterator[tuple[Any, Site]]:
     for site in sites:
         made = (*site.wrappers, *site.replacements, site.current)
         yield from ((value, site) for value in made if value is not site.original)
-
-
-def _held_by_others(made: list[tuple[Any, Site]], keepers: Keepers) -> Iterator[tuple[Any, Site]]:
-    """Leave out what only sites and bodies hold: nobody has copied it, and no pass is needed."""
-    sites = chain.from_iterable((*site.wrappers, *site.replacements) for site in keepers.sites)
-    bodies = (namespace(sys.modules.get(name)).values() for name in keepers.bodies)
-    known = Counter(map(id, chain(sites, *bodies, (value for value, _ in made))))
-    for value, _ in [(object(), None)]:
-        least = sys.getrefcount(value) - 1  # what this loop itself adds
-    for value, site in made:
-        if sys.getrefcount(value) - least > known[id(value)]:
-            yield value, site
 
 
 def _is_old(site: Site) -> bool:

@@ -23,7 +23,6 @@ from typing import Any
 from patchkit.imports.half_imported import (
     is_half_imported,
     is_initializing,
-    is_unloaded,
     spec_of,
     when_ready,
 )
@@ -31,7 +30,6 @@ from patchkit.imports.loaders import Notifier, Watcher, instrument, thread_telli
 from patchkit.unchecked import CLAW, leave_unchecked
 
 Path = Sequence[str] | None
-
 
 _UTIL = "importlib.util"
 
@@ -110,9 +108,10 @@ class Finder:
         finders: list[object] = list(sys.meta_path)
         place = next((at for at, finder in enumerate(finders) if finder is self), -1)
         for finder in finders[place + 1 :]:
-            spec = None if finder is self else _ask(finder, name, path, target)
+            find = getattr(finder, "find_spec", None)  # those of an old kind lack it
+            spec = find(name, path, target) if find and finder is not self else None
             if spec is not None:
-                return spec
+                return spec  # type: ignore[no-any-return]
         return None
 
     def found(self, name: str, spec: ModuleSpec) -> None:
@@ -137,10 +136,6 @@ class Finder:
         if id(module) in self._notifier.executing:
             return True
         spec = spec_of(module)
-        if is_unloaded(module):
-            self.watch((name,))
-            instrument(name, spec, self._notifier)
-            return True
         if not is_initializing(spec):
             return False
         if (telling := thread_telling(spec)) is None:
@@ -226,15 +221,6 @@ def home(session: Any) -> str:
     """Say which copy of patchkit a session belongs to, and where that is installed."""
     name = type(session).__module__.rsplit(".", 2)[0]  # all but `process.session`
     return f"{name} ({getattr(sys.modules.get(name), '__file__', None)})"
-
-
-def _ask(finder: object, name: str, path: Path, target: ModuleType | None) -> ModuleSpec | None:
-    find = getattr(finder, "find_spec", None)
-    if find is None:
-        # Up to Python 3.11 importlib knows finders of an older kind.
-        old = getattr(_bootstrap, "_find_spec_legacy", None)
-        return old(finder, name, path) if old is not None else None
-    return find(name, path, target)  # type: ignore[no-any-return]
 
 
 def _hook(util: Any) -> None:

@@ -10,13 +10,12 @@ from typing import Any
 
 Waiter = tuple[Callable[[str], None], str]
 
-
 _WAITERS = "_patchkit_waiters"
 
 
 def is_half_imported(module: ModuleType) -> bool:
-    """Whether a module is being imported now, or is lazy and not loaded yet."""
-    return is_initializing(spec_of(module)) or is_unloaded(module)
+    """Whether a module is being imported now."""
+    return is_initializing(spec_of(module))
 
 
 def is_initializing(spec: object) -> bool:
@@ -28,15 +27,6 @@ def being_imported() -> frozenset[str]:
     """Name the modules that importlib has locked, those that it executes among them."""
     bootstrap: Any = _bootstrap
     return frozenset(bootstrap._module_locks)  # noqa: SLF001 - nobody else knows
-
-
-def is_unloaded(module: ModuleType) -> bool:
-    """Whether a module is one of importlib's lazy modules and not loaded yet."""
-    kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
-    if kind is None or type(module) is not kind:
-        return False
-    state = getattr(spec_of(module), "loader_state", None) or {}
-    return not state.get("is_loading", False)
 
 
 def spec_of(module: ModuleType) -> Any:
@@ -119,7 +109,7 @@ def _awaited_kind(kind: type) -> type:
     """
     home = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     # No mixin: with a second base the layout would differ, and no instance could change over.
-    return type(kind.__name__, (kind,), {**home, "__setattr__": _set, "__reduce_ex__": _reduce})
+    return type(kind.__name__, (kind,), {**home, "__setattr__": _set})
 
 
 def _set(spec: object, key: str, value: object) -> None:
@@ -133,9 +123,3 @@ def _set(spec: object, key: str, value: object) -> None:
                 taken[waiters.popitem()[1]] = None
         for call, name in taken:
             call(name)
-
-
-def _reduce(spec: object, _protocol: object) -> tuple[Any, ...]:
-    """Copy as a plain spec, for which nobody waits."""
-    state = {key: value for key, value in vars(spec).items() if key != _WAITERS}
-    return object.__new__, (type(spec).__base__,), state

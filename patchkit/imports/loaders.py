@@ -15,7 +15,6 @@ from patchkit.record import Record, field
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-
 _NAMES_OF_MAIN = ("__main__", "__mp_main__")
 """What the main module is called, in the process itself and in a child that it spawns."""
 
@@ -76,7 +75,7 @@ class Notifier(Record, frozen=False, eq=False):
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
-    """Have the loader of this spec report every execution to a notifier."""
+    """Have the loader of this spec, unless of an old kind, report every execution to a notifier."""
     if spec.loader is not None:
         spec.loader = _telling(name, spec.loader, notifier)
     elif spec.submodule_search_locations is not None:
@@ -145,27 +144,6 @@ class _Execution(_StandIn):
         notifier.imported(name, _resulting(name, module, before))
 
 
-class _Loading(_StandIn):
-    """For `load_module`, of a loader of the old kind that has nothing else."""
-
-    @_among_importlib
-    def __call__(self, fullname: str) -> Any:
-        name, notifier = self.key
-        if not notifier.is_for(name):
-            return self.method(fullname)
-        before = sys.modules.get(fullname)
-        if name in notifier.names:
-            notifier.watcher.importing(name)
-        module = self.method(fullname)
-        try:
-            notifier.imported(name, sys.modules.get(fullname, module))
-        except BaseException:
-            if before is None:  # importlib leaves it to the loader to clean up
-                sys.modules.pop(fullname, None)
-            raise
-        return module
-
-
 class _Code(_StandIn):
     """Replaces `get_code`: the code that `runpy` gets imports the module under its own name."""
 
@@ -204,22 +182,16 @@ def _resulting(name: str, module: ModuleType, before: ModuleType | None) -> Modu
 
 
 def _stand_in_of(loader: object) -> _StandIn | None:
-    methods = (getattr(loader, name, None) for name in ("exec_module", "load_module"))
-    return next((method for method in methods if isinstance(method, _StandIn)), None)
+    method = getattr(loader, "exec_module", None)
+    return method if isinstance(method, _StandIn) else None
 
 
 def _telling(name: str, loader: Any, notifier: Notifier) -> Any:
     present = _stand_in_of(loader)
-    if present is not None and present.key == (name, notifier):
+    if not hasattr(loader, "exec_module") or (present and present.key == (name, notifier)):
         return loader
     twin = _twin(loader)
-    lazy: Any = getattr(sys.modules.get("importlib.util"), "LazyLoader", ())
-    if isinstance(loader, lazy):
-        twin.loader = _telling(name, loader.loader, notifier)  # what it runs when it is time
-    elif hasattr(twin, "exec_module"):
-        twin.exec_module = _Execution(name, twin.exec_module, notifier)
-    else:
-        twin.load_module = _Loading(name, twin.load_module, notifier)
+    twin.exec_module = _Execution(name, twin.exec_module, notifier)
     if hasattr(twin, "get_code"):
         twin.get_code = _Code(twin, name, notifier)
     return twin

@@ -27,19 +27,13 @@ _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 
 class ProvidedLoader:
-    """Loads a module that a patch provides; `serve` fills it, and returns whether a patch did.
+    """Loads a module that a patch provides; `serve` fills it, and returns whether a patch did."""
 
-    It is a `package` if modules below it are provided too.
-    """
-
-    def __init__(self, name: str, serve: Serve, *, package: bool) -> None:
+    def __init__(self, name: str, serve: Serve) -> None:
         self.name = name
-        # Whose it is, and where its content comes from, once it is filled.
-        self.patch = ""
-        self.body: ModuleType | None = None
+        self.patch = ""  # whose it is, once it is filled
         self.is_executing = False
         self._serve = serve
-        self._package = package
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Let importlib create the module."""
@@ -52,17 +46,6 @@ class ProvidedLoader:
                 raise _not_found(self.name)
         finally:
             self.is_executing = False
-
-    def is_package(self, name: str) -> bool:
-        """Whether modules below it are provided too."""
-        return name == self.name and self._package
-
-    def get_source(self, name: str) -> str | None:
-        """Return the body's source: what `__file__` names."""
-        get = getattr(getattr(self.body, "__loader__", None), "get_source", None)
-        if get is None or self.body is None or name != self.name:
-            return None
-        return cast("str | None", get(self.body.__name__))
 
 
 def loader_of(module: ModuleType) -> ProvidedLoader | None:
@@ -115,14 +98,11 @@ def _main_part(loader: Any, name: str, file: str) -> CodeType:
         compiler = getattr(loader, "source_to_code", None)  # it may transform what it compiles
         if compiler is None:
             return compile(tree, file, "exec", dont_inherit=True)
-        code = compiler(tree, file)
+        return cast("CodeType", compiler(tree, file))
     except TargetError:
         raise
     except Exception as error:  # a stranger's loader may raise anything
         raise TargetError(f"its source cannot be used: {type(error).__name__}: {error}") from error
-    if not isinstance(code, CodeType):
-        raise TargetError(f"its loader compiles its source to {type(code).__name__}")
-    return code
 
 
 def _main_tree(source: str) -> ast.Module:

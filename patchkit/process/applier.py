@@ -14,7 +14,7 @@ from patchkit.changes.sites import Sites
 from patchkit.copies import Where, everywhere
 from patchkit.errors import ApplyError
 from patchkit.process.making import CopiesPass, Inspection, Maker, NotWanted, refuse_unverified
-from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
+from patchkit.process.patch_state import APPLIED, SKIPPED, ChangeGroup, PatchState, PatchStates
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import PATIENCE, Executions, Turns
 from patchkit.rows.declaration import AFTER
@@ -28,6 +28,7 @@ class Applier:
     ) -> None:
         self.sites = Sites()
         self.turns = Turns()
+        self.note_applied: Callable[[], None] = lambda: None
         self._schedule = schedule
         self._states = states
         self._relevance = relevance
@@ -47,7 +48,7 @@ class Applier:
         for group in reversed(self._schedule.due(module, AFTER)):
             if group.made.calls:
                 errors += unwind(group.made.calls)
-        for group in reversed(self._schedule.of_body(module)):
+        for group in reversed(self._schedule.by_body.get(module, [])):
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
         if errors:
@@ -57,25 +58,25 @@ class Applier:
 
     def apply(
         self,
-        groups: Iterable[GroupState],
+        groups: Iterable[ChangeGroup],
         modules: Mapping[str, ModuleType],
         scope: Callable[[], Where],
         *,
         from_body: bool = False,
-    ) -> bool:
+    ) -> None:
         """Apply this process's groups that are not applied yet, then repoint copies in one pass.
 
         `modules` are the groups' by name; `scope` tells those that may hold copies. With
         `from_body` this thread is at the end of importing their body: another one that is applying
-        them may be waiting for just that, and is not waited for. Returns whether any was for this
-        process. If a required patch fails, those before it stay.
+        them may be waiting for just that, and is not waited for. If a required patch fails, those
+        before it stay.
         """
         due = [group for group in groups if self._relevance.is_wanted(group)]
         self._states.stop_if_failed(group.patch for group in due)
-        made: list[GroupState] = []
+        made: list[ChangeGroup] = []
         try:
             for group in due:
-                module = modules.get(group.plan.module)
+                module = modules.get(group.module)
                 if self._claim(group, module, from_body=from_body):
                     self._apply_one(group, module, made)
         finally:
@@ -84,24 +85,25 @@ class Applier:
             finally:  # only now: who waits for them goes on with copies repointed, too
                 for group in made:
                     self.turns.leave(group)
-        return bool(due)
+        if due:
+            self.note_applied()
 
-    def apply_late(self, groups: Iterable[GroupState], *, from_body: bool = False) -> bool:
+    def apply_late(self, groups: Iterable[ChangeGroup], *, from_body: bool = False) -> None:
         """Apply to modules that were imported before; one pass repoints all copies."""
-        missed = [group for group in groups if not group.applied_to or group.plan.moment == AFTER]
-        names = dict.fromkeys(group.plan.module for group in missed)
+        missed = [group for group in groups if not group.applied_to or group.moment == AFTER]
+        names = dict.fromkeys(group.module for group in missed)
         whole = {name: sys.modules[name] for name in names if self._executions.is_whole(name)}
-        due = [group for group in missed if group.plan.module in whole]
-        return self.apply(due, whole, everywhere, from_body=from_body)
+        due = [group for group in missed if group.module in whole]
+        self.apply(due, whole, everywhere, from_body=from_body)
 
-    def apply_missed(self) -> bool:
+    def apply_missed(self) -> None:
         """Apply what no import has told of; not what the end of an import that is going on will."""
         groups = self._schedule.groups()
-        return self.apply_late(group for group in groups if not self._executions.awaits(group))
+        self.apply_late(group for group in groups if not self._executions.awaits(group))
 
     # -- one group --------------------------------------------------------------------------------
 
-    def _claim(self, group: GroupState, module: ModuleType | None, *, from_body: bool) -> bool:
+    def _claim(self, group: ChangeGroup, module: ModuleType | None, *, from_body: bool) -> bool:
         if not self._relevance.is_open(group):
             return False
         try:
@@ -119,7 +121,7 @@ class Applier:
         return mine
 
     def _apply_one(
-        self, group: GroupState, module: ModuleType | None, made: list[GroupState]
+        self, group: ChangeGroup, module: ModuleType | None, made: list[ChangeGroup]
     ) -> None:
         try:
             if self._relevance.is_for_here(group.patch) and self._maker.make(group, module):
@@ -128,7 +130,7 @@ class Applier:
             self._skip(group.patch, str(reason))
         except Exception as error:  # noqa: BLE001 - whatever a body raises is the patch's failure
             try:  # failed first, so that no other thread goes on with it
-                self._states.fail(group.patch, error, module=group.plan.module)
+                self._states.fail(group.patch, error, module=group.module)
             finally:
                 self.take_back(group.patch)
         finally:
@@ -143,7 +145,7 @@ class Applier:
 
     # -- all that were made -----------------------------------------------------------------------
 
-    def _finish(self, made: list[GroupState], scope: Callable[[], Where]) -> None:
+    def _finish(self, made: list[ChangeGroup], scope: Callable[[], Where]) -> None:
         if not (groups := [group for group in made if self._still_wanted(group)]):
             return
         try:
@@ -157,12 +159,8 @@ class Applier:
             return
         for group in groups:
             self._states.set(group.patch, APPLIED, **group.facts)
-            for target, hidden in group.facts.get("hidden", {}).items():
-                for name, top in hidden.items():
-                    text = f"{target}: the replacement of {name} is hidden by that of {top}"
-                    self._states.say("info", text)
 
-    def _still_wanted(self, group: GroupState) -> bool:
+    def _still_wanted(self, group: ChangeGroup) -> bool:
         """Whether nobody has failed or undone its patch meanwhile, in another thread."""
         if not group.patch.is_open:
             self.take_back(group.patch)
@@ -244,5 +242,5 @@ class Applier:
             if (error := self._inspection.error_of(group, is_settled)) is not None:
                 self._unwind(state)  # all its changes or none
                 self._copies.restore()
-                self._states.fail(state, error, module=group.plan.module)
+                self._states.fail(state, error, module=group.module)
                 return

@@ -5,26 +5,18 @@ torch.compile inlines is never called, but it lists the code that it traces.
 """
 
 import threading
-from operator import is_
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 from weakref import ref
 
-from patchkit.changes.own_code import (
-    classes_at,
-    functions_at,
-    is_derived_from,
-    is_made_unseen,
-    is_run_unseen,
-)
+from patchkit.changes.own_code import functions_in, is_unseen, values_at
 from patchkit.process.journal import Journal
 from patchkit.process.observing import observer
-from patchkit.process.patch_state import APPLIED, GroupState
+from patchkit.process.patch_state import APPLIED, ChangeGroup
 from patchkit.process.schedule import Schedule
 from patchkit.record import Record, field
 
 Key = tuple[str, str]  # a patch and a target of it
-
 
 CALLED, NEVER_CALLED, NOT_OBSERVABLE = "called", "never called", "not observable"
 
@@ -35,22 +27,10 @@ _EDITED = "an edited file"
 class Observation(Record, frozen=False, eq=False):
     """What can be seen of one target of a patch."""
 
-    values: list[Any] = field(default_factory=list)  # what it was found in
-    functions: list[FunctionType] = field(default_factory=list)
-    classes: list[type] = field(default_factory=list)
+    codes: list[CodeType] = field(default_factory=list)  # what runs, by now
     homes: set[str] = field(default_factory=set)  # modules whose code an artefact may hold
     is_called: bool = False  # by what applied it
     is_unseen: bool = False  # a call may run none of the functions
-
-    @property
-    def codes(self) -> list[CodeType]:
-        """What runs, by now: a later Edit gives a function other code."""
-        return [function.__code__ for function in self.functions]
-
-    def holds(self, values: list[Any]) -> bool:
-        """Whether it is still true where these are; a class may get other methods at any time."""
-        is_same = len(values) == len(self.values) and all(map(is_, values, self.values))
-        return is_same and not self.classes
 
 
 class Compilers(Record, frozen=False, eq=False):
@@ -97,8 +77,6 @@ class Effects:
     def _begin(self) -> None:
         self.compilers = Compilers()
         self._guard = threading.Lock()
-        self._codes: dict[int, CodeType] = {}
-        self._found: dict[Key, Observation] = {}
         self._called: set[Key] = set()
         self._told: dict[Key, str] = {}
 
@@ -124,7 +102,7 @@ class Effects:
 
     def after_fork(self) -> None:
         """Begin anew: what the parent has called says nothing of the child."""
-        self._observer.leave(list(self._codes.values()))
+        self._observer.watch(())
         self._begin()
         self.observe()
 
@@ -132,74 +110,46 @@ class Effects:
         """Observe nothing more."""
         with self._guard:
             self._observer.close()
-            self._codes, self._found = {}, {}
 
     # -- the evidence -----------------------------------------------------------------------------
 
     def _judge(self) -> dict[Key, str]:
-        self._found = found = self._evidence()
-        self._called &= found.keys()
-        self._watch({id(code): code for one in found.values() for code in one.codes})
-        traced, shared = self.compilers.traced(), _shared(found)
-        return {
-            key: CALLED if key in self._called else self._word(key, one, traced, shared)
-            for key, one in found.items()
+        groups = [group for group in self._schedule.groups() if group.patch.status == APPLIED]
+        found = {
+            (group.patch.name, target): _evidence(group, target)
+            for group in groups
+            for target in tuple(group.made.targets)
         }
-
-    def _evidence(self) -> dict[Key, Observation]:
-        found: dict[Key, Observation] = {}
-        for group in self._schedule.groups():
-            if group.patch.status != APPLIED or group.applied_to is None:
-                continue
-            values = _values(group)
-            for target in tuple(group.made.targets):
-                one = self._found.get(key := (group.patch.name, target))
-                is_kept = one is not None and one.holds(values)
-                found[key] = one if one and is_kept else _evidence(group, target, values)
-        return found
-
-    def _watch(self, codes: dict[int, CodeType]) -> None:
-        self._observer.leave(code for at, code in self._codes.items() if at not in codes)
-        for at, code in codes.items():
-            if at not in self._codes:
-                self._observer.watch(code)
-        self._codes = codes
+        self._called &= found.keys()
+        self._observer.watch(code for one in found.values() for code in one.codes)
+        traced, shared = self.compilers.traced(), _shared(found)
+        return {key: self._word(key, one, traced, shared) for key, one in found.items()}
 
     def _word(self, key: Key, one: Observation, traced: set[int], shared: set[int]) -> str:
-        pack = self._schedule.patches[key[0]].row.pack
         ran = {id(code): self._observer.has_run(code) for code in one.codes}
         ran |= dict.fromkeys(ran.keys() & traced, True)
         called = {code for code, has_run in ran.items() if has_run}
-        derived = any(is_derived_from(cls, pack) for cls in one.classes)
-        if one.is_called or derived or key in self._called or called - shared:
+        if one.is_called or key in self._called or called - shared:
             self._called.add(key)
             return CALLED
         is_silent = self.compilers.is_silent or not one.homes.isdisjoint(self.compilers.loaded)
-        unseen = is_silent or one.is_unseen or any(is_made_unseen(cls, pack) for cls in one.classes)
         is_known = bool(ran) and all(has_run is False for has_run in ran.values())
-        return NEVER_CALLED if is_known and not unseen else NOT_OBSERVABLE
+        return NEVER_CALLED if is_known and not (is_silent or one.is_unseen) else NOT_OBSERVABLE
 
 
-def _values(group: GroupState) -> list[Any]:
-    """List what the evidence of a group's targets is found in, to see whether it is another."""
-    layers = [layer.value for _, site in tuple(group.made.sites) for layer in site.layers]
-    return [group.made, *group.made.routes, *layers]
-
-
-def _evidence(group: GroupState, target: str, values: list[Any]) -> Observation:
+def _evidence(group: ChangeGroup, target: str) -> Observation:
     patch, pack, made = group.patch.name, group.patch.row.pack, group.made
     # What runs beside an import, or serves one, was called with it.
-    homes = {group.plan.module, group.patch.body}
-    one = Observation(values, homes=homes, is_called=":" not in target)
-    for site in [site for told, site in tuple(made.sites) if told == target]:
-        functions = list(functions_at(site, patch, pack))
-        one.functions += functions
+    one = Observation(homes={group.module, group.patch.body}, is_called=":" not in target)
+    sites = [site for told, site in tuple(made.sites) if told == target]
+    for value in [value for site in sites for value in values_at(site, patch)]:
+        functions = list(functions_in(value, pack))
+        one.codes += [function.__code__ for function in functions]
         one.homes |= {str(function.__globals__.get("__name__")) for function in functions}
-        one.classes += classes_at(site, patch)
-        one.is_unseen |= is_run_unseen(site, patch)
+        one.is_unseen |= is_unseen(value, pack)
     for way in tuple(made.routes):
         if way.target == target and way.edited is not None:
-            one.functions.append(way.edited[0])
+            one.codes.append(way.edited[0].__code__)
             one.homes.add(_EDITED)
     return one
 

@@ -15,7 +15,7 @@ from patchkit.process.patch_state import (
     ARMED,
     FAILED,
     SKIPPED,
-    GroupState,
+    ChangeGroup,
     PatchState,
     PatchStates,
 )
@@ -127,16 +127,16 @@ class Blocks(Record, eq=False):
         _refuse(states, unwanted)
         for group in self._waiting(states):
             raise ApplyError(
-                f"patch {group.patch.name} cannot be applied while {group.plan.module} or "
+                f"patch {group.patch.name} cannot be applied while {group.module} or "
                 f"{group.patch.body} is still importing; request it after that import finishes"
             )
 
-    def _due(self, states: Iterable[PatchState]) -> list[GroupState]:
+    def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         groups = [group for state in states for group in state.groups]
-        after = [group for group in groups if group.plan.moment == AFTER]
+        after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.relevance.changes_here(group)]
 
-    def _waiting(self, states: Iterable[PatchState]) -> list[GroupState]:
+    def _waiting(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
         return self._due(state for state in states if state.status == ARMED)
 
     # -- rows that blocks bring along ---------------------------------------------------------
@@ -163,14 +163,14 @@ class Blocks(Record, eq=False):
         return True
 
 
-def _import(group: GroupState) -> None:
+def _import(group: ChangeGroup) -> None:
     try:
-        importlib.import_module(group.plan.module)
+        importlib.import_module(group.module)
     except PatchkitError:
         raise
     except Exception as error:
         raise ApplyError(
-            f"patch {group.patch.name}: its target's module {group.plan.module} cannot be imported:"
+            f"patch {group.patch.name}: its target's module {group.module} cannot be imported:"
             f" {type(error).__name__}: {error}"
         ) from error
 

@@ -61,16 +61,13 @@ class Journal:
         self._file: tuple[int, int] | None = None
         self._size = 0
         self._is_full = self._is_torn = self._has_told = False
-        self.looked_at: float | None = None
         self._verified: int | None = None
 
     def verified(self) -> None:
         """Note a look, just now, at what is applied: one line, which each look writes over."""
-        moment = time.time()
-        self.looked_at = moment
         if self.directory is None:
             return
-        line = _VERIFIED.format(moment, os.getpid()).encode()
+        line = _VERIFIED.format(time.time(), os.getpid()).encode()
         if self._verified is not None and self._overwrite(self.directory, self._verified, line):
             return
         if not self._is_full:

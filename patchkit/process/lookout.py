@@ -66,7 +66,7 @@ class Lookout:
 
     def begin(self) -> None:
         """Begin to look, if there is anything to look at."""
-        if self.verifier.may_start and self._states.open_here():
+        if self._states.open_here():
             self.verifier.start()
 
     def note_applied(self) -> None:
@@ -79,8 +79,7 @@ class Lookout:
     def look_again(self) -> None:
         """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
         self._applier.inspect()
-        if self._applier.apply_missed():
-            self.begin()
+        self._applier.apply_missed()
         self._applier.verify()
         self.tell_unmet()
 
@@ -191,14 +190,9 @@ class Verifier:
         self._ending: list[threading.Thread] = []
         self._forking = 0
 
-    @property
-    def may_start(self) -> bool:
-        """Whether it is to look, and does not yet."""
-        return self.seconds != 0 and self._thread is None
-
     def start(self) -> None:
         """Begin to look, unless it does already; the first look is a while away."""
-        if not self.may_start:
+        if self.seconds == 0 or self._thread is not None:
             return
         with self._guard, suppress(RuntimeError):  # no thread is to be had: nobody looks
             self._wanted = True
@@ -211,12 +205,11 @@ class Verifier:
                 atexit.unregister(self.stop)
                 atexit.register(self.stop)
 
-    def stop(self) -> bool:
-        """End it, and say whether it had been started."""
+    def stop(self) -> None:
+        """End it."""
         with self._guard:
-            was_wanted, self._wanted = self._wanted, False
+            self._wanted = False
         self._halt(_PATIENCE)
-        return was_wanted
 
     def before_fork(self) -> None:
         """Leave one thread less, until no thread forks any more."""

@@ -17,9 +17,9 @@ from patchkit.changes.sites import Sites
 from patchkit.copies.scope import Keepers, Outcome
 from patchkit.errors import ApplyError, OverwrittenError, PatchkitError, TargetError, VerifyError
 from patchkit.imports.half_imported import culprit
-from patchkit.process.patch_state import ARMED, GroupState, PatchState, PatchStates
+from patchkit.process.patch_state import ARMED, ChangeGroup, PatchState, PatchStates
 from patchkit.process.schedule import Relevance, Schedule
-from patchkit.process.transaction import Transaction
+from patchkit.process.transaction import Placed, Transaction
 from patchkit.process.waiting import Executions, Turns
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Change, Patch
@@ -38,18 +38,18 @@ class Maker(Record, eq=False):
     executions: Executions
     turns: Turns
 
-    def make(self, group: GroupState, module: ModuleType | None) -> bool:
+    def make(self, group: ChangeGroup, module: ModuleType | None) -> bool:
         """Make what is for here of a group; whether that is anything.
 
         It is this thread's turn at the group; its module is None before that executes. Raises
         NotWanted where the whole patch is not for here.
         """
         changes = self.relevance.changes_here(group)
-        serves = group.plan.moment == SERVING
+        serves = group.moment == SERVING
         if not changes or not (serves or self._has_no_half_body(group)):
             return False  # where somebody else imports the body, its end makes the group due again
-        if group.plan.moment == BEFORE and module is not None:
-            name = group.plan.module
+        if group.moment == BEFORE and module is not None:
+            name = group.module
             raise ApplyError(f"{name} was imported before patchkit could run before it")
         if group.applied_to is not None:
             group.made.take_back()  # what the module's last execution left of it
@@ -62,15 +62,15 @@ class Maker(Record, eq=False):
 
     def _make_wanted(
         self,
-        group: GroupState,
-        changes: list[tuple[int, Change]],
+        group: ChangeGroup,
+        changes: list[Placed],
         module: ModuleType | None,
         body: ModuleType,
     ) -> bool:
         reasons = [reason_to_skip(change, body) for _, change in changes]
         asked = list(zip(changes, reasons, strict=True))
         wanted = [placed for placed, reason in asked if reason is None]
-        group.made = Transaction(group.patch.name, group.plan.rank)
+        group.made = Transaction(group.patch.name, group.rank)
         group.made.apply(wanted, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
         for (_, change), reason in asked:
@@ -87,7 +87,7 @@ class Maker(Record, eq=False):
         is_waiting = any(self.relevance.changes_here(group) for group in left)
         return is_waiting or any(group.made.undos for group in state.groups)
 
-    def _load(self, group: GroupState) -> ModuleType | None:
+    def _load(self, group: ChangeGroup) -> ModuleType | None:
         """Load the body; None where it needs a module that is being imported, and waits for it."""
         group.loads = True
         self.turns.tell()
@@ -97,7 +97,7 @@ class Maker(Record, eq=False):
                 return importlib.import_module(group.patch.body)
             return importlib.reload(loaded)  # as the module that it builds on, which executed anew
         except (ImportError, AttributeError) as error:
-            needed = culprit(error) if group.plan.moment == AFTER else None
+            needed = culprit(error) if group.moment == AFTER else None
             if needed is None or not self.executions.postpone(group, needed):
                 raise
             if group.patch.status == ARMED:
@@ -107,7 +107,7 @@ class Maker(Record, eq=False):
         finally:
             group.loads = False
 
-    def _has_no_half_body(self, group: GroupState) -> bool:
+    def _has_no_half_body(self, group: ChangeGroup) -> bool:
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
 
@@ -148,7 +148,7 @@ class CopiesPass(Record, eq=False):
     schedule: Schedule
     states: PatchStates
 
-    def repoint(self, groups: Sequence[GroupState], scope: Callable[[], copies.Where]) -> None:
+    def repoint(self, groups: Sequence[ChangeGroup], scope: Callable[[], copies.Where]) -> None:
         """Repoint the copies of what groups have changed, and note what is to be told of each."""
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
@@ -182,11 +182,7 @@ class CopiesPass(Record, eq=False):
         from patchkit.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
-            outcome = repoint(
-                [site for site in self.sites if site.rebind],
-                copies.Where([module]),
-                self._keepers(),
-            )
+            outcome = repoint(self.sites, copies.Where([module]), self._keepers())
         except Exception as error:  # noqa: BLE001 - that thread's import is none of ours to fail
             self.states.say("error", f"copies in {module} are not repointed: {error}")
             return
@@ -199,17 +195,16 @@ class CopiesPass(Record, eq=False):
         return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
 
 
-def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+def remarks(group: ChangeGroup, outcome: Outcome, *, late: bool) -> dict[str, Any]:
     """Tell the copies of what a group has changed, and how patches lie on it.
 
     `late`: somebody may have copied before. `layers` has for each target the patches on it, the
-    innermost first; `hidden`, if any, those whose replacement does not act, with the one that
-    hides it; `untraced` why copies were not looked for.
+    innermost first; `untraced`, if anything, why copies were not looked for.
     """
     sites = [site for _, site in group.made.sites]
     subclasses = [copies.subclasses_left(site.original, site.current) for site in sites]
     told: dict[str, Any] = {
-        "module": group.plan.module,
+        "module": group.module,
         "rebound": [copy.words for copy in outcome.rebound if copy.site in sites],
         "out_of_reach": [
             *(copy.words for copy in outcome.left if copy.site in sites),
@@ -217,11 +212,11 @@ def remarks(group: GroupState, outcome: Outcome, *, late: bool) -> dict[str, Any
         ],
         "layers": layers_of(group),
     }
-    some = {"hidden": dict(_hidden(group)), "untraced": dict(_untraced(group)) if late else {}}
-    return told | {name: facts for name, facts in some.items() if facts}
+    untraced = dict(_untraced(group)) if late else {}
+    return told | ({"untraced": untraced} if untraced else {})
 
 
-def layers_of(group: GroupState) -> dict[str, list[str]]:
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
     """Name for each target of a group the patches that lie on it, the innermost first.
 
     Of what is no attribute (code that is edited, a field, a module) only this group's is known.
@@ -233,14 +228,7 @@ def layers_of(group: GroupState) -> dict[str, list[str]]:
     return {target: order or [group.patch.name] for target, order in layers.items()}
 
 
-def _hidden(group: GroupState) -> Iterator[tuple[str, dict[str, str]]]:
-    for target, site in group.made.sites:
-        *below, top = [layer.patch for layer in site.layers if layer.base] or [""]
-        if hidden := {patch: top for patch in below if patch != top}:
-            yield target, hidden
-
-
-def _untraced(group: GroupState) -> Iterator[tuple[str, str]]:
+def _untraced(group: ChangeGroup) -> Iterator[tuple[str, str]]:
     for target, site in group.made.sites:
         is_changed = site.original is not site.current
         if site.rebind and is_changed and (reason := copies.untraced(site)) is not None:
@@ -255,7 +243,7 @@ class Inspection(Record, eq=False):
     told: set[tuple[str, str]] = field(default_factory=set)
 
     def error_of(
-        self, group: GroupState, is_settled: Callable[[GroupState], bool]
+        self, group: ChangeGroup, is_settled: Callable[[ChangeGroup], bool]
     ) -> OverwrittenError | None:
         """Return why a group's changes act no more; another thread may be at those not settled."""
         name, made = group.patch.name, group.made

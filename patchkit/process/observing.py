@@ -6,6 +6,7 @@ Before, the interpreter itself counts the first calls of code, to know what is w
 
 import sys
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -15,58 +16,89 @@ _TOOLS = (4, 3)
 """Those that Python has no purpose for."""
 
 
-def observer() -> "Monitored | Counted":
+def observer() -> "Counted":
     """Make what this Python can observe with."""
     return Monitored() if hasattr(sys, "monitoring") else Counted()
 
 
-class Monitored:
-    """Has `sys.monitoring` tell; where others have all tools, nothing can be observed."""
+class Counted:
+    """Reads the count that the interpreter keeps, which ends where code counts as hot."""
 
     def __init__(self) -> None:
+        self._codes: dict[int, CodeType] = {}  # by identity: equal code is another's
+        self._first: dict[int, int] = {}
+
+    def watch(self, codes: Iterable[CodeType]) -> None:
+        """Observe this code, what is new in it from now on, and no other any more."""
+        wanted = {id(code): code for code in codes}
+        for at in self._codes.keys() - wanted.keys():
+            self._leave(self._codes.pop(at))
+        for at in wanted.keys() - self._codes.keys():
+            self._codes[at] = wanted[at]
+            self._begin(wanted[at])
+
+    def has_run(self, code: CodeType) -> bool | None:
+        """Whether it has run since; None where that cannot be observed, as it was hot before."""
+        first = self._first.get(id(code))
+        return None if first is None else self._count(code)[0] != first
+
+    def close(self) -> None:
+        """Observe nothing more."""
+        self.watch(())
+
+    def _begin(self, code: CodeType) -> None:
+        count, end = self._count(code)
+        if count != end:
+            self._first[id(code)] = count
+
+    def _leave(self, code: CodeType) -> None:
+        self._first.pop(id(code), None)
+
+    def _count(self, code: CodeType) -> tuple[int, int]:
+        """How often it has run, and where the count ends; the same where nobody counts."""
+        if (counter := _counter()) is None:
+            return 0, 0
+        kind, place, end = counter
+        return int(kind.from_address(id(code) + place).value), end
+
+
+class Monitored(Counted):
+    """Has `sys.monitoring` tell instead; where others have all tools, nothing can be observed."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         self._tool: int | None = None
-        self._watched: dict[int, CodeType] = {}  # by identity: equal code is another's
-        self._run: list[CodeType] = []
-
-    def watch(self, code: CodeType) -> None:
-        """Begin to observe code."""
-        if self._tool is None:
-            self._tool = self._free_tool()
-        if self._tool is not None:
-            self._watched[id(code)] = code
-            self._set(code, self._monitoring.events.PY_START)
+        self._ran: dict[int, bool] = {}
 
     def has_run(self, code: CodeType) -> bool | None:
         """Whether it has run since; None where that cannot be observed."""
-        if id(code) not in self._watched:
-            return None
-        return any(code is one for one in self._run)
-
-    def leave(self, codes: Iterable[CodeType]) -> None:
-        """Observe code no more."""
-        for code in codes:
-            if self._watched.pop(id(code), None) is not None:
-                self._set(code, 0)
-        self._run[:] = [code for code in self._run if id(code) in self._watched]
+        return self._ran.get(id(code))
 
     def close(self) -> None:
         """Observe nothing more, and give the tool back."""
-        self.leave([*self._watched.values()])
+        super().close()
         if self._has_tool():
             self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, None)
             self._monitoring.free_tool_id(self._tool)
             self._tool = None
 
-    def _set(self, code: CodeType, events: int) -> None:
+    def _begin(self, code: CodeType) -> None:
+        if self._tool is None:
+            self._tool = self._free_tool()
         if self._has_tool():
-            self._monitoring.set_local_events(self._tool, code, events)
+            self._ran[id(code)] = False
+            self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_START)
+
+    def _leave(self, code: CodeType) -> None:
+        if self._ran.pop(id(code), None) is not None and self._has_tool():
+            self._monitoring.set_local_events(self._tool, code, 0)
 
     def _has_tool(self) -> bool:
         """Whether the tool is still ours; if somebody has freed it, nothing is known any more."""
         if self._tool is not None and self._monitoring.get_tool(self._tool) != _NAME:
             self._tool = None
-            self._watched.clear()
+            self._ran.clear()
         return self._tool is not None
 
     def _free_tool(self) -> int | None:
@@ -79,52 +111,17 @@ class Monitored:
         return None
 
     def _started(self, code: CodeType, _: int) -> object:
-        self._run.append(code)
+        if id(code) in self._ran:
+            self._ran[id(code)] = True
         return self._monitoring.DISABLE
 
 
-class Counted:
-    """Reads the count that the interpreter keeps, which ends where code counts as hot."""
-
-    def __init__(self) -> None:
-        self._counter: tuple[Any, int, int] | None = None  # its type, its place, its end
-        self._watched: dict[int, tuple[CodeType, int]] = {}
-        self._has_looked = False
-
-    def watch(self, code: CodeType) -> None:
-        """Begin to observe code."""
-        if not self._has_looked:
-            self._has_looked, self._counter = True, _counter()
-        if (count := self._count(code)) is not None:
-            self._watched[id(code)] = code, count
-
-    def has_run(self, code: CodeType) -> bool | None:
-        """Whether it has run since; None where that cannot be observed, as it was hot before."""
-        if id(code) not in self._watched or self._counter is None:
-            return None
-        _, first = self._watched[id(code)]
-        if self._count(code) != first:
-            return True
-        return None if first == self._counter[2] else False
-
-    def leave(self, codes: Iterable[CodeType]) -> None:
-        """Observe code no more."""
-        for code in codes:
-            self._watched.pop(id(code), None)
-
-    def close(self) -> None:
-        """Observe nothing more."""
-        self._watched.clear()
-
-    def _count(self, code: CodeType) -> int | None:
-        if self._counter is None:
-            return None
-        kind, place, _ = self._counter
-        return int(kind.from_address(id(code) + place).value)
-
-
+@cache
 def _counter() -> tuple[Any, int, int] | None:
-    """Find the one number in a code object that grows by one with each of its first calls."""
+    """Find the one number in a code object that grows by one with each of its first calls.
+
+    Its type, its place, and the last it counts to.
+    """
     try:
         # Not `ctypes`: an import hook of somebody's that rewrites modules may not get through it.
         from _ctypes import _SimpleCData, sizeof  # noqa: PLC0415 - only where patches apply

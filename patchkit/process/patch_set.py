@@ -20,7 +20,6 @@ from patchkit.rows.declaration import Change, Role, Row
 
 PatchSet = Mapping[str, "Mark"]
 
-
 KEY = "patchkit"
 """Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""
 

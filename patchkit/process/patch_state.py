@@ -13,7 +13,7 @@ from typing import Any
 
 from patchkit.errors import ApplyError, PatchkitError, SettingsError, VersionError
 from patchkit.process.journal import Journal, say
-from patchkit.process.transaction import ChangeGroup, Transaction
+from patchkit.process.transaction import Placed, Transaction
 from patchkit.record import Record, field
 from patchkit.rows.declaration import Role, Row
 from patchkit.settings import Settings
@@ -24,11 +24,14 @@ EXIT_CODE = 70
 """`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
 
 
-class GroupState(Record, frozen=False, eq=False):
-    """How far a group of changes has come in this process."""
+class ChangeGroup(Record, frozen=False, eq=False):
+    """Changes of one row that one module's import makes due, and how far they have come here."""
 
-    plan: ChangeGroup
     patch: "PatchState"  # whose changes they are
+    module: str
+    moment: str
+    changes: tuple[Placed, ...]  # with their places in the row, for any version
+    rank: int  # place of the row among all rows
     applied_to: tuple[int, int] | None = None  # which execution of the module, while they are
     made: Transaction = field(default_factory=Transaction)  # what was made then
     facts: dict[str, Any] = field(default_factory=dict)  # for the journal, beside the status
@@ -48,7 +51,7 @@ class PatchState(Record, frozen=False, eq=False):
     row: Row
     name: str  # of the row, as is the body
     body: str
-    groups: list[GroupState] = field(default_factory=list)  # by the imports that make them due
+    groups: list[ChangeGroup] = field(default_factory=list)  # by the imports that make them due
     status: str = ARMED
     reason: str = ""  # of skipped and failed, in words; of armed, where it was more than that
     error: BaseException | None = None  # of failed

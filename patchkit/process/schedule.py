@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from patchkit.errors import ApplyError, DriftError
-from patchkit.process.patch_state import APPLIED, SKIPPED, GroupState, PatchState, PatchStates
-from patchkit.process.transaction import ChangeGroup
+from patchkit.process.patch_state import APPLIED, SKIPPED, ChangeGroup, PatchState, PatchStates
+from patchkit.process.transaction import Placed
 from patchkit.review.drift import UNREADABLE
-from patchkit.rows.declaration import SERVING, Change, Role, Row
+from patchkit.rows.declaration import SERVING, Role, Row
 from patchkit.rows.selection import Selection
 
 
@@ -19,8 +19,8 @@ class Schedule:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
-        self._groups: dict[tuple[str, str], list[GroupState]] = {}
-        self.by_body: dict[str, list[GroupState]] = {}  # by the full name of their body
+        self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
+        self.by_body: dict[str, list[ChangeGroup]] = {}  # by the full name of their body
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -28,12 +28,12 @@ class Schedule:
     def add(self, row: Row) -> None:
         """Take in a row, to apply after those that are here."""
         patch = PatchState(row, row.name, row.body)
-        due: dict[tuple[str, str], list[tuple[int, Change]]] = {}
+        due: dict[tuple[str, str], list[Placed]] = {}
         for place, change in enumerate(row.patch.changes):
             due.setdefault((change.place.module, change.moment), []).append((place, change))
         for (module, moment), changes in due.items():
-            plan = ChangeGroup(module, moment, tuple(changes), self._next_rank)
-            patch.groups.append(group := GroupState(plan, patch))
+            group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
+            patch.groups.append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
@@ -56,20 +56,16 @@ class Schedule:
         """Every module that a patch changes."""
         return {module for module, _ in list(self._groups)}
 
-    def due(self, module: str, moment: str) -> list[GroupState]:
+    def due(self, module: str, moment: str) -> list[ChangeGroup]:
         """Return what is due around a module's import, in the order in which it applies."""
         return list(self._groups.get((module, moment), ()))
-
-    def of_body(self, module: str) -> list[GroupState]:
-        """Return the groups whose body is this module."""
-        return self.by_body.get(module, [])
 
     def serves_beneath(self, module: str) -> bool:
         """Whether a module is served whose name makes this one a package."""
         keys = [key for key, groups in list(self._groups.items()) if groups]
         return any(at == SERVING and name.startswith(f"{module}.") for name, at in keys)
 
-    def groups(self) -> list[GroupState]:
+    def groups(self) -> list[ChangeGroup]:
         """Return all groups in the order in which their rows apply."""
         return [group for patch in list(self.patches.values()) for group in patch.groups]
 
@@ -86,7 +82,7 @@ class Relevance:
 
     # -- the question -----------------------------------------------------------------------------
 
-    def is_wanted(self, group: GroupState) -> bool:
+    def is_wanted(self, group: ChangeGroup) -> bool:
         """Whether a role of this process, or a block, has the group's patch.
 
         A module for every role is there before the role is known: a Ray worker process learns that
@@ -95,10 +91,10 @@ class Relevance:
         roles = self._states.roles
         if group.patch.is_for(roles):
             return True
-        is_early = self.awaits_role and not roles and group.plan.moment == SERVING
+        is_early = self.awaits_role and not roles and group.moment == SERVING
         return is_early and group.patch.row.roles.issuperset(Role)
 
-    def is_open(self, group: GroupState) -> bool:
+    def is_open(self, group: ChangeGroup) -> bool:
         """Whether the process still is to have a group: another thread may have taken it back."""
         return self.is_wanted(group) and group.patch.is_open
 
@@ -108,10 +104,10 @@ class Relevance:
             return state.is_open
         return self.selection.reason_to_skip(state.row) is None
 
-    def changes_here(self, group: GroupState) -> list[tuple[int, Change]]:
+    def changes_here(self, group: ChangeGroup) -> list[Placed]:
         """The changes of a group that are for the versions here."""
         row = group.patch.row
-        return [placed for placed in group.plan.changes if self.selection.applies(placed[1], row)]
+        return [placed for placed in group.changes if self.selection.applies(placed[1], row)]
 
     # -- the answer, once and for all -------------------------------------------------------------
 
@@ -125,7 +121,7 @@ class Relevance:
     def settle_serving(self, roles: Collection[Role]) -> None:
         """Ask early whether what serves modules in all these roles is for here."""
         for state in list(self._states.patches.values()):
-            serves = any(group.plan.moment == SERVING for group in state.groups)
+            serves = any(group.moment == SERVING for group in state.groups)
             if serves and state.row.roles.issuperset(roles):
                 self.settle(state)
 

@@ -6,7 +6,7 @@ its roles; whichever comes last makes it due.
 
 import contextlib
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from importlib.machinery import ModuleSpec
 from threading import get_ident
@@ -15,7 +15,7 @@ from typing import Any
 
 from patchkit.changes.owners import MISSING, namespace
 from patchkit.changes.sites import Sites
-from patchkit.copies import NOWHERE, Where, modules_since
+from patchkit.copies import NOWHERE, modules_since
 from patchkit.imports.finder import Finder, let_pass
 from patchkit.imports.supplied_modules import ProvidedLoader, is_served, refuse_removed, unreachable
 from patchkit.process import patch_set
@@ -23,7 +23,7 @@ from patchkit.process.applier import Applier
 from patchkit.process.held import Blocks
 from patchkit.process.journal import Journal
 from patchkit.process.lookout import Lookout
-from patchkit.process.patch_state import APPLIED, ARMED, GroupState, PatchStates
+from patchkit.process.patch_state import APPLIED, ARMED, ChangeGroup, PatchStates
 from patchkit.process.roles import run_beside_its_name
 from patchkit.process.schedule import Relevance, Schedule
 from patchkit.process.waiting import Executions
@@ -32,7 +32,7 @@ from patchkit.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.rows.selection import Selection
 from patchkit.rows.target import Item
 
-Groups = list[GroupState]
+Groups = list[ChangeGroup]
 Hook = Callable[[ModuleType, Sites], None]
 
 
@@ -53,6 +53,7 @@ class Session:
             self._schedule, self._states, self._relevance, self._applier, self._finder
         )
         self.lookout = Lookout(self._schedule, self._states, selection, self._applier)
+        self._applier.note_applied = self.lookout.note_applied
         self._finder.stir = self.lookout.begin
         self._entering: set[tuple[Role, int]] = set()
         self._why_beside = "it had begun to run before patchkit was there"
@@ -93,7 +94,7 @@ class Session:
         """A module is about to execute."""
         self._applier.note_execution(name)
         if due := self._schedule.due(name, BEFORE):
-            self._apply(due, {}, lambda: NOWHERE)
+            self._applier.apply(due, {}, lambda: NOWHERE)
 
     def imported(self, name: str, module: ModuleType) -> None:
         """A module has executed."""
@@ -104,18 +105,18 @@ class Session:
             missed = [group for group in self._schedule.due(name, BEFORE) if not group.applied_to]
             # What serves the module has done so now, or refuses one that upstream has.
             if due := [*missed, *serving, *after]:
-                self._apply(due, {name: module}, partial(modules_since, name))
-            of_body, me = self._schedule.of_body(name), get_ident()
+                self._applier.apply(due, {name: module}, partial(modules_since, name))
+            of_body, me = self._schedule.by_body.get(name, []), get_ident()
             if waiting := [group for group in of_body if group.thread != me]:
-                self._apply_late(waiting, from_body=True)
+                self._applier.apply_late(waiting, from_body=True)
             if postponed := self._executions.postponed(name):
-                self._apply_late(postponed)
+                self._applier.apply_late(postponed)
             if serving:
                 refuse_removed(name, module)
 
     def import_ended(self, name: str) -> None:
         """Apply what another thread asked for while the end of a module's execution was told."""
-        self._apply_late(self._schedule.due(name, AFTER))
+        self._applier.apply_late(self._schedule.due(name, AFTER))
 
     def main_unreachable(self, name: str, reason: str) -> None:
         """Fail the patches of a module that runs as `__main__` instead of under its own name."""
@@ -133,23 +134,13 @@ class Session:
                 is_offered = group.patch.settled and group.patch.is_open
                 if is_offered and self._relevance.changes_here(group):
                     package = self._schedule.serves_beneath(name)
-                    loader: Any = ProvidedLoader(name, self._serve, package=package)
+                    loader: Any = ProvidedLoader(name, self._serve)
                     return ModuleSpec(name, loader, is_package=package)
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
-        self._apply(self._schedule.due(name, SERVING), {name: module}, lambda: NOWHERE)
+        self._applier.apply(self._schedule.due(name, SERVING), {name: module}, lambda: NOWHERE)
         return is_served(module)
-
-    def _apply(
-        self, groups: Groups, modules: dict[str, ModuleType], scope: Callable[[], Where]
-    ) -> None:
-        if self._applier.apply(groups, modules, scope):
-            self.lookout.note_applied()
-
-    def _apply_late(self, groups: Groups, *, from_body: bool = False) -> None:
-        if self._applier.apply_late(groups, from_body=from_body):
-            self.lookout.note_applied()
 
     # -- roles ----------------------------------------------------------------------------------
 
@@ -170,7 +161,7 @@ class Session:
             # Where another thread is at it, this waits until everything is applied. A role that
             # was entered before may have missed a module, whose import nobody told of.
             groups = self._schedule.groups()
-            self._apply_late([group for group in groups if role in group.patch.row.roles])
+            self._applier.apply_late([group for group in groups if role in group.patch.row.roles])
             self._states.stop_if_failed(list(self.states.values()), (role,))
             self._applier.verify()
         finally:
@@ -217,17 +208,7 @@ class Session:
         """Refuse to go on with other patches for a role than those that the main process has."""
         patch_set.agree(role, config, self._states, self._relevance)
 
-    # -- blocks and forks -----------------------------------------------------------------------
-
-    def hold(self, names: Collection[str]) -> tuple[str, ...]:
-        """Apply patches for a block, all that are for here where none is named; see `Blocks`."""
-        held = self.blocks.hold(names)
-        self.lookout.note_applied()
-        return held
-
-    def let_go(self, names: Iterable[str]) -> None:
-        """Take back what a block has held, unless it is there for others, too; see `Blocks`."""
-        self.blocks.let_go(names)
+    # -- forks -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
         """Make the child's copy usable, and begin a journal of its own."""

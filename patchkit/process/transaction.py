@@ -1,7 +1,4 @@
-"""One group of changes: what is planned, which never changes, and what was made of it.
-
-A transaction makes all or none: it resolves all first, and undoes what it made on error.
-"""
+"""What was made of one group of changes: all or none, resolved first, and undone on error."""
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -16,18 +13,8 @@ from patchkit.errors import TargetError
 from patchkit.imports.finder import home, others
 from patchkit.record import Record, field
 from patchkit.rows.declaration import AfterImport, Change, Edit, Replace
-from patchkit.rows.target import Target
 
-Placed = tuple[int, Change]
-
-
-class ChangeGroup(Record, eq=False):
-    """The changes of one row that one module's import makes due; they apply together."""
-
-    module: str
-    moment: str
-    changes: tuple[tuple[int, Change], ...]  # with their places in the row, for any version
-    rank: int = 0  # place of the row among all rows
+Placed = tuple[int, Change]  # with its place in its row
 
 
 class Transaction(Record, frozen=False, eq=False):
@@ -72,28 +59,27 @@ class Transaction(Record, frozen=False, eq=False):
         rebuild = rebuild_after([ready for _, ready in prepared], sites)
         if rebuild is not None:
             self.undos.append(rebuild.undo)  # first: it runs once the changes are taken back
-        made = [self._make(change, ready) for change, ready in prepared]
+        for change, ready in prepared:
+            self._make(change, ready)
         if rebuild is not None:
             rebuild.apply()
-        for (change, ready), (target, changed) in zip(prepared, made, strict=True):
+        for change, ready in prepared:
+            target = change.place
             if module is not None and target.qualname:
                 edited = cast("Any", ready).code.function if isinstance(change, Edit) else None
-                route = route_of(str(target), module, target.steps, changed, edited)
+                route = route_of(str(target), module, target.steps, ready.sites, edited)
                 self.routes.append(route)  # the way to it, so that it can be walked again
 
-    def _make(self, change: Change, ready: Prepared) -> tuple[Target, list[Site]]:
+    def _make(self, change: Change, ready: Prepared) -> None:
         self.undos.append(ready.undo)  # first: what is torn off in the middle is taken back too
         if isinstance(change, AfterImport):
             self.calls.append(ready.undo)
         ready.apply()
-        target, sites = change.place, list(ready.sites)
-        scope = scope_of(target.module, change.rebind)
-        words = str(target)
+        scope, words = scope_of(change.place.module, change.rebind), str(change.place)
         self.targets.append(words)
-        for site in sites:
+        for site in ready.sites:
             site.rebind |= scope
             self.sites.append((words, site))
-        return target, sites
 
 
 def _refuse_to_discard(change: Change, ready: Prepared) -> None:

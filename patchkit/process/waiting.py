@@ -15,11 +15,10 @@ from types import ModuleType
 
 from patchkit.imports.finder import Finder
 from patchkit.imports.half_imported import importer_awaited, is_half_imported
-from patchkit.process.patch_state import GroupState, PatchState
+from patchkit.process.patch_state import ChangeGroup, PatchState
 from patchkit.rows.declaration import AFTER
 
-Taken = GroupState | PatchState
-
+Taken = ChangeGroup | PatchState
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
@@ -119,33 +118,33 @@ class Executions:
         self.is_whole = finder.is_whole
         self._numbers = itertools.count(1)  # no lock: it counts one by one in all threads
         self._last: dict[str, int] = {}
-        self._postponed: dict[str, list[GroupState]] = {}
+        self._postponed: dict[str, list[ChangeGroup]] = {}
 
     def note(self, module: str) -> None:
         """Note that a module executes."""
         self._last[module] = next(self._numbers)
 
-    def now(self, group: GroupState, module: ModuleType | None) -> tuple[int, int]:
+    def now(self, group: ChangeGroup, module: ModuleType | None) -> tuple[int, int]:
         """Name the execution that a group would be applied to now."""
-        last = self._last.get(group.plan.module, 0)
-        return last, id(module) if group.plan.moment == AFTER else 0
+        last = self._last.get(group.module, 0)
+        return last, id(module) if group.moment == AFTER else 0
 
-    def is_settled(self, group: GroupState) -> bool:
+    def is_settled(self, group: ChangeGroup) -> bool:
         """Whether a group is applied to the module as it is now, and not about to be anew."""
         if group.thread is not None or group.applied_to is None:
             return False
-        return group.applied_to[0] == self._last.get(group.plan.module, 0)
+        return group.applied_to[0] == self._last.get(group.module, 0)
 
-    def postpone(self, group: GroupState, needed: str) -> bool:
+    def postpone(self, group: ChangeGroup, needed: str) -> bool:
         """Have a group wait for the end of an import; False where that has come."""
         self._postponed.setdefault(needed, []).append(group)  # first: it may come any time
         return not self.is_whole(needed)
 
-    def postponed(self, needed: str) -> list[GroupState]:
+    def postponed(self, needed: str) -> list[ChangeGroup]:
         """Return the groups that have waited for a module, once."""
         return self._postponed.pop(needed, [])
 
-    def awaits(self, group: GroupState) -> bool:
+    def awaits(self, group: ChangeGroup) -> bool:
         """Whether a group is applied at the end of an import, by the thread that imports."""
         names = [name for name, groups in list(self._postponed.items()) if group in groups]
         return any(name in sys.modules and is_half_imported(sys.modules[name]) for name in names)

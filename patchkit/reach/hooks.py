@@ -26,14 +26,6 @@ from patchkit.rows.target import Target
 
 _LOAD_ACTOR = Target.parse("ray._private.function_manager:FunctionActorManager.load_actor_class")
 _LOAD_TASK = Target.parse("ray._private.function_manager:FunctionActorManager.get_execution_info")
-_START, _BOOTSTRAP, _PREPARE = (
-    [Target.parse(f"{library}.{place}") for library in LIBRARIES]
-    for place in (
-        "process:BaseProcess.start",
-        "process:BaseProcess._bootstrap",
-        "spawn:get_preparation_data",
-    )
-)
 _TRACE = Target.parse("torch._guards:TracingContext.__init__")
 _LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize")
 _ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
@@ -180,9 +172,10 @@ def watch_children(session: Session) -> None:
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         return _begin(session, process) or session.lookout.exit_code(wrapped(*args, **kwargs))
 
-    for targets, by in ((_START, start), (_BOOTSTRAP, bootstrap), (_PREPARE, prepare)):
-        for target in targets:
-            _wrap(session, target, by)
+    for library in LIBRARIES:
+        _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
+        _wrap(session, Target.parse(f"{library}.process:BaseProcess._bootstrap"), bootstrap)
+        _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
     _wrap(session, _ASK_HELPER, _ask)
 
     def loaded(*_: Any) -> None:

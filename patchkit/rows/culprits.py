@@ -7,7 +7,6 @@ from typing import Any
 Patches = frozenset[str]
 Run = Mapping[str, Any]
 
-
 SKIP = 125
 """The exit code of a run that judges nothing, as in `git bisect run`."""
 

@@ -43,12 +43,11 @@ class Change(Record, kw_only=True):
     # The field that names an object of the body; '' where a kind needs none.
     body_field: ClassVar[str] = "by"
     moment: ClassVar[str] = AFTER
-    # The word a pack author wrote: Replace, Wrap, …
-    kind: ClassVar[str] = ""
 
-    def __init_subclass__(cls, **options: bool) -> None:
-        super().__init_subclass__(**options)
-        cls.kind = cls.__name__
+    @property
+    def kind(self) -> str:
+        """The word a pack author wrote: Replace, Wrap, …"""
+        return type(self).__name__
 
     @property
     def place(self) -> Target:

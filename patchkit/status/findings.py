@@ -8,7 +8,6 @@ from patchkit.status.process_status import FORMAT, ProcessStatus
 Look = Mapping[str, Any]
 Difference = tuple[str, ProcessStatus | None]
 
-
 _ROLES = ("main", "engine-core", "worker")
 _OUT = {"skipped", "failed"}
 _MANY = 4

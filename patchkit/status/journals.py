@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from patchkit.status.node import contents, writer
+from patchkit.status.node import read, writer
 from patchkit.status.process_status import (
     FORMAT,
     ChangedModule,
@@ -30,16 +30,9 @@ _KEPT = 20
 
 def read_directory(directory: str | Path) -> list[ProcessStatus]:
     """Read every journal in a directory, the oldest process first."""
-    processes = (read_journal(path) for path in sorted(Path(directory).glob("*.jsonl")))
+    journals, _ = read(str(directory))
+    processes = (parse_journal(name, data) for name, data in journals.items())
     return sorted(filter(None, processes), key=lambda process: process.started)
-
-
-def read_journal(path: Path) -> ProcessStatus | None:
-    """Read one journal; None where it holds no process, or cannot be read."""
-    try:
-        return parse_journal(path.name, contents(path))
-    except OSError:
-        return None
 
 
 def parse_journal(name: str, data: bytes) -> ProcessStatus | None:

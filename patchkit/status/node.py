@@ -32,7 +32,7 @@ def look(directory: str | None) -> dict[str, Any]:
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename
     untold = "PATCHKIT_JOURNAL is not set there, and no directory was given"
-    journals, unreadable = _read(directory) if directory else ({}, {})
+    journals, unreadable = read(directory) if directory else ({}, {})
     return {
         "host": host,
         "directory": directory,
@@ -62,7 +62,8 @@ def contents(path: Path) -> bytes:
         return file.read(_LARGEST)
 
 
-def _read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
+def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Read all journals of a directory, and say by name why others cannot be read."""
     journals: dict[str, bytes] = {}
     unreadable = {}
     for path in sorted(Path(directory).glob("*.jsonl")):

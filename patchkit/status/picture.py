@@ -16,7 +16,6 @@ Running = dict[str, dict[int, dict[str, Any]]]
 Claim = tuple[ProcessStatus, ChildStart]
 ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 
-
 _PATIENCE = 10.0
 """Seconds that a child which runs has, from its start, until it must have a journal."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from contextlib import aclosing
 from inspect import (
-    CO_ASYNC_GENERATOR,
-    CO_COROUTINE,
-    CO_GENERATOR,
     isasyncgen,
+    isasyncgenfunction,
     isawaitable,
+    iscoroutinefunction,
     isgenerator,
+    isgeneratorfunction,
 )
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,7 +60,7 @@ class Applied:
 
         session = lend(self._names, self._packs)
         try:
-            self._held.append((session, session.hold(self._names)))
+            self._held.append((session, session.blocks.hold(self._names)))
         except BaseException:
             give_back(session, self._packs)
             raise
@@ -73,7 +73,7 @@ class Applied:
 
         session, names = self._held.pop()
         try:
-            session.let_go(names)
+            session.blocks.let_go(names)
         except UndoError:
             if error is None:  # else that matters more, and this has been said on stderr
                 raise
@@ -89,9 +89,6 @@ class Applied:
                 f"found {function!r} to decorate, expected a function; decorate a class's methods"
             )
         return cast("Function", functools.wraps(function)(self._around(function)))
-
-    def __repr__(self) -> str:
-        return f"applied({', '.join(map(repr, self._names))})"
 
     def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         again = functools.partial(Applied, self._names, self._packs)
@@ -114,21 +111,11 @@ class Applied:
             with again():
                 return _refuse_unfinished(function(*args, **kwargs), function)
 
-        flags = _flags(function)
-        if flags & CO_COROUTINE:
+        if iscoroutinefunction(function):
             return coroutine
-        if flags & CO_ASYNC_GENERATOR:
+        if isasyncgenfunction(function):
             return async_generator
-        return generator if flags & CO_GENERATOR else plain
-
-
-def _flags(function: Any) -> int:
-    """Of the code that runs where this is called; 0 where there is none to be seen."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if not hasattr(function, "__code__"):
-        function = type(function).__call__
-    return int(getattr(getattr(function, "__code__", None), "co_flags", 0))
+        return generator if isgeneratorfunction(function) else plain
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:

@@ -152,8 +152,8 @@ def single(model: str) -> dict[str, Any]:
     turns = {
         "patched": turn("patched"),
         "undone": turn("undone", lambda: session.become(())),
-        "again": turn("again", lambda: session.hold(again)),
-        "disarmed": turn("disarmed", lambda: session.let_go(again), session.stand_down),
+        "again": turn("again", lambda: session.blocks.hold(again)),
+        "disarmed": turn("disarmed", lambda: session.blocks.let_go(again), session.stand_down),
     }
     provided = "vllm.v1.core.row_counter" in sys.modules
     facts = {"applied": names, "objects": len(before), "provided": provided}

@@ -34,7 +34,7 @@ def apply(session: Session, names: Iterable[str]) -> None:
             session._states.set(state, ARMED)
             state.settled = False
     session._relevance.settle_serving(frozenset())
-    session._apply_late([group for state in states for group in state.groups])
+    session._applier.apply_late([group for state in states for group in state.groups])
 
 
 def disarm(session: Session) -> None:

@@ -17,7 +17,6 @@ from patchkit.changes.sites import Layer, Site, Sites
 
 Fields = Mapping[str, Any]
 
-
 _GENERATED = (
     *("__init__", "__repr__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),
     *("__hash__", "__setattr__", "__delattr__", "__doc__"),

@@ -21,7 +21,6 @@ from patchkit.changes.owners import DECORATORS, FIELDS, MISSING, is_marked, is_p
 
 Tables = dict[str, dict[str, Any]]
 
-
 _BUILT = ("__get_pydantic_core_schema__", "model_config", "__pydantic_config__")
 """Members of which the schema is built."""
 

@@ -16,7 +16,6 @@ from patchkit.errors import TargetError
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
-
 _ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
 
 

@@ -28,7 +28,6 @@ from patchkit.errors import TargetError
 
 Arrangement = Callable[[str], "str | None"]
 
-
 _FUTURE = sum(
     getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names

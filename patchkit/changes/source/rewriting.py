@@ -9,17 +9,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from patchkit.changes.source.matching import (
-    NEWLINE,
-    LexicalError,
-    Match,
-    Token,
-    column,
-    find,
-    lex,
-    read,
-    width,
-)
+from patchkit.changes.source import matching
+from patchkit.changes.source.matching import NEWLINE, LexicalError, Match, Token, column, width
 from patchkit.errors import TargetError
 
 _CLAUSES = ("elif", "else", "except", "finally", "case")
@@ -36,7 +27,7 @@ class FunctionText:
     def tokens(self) -> list[Token]:
         """From `def` to the end of the function; a TargetError where none begins here."""
         try:
-            tokens = lex(self.text)
+            tokens = matching.lex(self.text)
             kept = [_after_decorators(tokens)]
             for token in tokens:  # of the `def` line
                 kept.append(token)
@@ -110,8 +101,8 @@ def rewrite(function: FunctionText, wanted: TextEdit) -> FunctionText:
     new = [token for token in new if token.kind != NEWLINE]
     if not fragment:
         raise TargetError(f"found old={wanted.old!r}, expected code")
-    reading = read(function.tokens)
-    matches = find(fragment, reading)
+    reading = matching.read(function.tokens)
+    matches = matching.find(fragment, reading)
     if len(matches) != wanted.times:
         raise CountError(function, [match.start for match in matches])
     text = function.text
@@ -138,7 +129,7 @@ def _normal(text: str) -> str:
 
 def _tokens(text: str, field: str) -> list[Token]:
     try:
-        return list(lex(_normal(text)))
+        return list(matching.lex(_normal(text)))
     except LexicalError as error:
         raise TargetError(f"{field}: {error}") from error
 

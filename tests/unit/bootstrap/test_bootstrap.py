@@ -244,17 +244,9 @@ def test_removing_leaves_what_was_there_before(tmp_path: Path) -> None:
     install(tmp_path)
     (tmp_path / "__pycache__" / "_patchkit_bootstrap.cpython-311.pyc").touch()
     (tmp_path / "__pycache__" / "_patchkit_bootstrap.cpython-311.pyc.139").touch()
-    (tmp_path / ".patchkit-bootstrap-0123.tmp").write_text(f"# {bootstrap.MARK}\n")
     (tmp_path / "x").write_text("x")
     assert remove(tmp_path) is True
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "x"])
-
-
-def test_anothers_temporary_file_stays(tmp_path: Path) -> None:
-    """Only what bears the mark is removed."""
-    (tmp_path / ".patchkit-bootstrap-0123.tmp").write_text("theirs")
-    remove(tmp_path)
-    assert names(tmp_path) == [".patchkit-bootstrap-0123.tmp"]
 
 
 def test_a_cache_folder_of_our_own_goes(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def test_a_module_may_make_a_name_on_demand() -> None:
 @pytest.mark.parametrize(
     ("qualname", "words"),
     [
-        ("functoin", ("upstream:functoin", "has no 'functoin'", "near it: function")),
-        ("Child.Iner.deep", ("Child has no 'Iner'", "near it: Inner")),
+        ("functoin", ("upstream:functoin", "has no 'functoin'", "did you mean function")),
+        ("Child.Iner.deep", ("Child has no 'Iner'", "did you mean Inner")),
         ("Child.Inner.nothing", ("upstream:Child.Inner.nothing", "Inner has no 'nothing'")),
         ("function.deeper.still", ("function has no 'deeper'",)),
     ],

@@ -322,6 +322,3 @@ def test_a_loader_that_transforms() -> None:
     loader.source_to_code = lambda tree, file: trees.append(tree) or compile(tree, file, "exec")  # type: ignore[method-assign]
     running_code(loader, "up.mod", "here.py")
     assert len(trees) == 1
-    loader.source_to_code = lambda *_: None  # type: ignore[assignment,method-assign,return-value]
-    with pytest.raises(TargetError, match="NoneType"):
-        running_code(loader, "up.mod", "here.py")

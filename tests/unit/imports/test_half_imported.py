@@ -6,7 +6,6 @@ import copy
 import importlib
 import importlib.machinery
 import importlib.util
-import pickle
 import sys
 import threading
 import types
@@ -149,7 +148,7 @@ def test_uninstalled_meanwhile(half: Half, finder: Finder, recorder: Recorder) -
 
 
 def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
-    """A spec that is awaited compares, copies, pickles, prints and reads as ever."""
+    """A spec that is awaited compares, prints and reads as ever."""
 
     def act(module: Any) -> None:
         spec = module.__spec__
@@ -163,11 +162,6 @@ def test_spec_meanwhile(half: Half, finder: Finder, recorder: Recorder) -> None:
         assert spec._initializing is True
         assert spec.parent == ""
         spec.cached = spec.cached
-        for copied in (copy.copy(spec), copy.deepcopy(spec), pickle.loads(pickle.dumps(spec))):
-            assert type(copied) is importlib.machinery.ModuleSpec
-            assert copied == spec
-            assert vars(copied).keys() == vars(before[2]).keys()
-            copied._initializing = False
         assert importlib.import_module(NAME) is module
         with pytest.raises(AttributeError, match="partially initialized"):
             _ = module.not_yet
@@ -220,19 +214,16 @@ def test_objects_that_are_no_modules(finder: Finder, odd: Any) -> None:
 
 
 def test_lazy_shell(lab: Lab, finder: Finder, recorder: Recorder) -> None:
-    """The shell of a lazy module is awaited without being loaded, and told of when it loads."""
+    """The shell of a lazy module counts as a module that is there; asking does not load it."""
     file = lab.write(f"{NAME}.py", "value = 1")
     spec: Any = importlib.util.spec_from_file_location(NAME, file)
     spec.loader = importlib.util.LazyLoader(spec.loader)
     module = sys.modules[NAME] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert is_half_imported(module)
-    assert finder.await_import(NAME, module)
-    assert finder.await_import(NAME, module)
+    assert not is_half_imported(module)
+    assert finder.is_whole(NAME)
     assert lab.executions == []
     assert module.value == 1
-    assert recorder.imports == [NAME]
-    assert not is_half_imported(module)
 
 
 def test_lazy_module_that_loads(lab: Lab, finder: Finder, recorder: Recorder) -> None:

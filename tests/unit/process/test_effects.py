@@ -174,11 +174,13 @@ def test_what_runs_with_an_import_was_called(applied: Any) -> None:
     assert applied("AfterImport('up.mod', call='beside')").words() == {"up.mod": CALLED}
 
 
-def test_a_class_is_called_when_it_is_subclassed(applied: Any) -> None:
-    """By anybody but the pack, also where no code of the pack runs then; or when a method runs."""
+def test_a_class_is_called_when_a_method_of_the_pack_runs(applied: Any) -> None:
+    """Also through a subclass of somebody's; until then it may act unseen."""
     world = applied("Replace('up.mod:Bare', by='Bare')")
     sub = type("Sub", (world.mod.Bare,), {"__module__": "somebody"})
-    assert world.words() == {"up.mod:Bare": CALLED}, sub
+    assert world.words() == {"up.mod:Bare": NOT_OBSERVABLE}
+    sub().method()
+    assert world.words() == {"up.mod:Bare": CALLED}
 
 
 def test_two_wrappers_of_one_function(applied: Any) -> None:

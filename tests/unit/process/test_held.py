@@ -37,11 +37,11 @@ def test_a_block_within_a_block(world: World) -> None:
     """The inner one's end changes nothing; that of the outer one leaves the patch as it was."""
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(MAIN)
-    session.hold(["p"])
-    session.hold(["p"])
-    session.let_go(["p"])
+    session.blocks.hold(["p"])
+    session.blocks.hold(["p"])
+    session.blocks.let_go(["p"])
     assert (load("up.mod").function(), session.states["p"].status) == (("by", "old"), APPLIED)
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     assert (load("up.mod").function(), session.states["p"].status) == ("old", ARMED)
 
 
@@ -54,11 +54,11 @@ def test_a_block_has_a_patch_asked_again(world: World, monkeypatch: pytest.Monke
     module = load("up.mod")
     assert (module.function(), session.states["p"].status) == ("old", SKIPPED)
     with pytest.raises(ApplyError, match="p does not apply here: the feature is off"):
-        session.hold(["p"])
+        session.blocks.hold(["p"])
     monkeypatch.setenv("UP_FEATURE", "1")
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert module.function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     state = session.states["p"]
     assert (module.function(), state.status, state.reason) == ("old", SKIPPED, "the feature is off")
 
@@ -68,8 +68,8 @@ def test_a_block_of_what_a_role_has(world: World) -> None:
     session = a_world(world, WRAP)
     session.arm(MAIN)
     module = load("up.mod")
-    session.hold(["p"])
-    session.let_go(["p"])
+    session.blocks.hold(["p"])
+    session.blocks.let_go(["p"])
     assert (module.function(), session.states["p"].status) == (("by", "old"), APPLIED)
 
 
@@ -80,9 +80,9 @@ def test_a_block_without_names(world: World) -> None:
     world.pack(row("p", "patch_a", WRAP, roles="{Role.WORKER}"), unmet, patch_a=BODY)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    assert session.hold([]) == ("p",)
+    assert session.blocks.hold([]) == ("p",)
     assert load("up.mod").function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     assert load("up.mod").function() == "old"
 
 
@@ -93,11 +93,11 @@ def test_a_block_without_names_skips_what_a_when_refuses(world: World) -> None:
     world.pack(row("p", "patch_a", WRAP), refused, patch_a=BODY, patch_b=ASKS)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    held = session.hold([])
+    held = session.blocks.hold([])
     state = session.states["q"]
     assert (load("up.mod").function(), state.status) == (("by", "old"), SKIPPED)
     assert state.reason == "the feature is off"
-    session.let_go(held)
+    session.blocks.let_go(held)
     assert (load("up.mod").function(), state.status, state.holders) == ("old", ARMED, 0)
 
 
@@ -109,7 +109,7 @@ def test_a_block_with_a_patch_that_is_not_for_here(world: World) -> None:
     session = world.session()
     session.arm(frozenset(), lent=True)
     with pytest.raises(ApplyError, match=r"q does not apply here: up 1\.0 is outside >=2"):
-        session.hold(["p", "q"])
+        session.blocks.hold(["p", "q"])
     assert not {"up.mod", "pack.patch_a"} & sys.modules.keys()
     assert session.states["p"].holders == 0
 
@@ -118,23 +118,23 @@ def test_a_name_that_there_is_not(world: World) -> None:
     """The error names those that there are, or says that there is none."""
     world.pack(row("p", "patch_a", WRAP), row("q", "patch_a", REPLACE), patch_a=BODY)
     with pytest.raises(UnknownPatchError, match=r"found 'r', expected a patch's name: p, q$"):
-        world.session().hold(["r"])
+        world.session().blocks.hold(["r"])
     session = world.session()
     session.arm(frozenset(), lent=True)
     for name in list(session.states):
         session.blocks.schedule.remove(name)
     with pytest.raises(UnknownPatchError, match=r"expected a patch's name: none$"):
-        session.hold(["r"])
+        session.blocks.hold(["r"])
 
 
 def test_what_cannot_be_taken_back(world: World) -> None:
     """The end of the block says so, where somebody has set the target meanwhile."""
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(frozenset(), lent=True)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     load("up.mod").function = other = object()
     with pytest.raises(UndoError, match=r"up\.mod.*function"):
-        session.let_go(["p"])
+        session.blocks.let_go(["p"])
     assert load("up.mod").function is other
     load("up.mod").function = None
 
@@ -144,9 +144,9 @@ def test_a_block_imports_what_it_changes(world: World) -> None:
     session = a_world(world, WRAP)
     session.arm(frozenset(), lent=True)
     assert "up.mod" not in sys.modules
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert sys.modules["up.mod"].function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
 
 
 def test_a_block_changes_what_was_imported_before(world: World) -> None:
@@ -154,9 +154,9 @@ def test_a_block_changes_what_was_imported_before(world: World) -> None:
     session = a_world(world, WRAP)
     session.arm(frozenset(), lent=True)
     module = load("up.mod")
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert module.function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     assert module.function() == "old"
 
 
@@ -169,7 +169,7 @@ def test_a_block_with_patches_that_conflict(world: World) -> None:
     session = world.session()
     session.arm(frozenset(), lent=True)
     with pytest.raises(ApplyError, match=r"p \(pack\.patch_a\) failed: ApplyError: it conflicts"):
-        session.hold(["p", "q"])
+        session.blocks.hold(["p", "q"])
     assert not {"up.mod", "pack.patch_a", "seen"} & sys.modules.keys()
     assert [state.holders for state in session.states.values()] == [0, 0]
 
@@ -180,7 +180,7 @@ def test_a_block_with_what_fails(world: World, required: str) -> None:
     session = a_world(world, "Wrap('up.mod:absent', by='by')", WRAP, required=required)
     session.arm(frozenset(), lent=True)
     with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError") as told:
-        session.hold(["p"])
+        session.blocks.hold(["p"])
     assert isinstance(told.value.__cause__, TargetError)
     state = session.states["p"]
     assert (state.holders, state.status, load("up.mod").function()) == (0, ARMED, "old")
@@ -192,7 +192,7 @@ def test_a_block_with_what_has_failed(world: World) -> None:
     session.arm(MAIN)
     load("up.mod").absent = lambda: "there by now"
     with pytest.raises(ApplyError, match=r"^patch p \(pack\.patch_a\) failed: TargetError"):
-        session.hold(["p"])
+        session.blocks.hold(["p"])
     assert session.states["p"].holders == 0
 
 
@@ -204,7 +204,7 @@ def test_a_block_whose_target_cannot_be_imported(world: World) -> None:
     session.arm(frozenset(), lent=True)
     text = r"patch p: its target's module up\.mod cannot be imported: OSError: no device"
     with pytest.raises(ApplyError, match=text) as told:
-        session.hold(["p"])
+        session.blocks.hold(["p"])
     assert isinstance(told.value.__cause__, OSError)
 
 
@@ -213,9 +213,9 @@ def test_a_block_imports_only_what_it_changes_here(world: World) -> None:
     absent = "Wrap('up.absent:function', by='by', requires=('up>=2',))"
     session = a_world(world, WRAP, absent)
     session.arm(frozenset(), lent=True)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert load("up.mod").function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
 
 
 def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> None:
@@ -226,11 +226,11 @@ def test_a_block_leaves_to_its_import_what_comes_before_one(world: World) -> Non
     world.pack(row("p", "patch_a", "BeforeImport('up.mod', call='before')"), patch_a=body)
     session = world.session()
     session.arm(frozenset(), lent=True)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert "up.mod" not in sys.modules
     load("up.mod")
     assert load("counter").executed == 1
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
 
 
 def test_a_block_within_the_import_of_its_target(world: World) -> None:
@@ -244,7 +244,7 @@ def test_a_block_within_the_import_of_its_target(world: World) -> None:
 
     def meanwhile() -> None:
         with pytest.raises(ApplyError) as error:
-            session.hold(["p"])
+            session.blocks.hold(["p"])
         told.append(str(error.value))
 
     load("seen").meanwhile = meanwhile
@@ -275,9 +275,9 @@ def test_a_block_applies_what_a_thread_has_loaded_meanwhile(world: World) -> Non
     thread.start()
     assert gate.reached.wait(20)
     session.arm(frozenset(), lent=True)
-    session.hold(["p", "q"])
+    session.blocks.hold(["p", "q"])
     assert load("up.mod").function() == ("by", "old")
-    session.let_go(["p", "q"])
+    session.blocks.let_go(["p", "q"])
     assert load("up.mod").function() == "old"
 
 
@@ -293,10 +293,10 @@ def test_a_block_waits_for_the_thread_that_loads_its_body(world: World) -> None:
     thread = threading.Thread(target=load, args=("pack.patch_slow",))
     thread.start()
     assert gate.reached.wait(20)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert load("up.mod").function() == ("by", "old")
     thread.join(20)
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     assert load("up.mod").function() == "old"
 
 
@@ -317,9 +317,9 @@ def test_rows_that_a_block_brings(session: Session) -> None:
     session.blocks.meet(read_pack("other"))
     session.enter(*MAIN)
     assert load("up.mod").function() == ("by", "old")
-    session.hold(["o"])
+    session.blocks.hold(["o"])
     assert load("up.mod").function() == ("by", ("by", "old"))
-    session.let_go(["o"])
+    session.blocks.let_go(["o"])
     assert load("up.mod").function() == ("by", "old")
 
 
@@ -329,10 +329,10 @@ def test_rows_that_come_with_targets_of_their_own(world: World, session: Session
     late = row("l", "patch_l", "Wrap('up.late:function', by='by')")
     world.pack(late, name="latecomer", patch_l=BODY)
     session.blocks.meet(read_pack("latecomer"))
-    session.hold(["l"])
+    session.blocks.hold(["l"])
     del sys.modules["up.late"]
     assert load("up.late").function() == ("by", "old")
-    session.let_go(["l"])
+    session.blocks.let_go(["l"])
 
 
 def test_rows_that_are_known_already(session: Session) -> None:
@@ -359,13 +359,13 @@ def test_rows_are_forgotten(session: Session) -> None:
     session.blocks.meet(read_pack("other"))
     session.blocks.forget({"pack", "absent"})
     assert list(session.states) == ["p", "o", "o2"]
-    session.hold(["o"])
+    session.blocks.hold(["o"])
     session.blocks.forget({"other"})
     assert list(session.states) == ["p", "o"]
     session.blocks.forget()
     assert list(session.states) == ["p", "o"]
-    session.let_go(["o"])
+    session.blocks.let_go(["o"])
     session.blocks.forget()
     assert list(session.states) == ["p"]
     with pytest.raises(UnknownPatchError):
-        session.hold(["o"])
+        session.blocks.hold(["o"])

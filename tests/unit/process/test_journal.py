@@ -84,8 +84,7 @@ def test_looks_are_one_line(tmp_path: Path) -> None:
         journal.write("event", number=number)
     (found,) = lines(tmp_path)
     assert [line["event"] for line in found] == ["armed", "verified", *["event"] * 5]
-    assert found[1]["time"] == pytest.approx(journal.looked_at, abs=1e-3)
-    assert found[1]["time"] >= found[-2]["time"]
+    assert found[-2]["time"] <= found[1]["time"] <= found[-1]["time"]
 
 
 def test_a_look_writes_over_nothing_else(tmp_path: Path) -> None:

@@ -131,13 +131,13 @@ class Applying(RuleBasedStateMachine):
     def _hold(self, names: Collection[str]) -> None:
         """Begin a block for those that are not on; no names would mean all."""
         if new := [name for name in names if name not in self.on]:
-            self.session.hold(new)
+            self.session.blocks.hold(new)
             self.on |= set(new)
 
     def _let_go(self, names: Collection[str]) -> None:
         """End the blocks of those that are on."""
         old = [name for name in names if name in self.on]
-        self.session.let_go(old)
+        self.session.blocks.let_go(old)
         self.on -= set(old)
 
     def _import(self, number: int) -> None:

@@ -53,8 +53,8 @@ def test_it_looks_until_it_is_stopped(verifier: Callable[..., Verifier]) -> None
         one.start()
     assert names().count("patchkit-verify") == 1
     assert all(looked.acquire(timeout=10) for _ in range(3))
-    assert one.stop()
-    assert not one.stop()
+    one.stop()
+    one.stop()
     assert "patchkit-verify" not in names()
 
 
@@ -206,7 +206,9 @@ def __getattr__(name): raise RuntimeError(f"{name} is closed")
 """
 
 
-def test_a_look_that_cannot_be(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_look_that_cannot_be(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What upstream's own code raises is a warning; the patch is as it was, and looked at again."""
     world.module("up.mod", SHY)
     world.pack(row("p", "patch_a", WRAP), patch_a=BY)
@@ -221,10 +223,10 @@ def test_a_look_that_cannot_be(world: World, capsys: pytest.CaptureFixture[str])
     assert told in capsys.readouterr().err
     assert session.states["p"].status == "applied"
     module.function = patched
-    looked_at = session.journal.looked_at
+    looks: list[None] = []
+    monkeypatch.setattr(session.journal, "verified", lambda: looks.append(None))
     session.lookout.look()
-    assert capsys.readouterr().err == ""
-    assert (session.journal.looked_at or 0) > (looked_at or 0)
+    assert (capsys.readouterr().err, len(looks)) == ("", 1)
 
 
 def test_a_look_that_fails_a_patch(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
 
-    from patchkit.process.observing import Monitored
-
 needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring")
 counts = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring is there")
 
 
 @pytest.fixture
-def eye() -> Iterator[Counted | Monitored]:
+def eye() -> Iterator[Counted]:
     one = observer()
     yield one
     one.close()
@@ -41,8 +39,7 @@ def test_each_code_for_itself(eye: Any) -> None:
     """Equal code is another's; what runs again is told once and for all."""
     (function, code), (_, other) = new(), new()
     assert code == other
-    eye.watch(code)
-    eye.watch(other)
+    eye.watch([code, other])
     assert (eye.has_run(code), eye.has_run(other)) == (False, False)
     for _ in range(3000):
         function()
@@ -54,13 +51,13 @@ def test_what_ran_before_does_not_count(eye: Any) -> None:
     """Only what runs while it is watched; and anew when it is watched again."""
     function, code = new()
     function()
-    eye.watch(code)
+    eye.watch([code])
     assert eye.has_run(code) is False
     function()
     assert eye.has_run(code) is True
-    eye.leave([code])
+    eye.watch([])
     assert eye.has_run(code) is None
-    eye.watch(code)
+    eye.watch([code])
     assert eye.has_run(code) is False
     function()
     assert eye.has_run(code) is True
@@ -72,7 +69,7 @@ def test_generators(eye: Any) -> None:
     def generator() -> Iterator[int]:
         yield 1
 
-    eye.watch(generator.__code__)
+    eye.watch([generator.__code__])
     made = generator()
     assert eye.has_run(generator.__code__) is False
     next(made)
@@ -83,7 +80,7 @@ def test_what_is_not_watched_is_not_known(eye: Any) -> None:
     """None, not False; leaving it changes nothing."""
     _, code = new()
     assert eye.has_run(code) is None
-    eye.leave([code])
+    eye.watch([])
 
 
 @counts
@@ -93,7 +90,7 @@ def test_hot_code_is_not_known() -> None:
     for _ in range(3000):
         function()
     one = observer()
-    one.watch(code)
+    one.watch([code])
     function()
     assert one.has_run(code) is None
 
@@ -103,7 +100,7 @@ def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None
     """Nothing is known there, and nothing is said."""
     monkeypatch.setattr(observing, "_counter", lambda: None)
     one, (_, code) = Counted(), new()
-    one.watch(code)
+    one.watch([code])
     assert one.has_run(code) is None
 
 
@@ -111,8 +108,9 @@ def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_python_without_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some builds lack it."""
     monkeypatch.setitem(sys.modules, "_ctypes", None)
+    monkeypatch.setattr(observing, "_counter", observing._counter.__wrapped__)
     one, (_, code) = Counted(), new()
-    one.watch(code)
+    one.watch([code])
     assert one.has_run(code) is None
 
 
@@ -122,10 +120,10 @@ def test_the_tool_is_given_back(eye: Any) -> None:
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
     before = monitoring.get_tool(4)
     _, code = new()
-    eye.watch(code)
+    eye.watch([code])
     assert (before, monitoring.get_tool(4)) == (None, "patchkit")
     assert monitoring.get_local_events(4, code) == monitoring.events.PY_START
-    eye.leave([code])
+    eye.watch([])
     assert monitoring.get_local_events(4, code) == 0
     eye.close()
     assert monitoring.get_tool(4) is None
@@ -136,12 +134,12 @@ def test_a_tool_that_somebody_else_has_freed(eye: Any) -> None:
     """Nothing is known from then on, and who takes it keeps it."""
     monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - not there before 3.12
     _, code = new()
-    eye.watch(code)
+    eye.watch([code])
     monitoring.free_tool_id(4)
     monitoring.use_tool_id(4, "another")
     try:
         _, other = new()
-        eye.watch(other)
+        eye.watch([code, other])
         assert eye.has_run(code) is None
         eye.close()
         assert monitoring.get_tool(4) == "another"
@@ -157,7 +155,7 @@ def test_no_free_tool(eye: Any) -> None:
         monitoring.use_tool_id(tool, "another")
     try:
         function, code = new()
-        eye.watch(code)
+        eye.watch([code])
         function()
         assert eye.has_run(code) is None
         eye.close()

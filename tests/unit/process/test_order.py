@@ -48,12 +48,10 @@ def test_layers_lie_in_the_order_of_the_rows(world: World, order: tuple[int, ...
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_two_replacements_the_later_row_wins(
-    world: World, order: tuple[int, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whatever order they came in; journal and log say that the other one is hidden."""
+def test_of_two_replacements_the_later_row_wins(world: World, order: tuple[int, ...]) -> None:
+    """Whatever order they came in; the journal says which lies on which."""
     a_pack(world, REPLACE, REPLACE)
-    session = world.session(log="info")
+    session = world.session()
     session.arm(frozenset())
     module = load("up.mod")
     for number in order:
@@ -61,22 +59,19 @@ def test_of_two_replacements_the_later_row_wins(
     assert module.function() == "p1"
     entry = session.journal.entries[-1]
     assert entry["layers"] == {"up.mod:function": ["p0", "p1"]}
-    assert entry["hidden"] == {"up.mod:function": {"p0": "p1"}}
-    said = "up.mod:function: the replacement of p0 is hidden by that of p1"
-    assert capsys.readouterr().err.count(said) == 1
     undo(session, ["p1"])
     assert module.function() == "p0"
 
 
 def test_one_target_alone_has_one_layer(world: World) -> None:
-    """Nothing is hidden, and nothing untraced, so nothing is said of it."""
+    """Nothing is untraced, so nothing is said of it."""
     a_pack(world, WRAP)
     session = world.session()
     session.arm(MAIN)
     load("up.mod")
     entry = session.journal.entries[-1]
     assert entry["layers"] == {"up.mod:function": ["p0"]}
-    assert {"hidden", "untraced"}.isdisjoint(entry)
+    assert "untraced" not in entry
 
 
 def test_a_constant_that_came_late_is_untraced(world: World) -> None:

@@ -24,7 +24,7 @@ def test_changes_of_one_module_are_one_group() -> None:
     one, two = Replace("m:a", by="a"), Wrap("m:b", by="b")
     other = AfterImport("n", call="c")
     groups = schedule_of(row(changes=(one, other, two))).groups()
-    changes = {group.plan.module: group.plan.changes for group in groups}
+    changes = {group.module: group.changes for group in groups}
     assert changes == {"m": ((0, one), (2, two)), "n": ((1, other),)}
 
 
@@ -32,8 +32,8 @@ def test_before_and_after_are_apart() -> None:
     """What runs before a module executes is no part of what is applied after."""
     before, after = BeforeImport("m", call="a"), Replace("m:a", by="a")
     schedule = schedule_of(row(changes=(after, before)))
-    assert [group.plan.changes for group in schedule.due("m", BEFORE)] == [((1, before),)]
-    assert [group.plan.changes for group in schedule.due("m", AFTER)] == [((0, after),)]
+    assert [group.changes for group in schedule.due("m", BEFORE)] == [((1, before),)]
+    assert [group.changes for group in schedule.due("m", AFTER)] == [((0, after),)]
 
 
 def test_rows_of_one_module_come_in_their_order() -> None:
@@ -48,8 +48,8 @@ def test_targets_and_bodies_are_watched() -> None:
     """A body matters too: somebody else may be importing it when its target is imported."""
     schedule = schedule_of(row(changes=(Replace("m:a", by="a"),)))
     assert schedule.modules == {"m", "pack.patch_a"}
-    assert schedule.of_body("pack.patch_a") == list(schedule.groups())
-    assert schedule.of_body("m") == []
+    assert schedule.by_body["pack.patch_a"] == list(schedule.groups())
+    assert "m" not in schedule.by_body
 
 
 def test_a_module_that_no_row_names_has_nothing_due() -> None:
@@ -77,8 +77,8 @@ def test_what_serves_a_module_is_apart() -> None:
     """It is due only where nobody else has the module; one beneath makes a package of it."""
     row_of_all = row(changes=(Provide("m"), BeforeImport("m", call="a"), Provide("m.sub")))
     schedule = schedule_of(row_of_all)
-    assert [group.plan.changes for group in schedule.due("m", SERVING)] == [((0, Provide("m")),)]
-    assert [group.plan.moment for group in schedule.due("m", BEFORE)] == [BEFORE]
+    assert [group.changes for group in schedule.due("m", SERVING)] == [((0, Provide("m")),)]
+    assert [group.moment for group in schedule.due("m", BEFORE)] == [BEFORE]
     beneath = [schedule.serves_beneath(name) for name in ("m", "m.sub", "m.s")]
     assert beneath == [True, False, False]
 
@@ -89,10 +89,10 @@ def test_rows_come_and_go() -> None:
     schedule = schedule_of(row("one", changes=change))
     schedule.add(row("two", pack="other", changes=change))
     groups = schedule.due("m", AFTER)
-    assert [(group.patch.name, group.plan.rank) for group in groups] == [("one", 0), ("two", 1)]
+    assert [(group.patch.name, group.rank) for group in groups] == [("one", 0), ("two", 1)]
     schedule.remove("two")
     assert [group.patch.name for group in schedule.due("m", AFTER)] == ["one"]
-    assert schedule.of_body("other.patch_a") == []
+    assert schedule.by_body["other.patch_a"] == []
     schedule.remove("one")
     assert (schedule.patches, list(schedule.groups())) == ({}, [])
     assert not schedule.serves_beneath("n")

@@ -33,10 +33,10 @@ def test_undo_in_any_order_restores_the_very_objects(world: World, order: tuple[
     )
     original = load("up.user").function
     session = lent(world)
-    session.hold(["one", "two"])
+    session.blocks.hold(["one", "two"])
     assert load("up.mod").function() == ("two", ("new", "old"))
     for name in order:
-        session.let_go([name])
+        session.blocks.let_go([name])
         assert session.states[name].status == ARMED
     assert load("up.mod").function is load("up.user").function is original
 
@@ -59,12 +59,12 @@ def test_two_patches_on_two_names_of_one_class(
     if late:
         load("up.other")
     session = lent(world)
-    session.hold(["one", "two"])
+    session.blocks.hold(["one", "two"])
     other = load("up.other")
     assert other.Thing is load("up.mod").Thing is load("pack.patch_a").New
     original = load("pack.patch_a").Thing
     for name in order:
-        session.let_go([name])
+        session.blocks.let_go([name])
     assert other.Thing is load("up.mod").Thing is original
 
 
@@ -73,13 +73,13 @@ def test_a_patch_that_was_let_go_stays_off(world: World) -> None:
     session = a_world(world, WRAP, roles="{Role.WORKER}")
     session.arm(MAIN)
     module = load("up.mod")
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert module.function() == ("by", "old")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     importlib.reload(module)
     session.enter(Role.ENGINE_CORE)
     assert module.function() == "old"
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     assert module.function() == ("by", "old")
 
 
@@ -87,11 +87,11 @@ def test_undo_tells_what_it_could_not_take_back(world: World) -> None:
     """Somebody overwrote the target: that is left, the rest is taken back."""
     a_world(world, REPLACE, "Replace('up.mod:Thing', by='function', unrelated=True)")
     session = lent(world)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     module = load("up.mod")
     thing, module.function = module.Thing, "theirs"
     with pytest.raises(UndoError, match=r"up\.mod\.function was overwritten"):
-        session.let_go(["p"])
+        session.blocks.let_go(["p"])
     assert module.function == "theirs"
     assert module.Thing is not thing
 
@@ -101,9 +101,9 @@ def test_a_session_that_was_lent_leaves_no_trace(world: World) -> None:
     finders = list(sys.meta_path)
     a_world(world)
     session = lent(world)
-    session.hold(["p"])
+    session.blocks.hold(["p"])
     module = load("up.mod")
-    session.let_go(["p"])
+    session.blocks.let_go(["p"])
     session.stand_down()
     assert module.function() == "old"
     assert sys.meta_path == finders
@@ -115,7 +115,7 @@ def test_a_name_that_no_patch_has(world: World) -> None:
     """Holding what there is not is an error that names what there is."""
     a_world(world)
     with pytest.raises(UnknownPatchError, match=r"found 'q', expected a patch's name: p"):
-        lent(world).hold(["q"])
+        lent(world).blocks.hold(["q"])
 
 
 @pytest.mark.parametrize("change", [REPLACE, WRAP, "Add('up.mod:new', by='function')"])
@@ -127,8 +127,8 @@ def test_cycles_leave_nothing(world: World, change: str) -> None:
 
     def objects_after(cycles: int) -> int:
         for _ in range(cycles):
-            session.hold(["p"])
-            session.let_go(["p"])
+            session.blocks.hold(["p"])
+            session.blocks.let_go(["p"])
         session.journal.entries.clear()
         gc.collect()
         return len(gc.get_objects())

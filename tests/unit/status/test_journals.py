@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.process.journal import Journal, process_facts
-from patchkit.status import read_directory, read_journal
+from patchkit.status import read_directory
 from patchkit.status.journals import parse_journal
 
 from .told import NOW, PATCHES, armed, child, line, patch, role
@@ -213,7 +213,6 @@ def test_equal_digests_mean_equal_patches() -> None:
 def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     """A folder with the name of a journal is none."""
     (tmp_path / NAME).mkdir()
-    assert read_journal(tmp_path / NAME) is None
     assert read_directory(tmp_path) == []
 
 

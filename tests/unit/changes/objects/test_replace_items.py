@@ -114,7 +114,7 @@ def test_a_list_counted_from_either_end(bench: Bench) -> None:
         ("PAIR[0]", "found a tuple, which takes no items"),
         ("MADE['gone']", r"defaultdict has no item \['gone'\]"),
         ("ROWS[7]", r"list has no item \[7\]"),
-        ("TABLE['g']", "near it: f|has no item"),
+        ("TABLE['g']", "did you mean f|has no item"),
         ("TABLE['f']", "expected something to call"),
     ],
 )
