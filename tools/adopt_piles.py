@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import environments
 from recipes import REPOSITORY
 
-from patchkit.adopt import observing
 from patchkit.adopt.dialects import dialects
 from patchkit.adopt.pack import pack_files
 from patchkit.adopt.piles import PileRows, read_pile
@@ -175,7 +174,10 @@ def _observed(
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
     subprocess.run(
-        [str(environments.ensure(f"vllm-{pile.vllm}")), str(observing.__file__)],
+        [
+            str(environments.ensure(f"vllm-{pile.vllm}")),
+            str(Path(__file__).with_name("observed_code.py")),
+        ],
         input=json.dumps({**asked, "answer": str(answer)}),
         env=kept | child | environ,
         text=True,

@@ -4,16 +4,16 @@ This file is also the program of the child in which that happens; it needs Pytho
 """
 
 import contextlib
-import hashlib
 import importlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _INNER = ("__func__", "fget", "func", "__wrapped__")
+_MISSING = object()
 
 
 def main() -> None:
@@ -26,26 +26,15 @@ def main() -> None:
     faults |= dict(_import(asked["modules"]))
     after = dict(_attributes(asked["packages"]))
     owners = {(module, name.rpartition(".")[0]) for module, name in before}
-    changed = {
-        place: value
+    changes = [
+        told(place, value, before, after)
         for place, value in after.items()
         if (place[0], place[1].rpartition(".")[0]) in owners
         and before.get(place, _MISSING) is not value
-        and _matters(value)
-    }
-    told = {
-        "faults": faults,
-        "changes": [_told(place, value, before, after) for place, value in changed.items()],
-    }
+        and matters(value)
+    ]
     with open(asked["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
-        json.dump(told, file)
-
-
-class _Missing:
-    """Stands for an attribute that is not there."""
-
-
-_MISSING = _Missing()
+        json.dump({"faults": faults, "changes": changes}, file)
 
 
 class _StubType(type):
@@ -111,25 +100,25 @@ def _attributes(packages: Iterable[str]) -> Iterator[tuple[tuple[str, str], Any]
                     yield from (((name, f"{key}.{one}"), held) for one, held in vars(value).items())
 
 
-def _matters(value: object) -> bool:
+def matters(value: object) -> bool:
+    """Whether a value is code, or gives some: not a module, nor data."""
     is_module = isinstance(value, ModuleType)
     return not is_module and (callable(value) or hasattr(type(value), "__get__"))
 
 
-def _told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
+def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
     """Describe a change: what is there now, and which copies of the original are left."""
     original = before.get(place, _MISSING)
     copies = [
         f"{module}:{name}"
         for (module, name), held in after.items()
-        if held is original and _matters(held) and "." not in name
+        if held is original and matters(held) and "." not in name
     ]
     inner = unwrapped(value)
     return {
         "target": ":".join(place),
         "is_new": original is _MISSING,
         "by": f"{getattr(inner, '__module__', '')}:{getattr(inner, '__qualname__', '')}",
-        "code": digest(value),
         "copies": copies,
     }
 
@@ -141,26 +130,6 @@ def unwrapped(value: Any) -> Any:
             with contextlib.suppress(Exception):
                 return unwrapped(object.__getattribute__(value, name))
     return value
-
-
-def digest(value: Any) -> str:
-    """Hash the code of a function, or of all that a class defines."""
-    inner = unwrapped(value)
-    if isinstance(inner, type):
-        parts = [digest(one) for _, one in sorted(vars(inner).items()) if _matters(one)]
-        return _hash([inner.__name__, *parts])
-    code = getattr(inner, "__code__", None)
-    return _hash(_codes(code) if code else [type(inner).__name__])
-
-
-def _codes(code: CodeType) -> Iterator[object]:
-    yield from (code.co_code, code.co_names)
-    for one in code.co_consts:
-        yield from _codes(one) if isinstance(one, CodeType) else [repr(one)]
-
-
-def _hash(parts: Iterable[object]) -> str:
-    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()[:16]
 
 
 if __name__ == "__main__":
