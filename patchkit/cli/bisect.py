@@ -16,6 +16,7 @@ from patchkit.cli.trial import TIMED_OUT, run_alone
 from patchkit.errors import BisectionError
 from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
+from patchkit.report.doctor import print_bisection
 from patchkit.report.words import count
 from patchkit.rows.culprits import SKIP, Judgement, Search, judged_exit, lacking
 from patchkit.rows.declaration import Row
@@ -81,8 +82,6 @@ def command(
     if form == "json":
         click.echo(bisect_json(culprits, beside, trials.runs))
     else:
-        from patchkit.report.doctor import print_bisection  # noqa: PLC0415 - JSON needs no rich
-
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
 

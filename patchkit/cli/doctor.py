@@ -28,6 +28,7 @@ from patchkit.registry import (
     read_pack,
 )
 from patchkit.report.as_json import to_json
+from patchkit.report.doctor import print_doctor
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.review.lock_files import Locks
@@ -64,8 +65,6 @@ def command(packs: tuple[str, ...], form: str) -> int:
     if form == "json":
         click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
     else:
-        from patchkit.report.doctor import print_doctor  # noqa: PLC0415 - JSON needs no rich
-
         print_doctor(lines)
     return 1 if findings else 0
 
