@@ -25,6 +25,7 @@ from patchkit.status import read_directory
 
 HOME = ".patchkit-bisect"
 
+_KEPT = ("patches", "exit", "seconds", "failed")
 _LAST_BAD = 127
 _ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
 
@@ -72,11 +73,21 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = _selected(packs)
     order = _suspects(rows, names)
-    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
+    facts = {
+        "command": list(words),
+        "timeout": timeout,
+        "suspects": order,
+        "patches": {row.name: fingerprint(row) for row in rows},
+        "packs": {name: modules_digest(name) for name in sorted({row.pack for row in rows})},
+    }
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
-    found = _minimal(search, trials, order)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
+    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
+    found = search.minimal()
     culprits = search.last(found)
     beside = [name for name in order if name in found and name not in culprits]
     if form == "json":
@@ -84,20 +95,6 @@ def command(
     else:
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
-
-
-def _identity(rows: Sequence[Row]) -> dict[str, Any]:
-    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
-    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
-
-
-def _minimal(search: Search, trials: "_Trials", order: Sequence[str]) -> frozenset[str]:
-    """Search, if the command fails with all patches and passes with none."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
-    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
-    return search.minimal()
 
 
 def _selected(packs: Sequence[str]) -> list[Row]:
@@ -125,11 +122,6 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     if not suspects:
         raise BisectionError("no patch applies here; 'patchkit list --all' says why")
     return list(suspects)
-
-
-def _failed(journal: Path) -> list[str]:
-    patches = (one for process in read_directory(journal) for one in process.patches.values())
-    return sorted({patch.name for patch in patches if patch.status == "failed"})
 
 
 class _Trials:
@@ -179,7 +171,7 @@ class _Trials:
 
     def _run(self, chosen: list[str], suspected: int) -> int:
         log = self.folder / f"{len(self.runs) + 1}.log"
-        environ = environment_here(self._packs, str(log.with_suffix(".journal")))
+        environ = environment_here(self._packs, str(journal := log.with_suffix(".journal")))
         out = [name for name in self._facts["suspects"] if name not in chosen]
         environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *out))
         told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, {suspected} suspected"
@@ -190,12 +182,14 @@ class _Trials:
             kept = "--resume goes on from the runs before"
             raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
         say(f"{told}: {how} after {seconds:.1f} s")
-        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3)}
-        self.runs.append({**run, "failed": _failed(log.with_suffix(".journal"))})
+        every = (one for process in read_directory(journal) for one in process.patches.values())
+        failed = sorted({patch.name for patch in every if patch.status == "failed"})
+        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3), "failed": failed}
+        self.runs.append(run)
         self._write()
-        if alone := lacking(self.runs[-1], self.runs):
+        if alone := lacking(run, self.runs):
             say(f"{told}: skipped, without the others {', '.join(alone)} cannot be applied")
-        return judged_exit(self.runs[-1], self.runs)
+        return judged_exit(run, self.runs)
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".draft")
@@ -207,12 +201,4 @@ class _Trials:
             if state[key] != value:
                 there = f"{key}: found others than those of the runs in {self._file}"
                 raise BisectionError(f"{there}; start anew, without --resume")
-        return [
-            {
-                "patches": [*map(str, run["patches"])],
-                "exit": int(run["exit"]),
-                "seconds": float(run["seconds"]),
-                "failed": [*map(str, run["failed"])],
-            }
-            for run in state["runs"]
-        ]
+        return [{key: run[key] for key in _KEPT} for run in state["runs"]]

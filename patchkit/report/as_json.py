@@ -10,7 +10,7 @@ from patchkit.errors import shown
 from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.adopt.differing import DifferenceRows
@@ -127,7 +127,7 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
 
 
 def check_json(report: Report) -> str:
-    """Write what `check` tells: much, so that each finding and each patch is one line."""
+    """Write what `check` tells."""
     counts = Counter(str(finding.severity) for finding in report.findings)
     findings = [_finding(finding, accepted=False) for finding in report.findings]
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
@@ -143,7 +143,7 @@ def check_json(report: Report) -> str:
             "accepted": len(report.accepted),
         },
     }
-    return _in_lines(data, _in_lines)
+    return to_json(data)
 
 
 def fit_json(found: Fit) -> str:
@@ -173,15 +173,6 @@ def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
 def _finding(finding: Finding, *, accepted: bool) -> Data:
     names = ("patch", "target", "release", "message", "fix", "file", "line", "details")
     return {**finding.code._asdict(), **_named(finding, *names), "accepted": accepted}
-
-
-def _in_lines(value: object, write: Callable[[Any], str] = json.dumps) -> str:
-    if isinstance(value, dict) and value:
-        lines = [f"{json.dumps(name)}: {write(item)}" for name, item in value.items()]
-        return "\n".join(["{", ",\n".join(lines), "}"])
-    if isinstance(value, list) and value:
-        return "\n".join(["[", ",\n".join(map(write, value)), "]"])
-    return json.dumps(value)
 
 
 def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
