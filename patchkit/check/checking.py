@@ -1,6 +1,7 @@
 """Rows against releases: every rule, and what came of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
@@ -14,6 +15,7 @@ from patchkit.check.subjects import Subject
 from patchkit.check.trails import Moves, places_of
 from patchkit.check.using import Misfit, RowUses, finding_of
 from patchkit.errors import UpstreamError
+from patchkit.record import grouped
 from patchkit.review.lock_format import Lock
 from patchkit.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.rows.target import Target
@@ -140,16 +142,14 @@ class Check:
         return Finding(fault.code, message, fix, row.name, target, subject.name, file, line)
 
     def _order(self) -> Iterator[Finding]:
-        seen: dict[tuple[str, str, str], list[str]] = {}
-        for subject in self._coverage.subjects:
-
-            def is_due(row: Row, change: Change, subject: Subject = subject) -> bool:
-                return change in self._coverage.due(row, subject)
-
-            for found in unordered(self._coverage.rows, is_due):
-                seen.setdefault(found, []).append(subject.name)
-        rows = {row.name: row for row in self._coverage.rows}
-        for (target, inner, outer), names in seen.items():
+        whole = self._coverage
+        rows = {row.name: row for row in whole.rows}
+        pairs = grouped(
+            (found, one.name)
+            for one in whole.subjects
+            for found in unordered(whole.rows, partial(whole.due, subject=one))
+        )
+        for (target, inner, outer), names in pairs.items():
             file, line = self._packs[rows[outer].pack].place(rows[outer])
             message = f"{inner} and {outer} both change {target}, and neither says which is first"
             fix = f"after=({inner!r},) in {outer}, or conflicts"

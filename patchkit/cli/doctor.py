@@ -4,6 +4,7 @@ import os
 import site
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -140,16 +141,17 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
             yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
         yield HealthLine("patches", "warn", name, message)
-    for target, inner, outer in unordered(selected, partial(_applies, selection)):
+    for target, inner, outer in unordered(selected, partial(_due, selection)):
         message = f"both change {target}, and neither says which is first; use `after`"
         yield HealthLine("patches", "warn", f"{inner}, {outer}", message)
 
 
-def _applies(selection: Selection, row: Row, change: Change) -> bool:
-    try:
-        return selection.applies(change, row)
-    except VersionError:
-        return True
+def _due(selection: Selection, row: Row) -> Iterator[Change]:
+    for change in row.patch.changes:
+        with suppress(VersionError):
+            if not selection.applies(change, row):
+                continue
+        yield change
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:

@@ -14,6 +14,7 @@ from patchkit.check.subjects import Subject
 from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError, shown
+from patchkit.record import grouped
 from patchkit.report.as_json import lock_json
 from patchkit.report.console import console, print_diff_lines
 from patchkit.review.lock_files import NAME, Locks
@@ -81,13 +82,13 @@ def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder
     is left alone: what is reviewed of such packs is recorded here.
     """
-    named = options.lock_named(named)
-    found: dict[Path, list[Row]] = {}
-    for row in rows:
-        home = Locks.home(row.pack)
-        place = (Locks().own(row.pack) or home) if home else NAME
-        found.setdefault(Path(named or place), []).append(row)
-    return found
+    file = options.lock_named(named)
+    return grouped((Path(file) if file else _place(row.pack), row) for row in rows)
+
+
+def _place(pack: str) -> Path:
+    home = Locks.home(pack)
+    return Locks().own(pack) or home if home else Path(NAME)
 
 
 def _unread(file: Path, rows: Sequence[Row]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report, State
+from patchkit.record import grouped
 from patchkit.report import check_view as view
 from patchkit.report.html_page import escaped, html_page
 
@@ -39,9 +40,7 @@ class _Body:
     ) -> None:
         self._report, self._meanings = report, meanings
         self._groups, self._grids = view.groups(report), view.grids(report)
-        self._diffs: dict[str, list[Difference]] = {}
-        for diff in diffs:
-            self._diffs.setdefault(diff.patch, []).append(diff)
+        self._diffs = grouped((diff.patch, diff) for diff in diffs)
         names = dict.fromkeys([*self._groups, *self._diffs])
         self._ids = {name: f"p{number}" for number, name in enumerate(names)}
         # The number of the column in which a release is; over all grids.
