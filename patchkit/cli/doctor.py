@@ -155,7 +155,6 @@ def _due(selection: Selection, row: Row) -> Iterator[Change]:
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
-    """Compare the targets of the patches that apply here, but for drift, with what was reviewed."""
     anyway = replace(selection, settings=replace(selection.settings, on_drift="warn"))
     due = [row for row in rows if options.reason(anyway.reason_to_skip, row) is None]
     locks = Locks(selection.settings.lock)

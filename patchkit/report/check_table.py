@@ -69,7 +69,6 @@ def _tables(grid: view.StateTable, room: int, used: set[str]) -> Iterator[Table]
 def _level(
     grid: view.StateTable, heads: Sequence[str], texts: Mapping[str, str], room: int = _ENDLESS
 ) -> Table:
-    """Lay out states below the heads of their columns."""
     table = columns(whole(), *(whole() for _ in heads))
     table.add_row("", *(Text(printable(head), style="note") for head in heads))
     for name, row in grid.rows.items():

@@ -32,7 +32,7 @@ class TargetHere(NamedTuple):
     file: str | None
     line: int | None
     detail: str
-    defined: str | None
+    defined: str | None = None
 
 
 class ReviewHere(NamedTuple):

@@ -253,7 +253,6 @@ class _Reader:
         return is_super
 
     def _named(self, node: ast.Call, name: str) -> None:
-        """Read the names that stand in strings."""
         text = _text(node.args[min(1, len(node.args) - 1)]) if node.args else ""
         if name in _IMPORTS and (text := _text(node.args[0]) if node.args else ""):
             if all(part.isidentifier() for part in text.split(".")):
@@ -268,7 +267,6 @@ class _Reader:
                     self._use(node, _member(place, text), "attribute")
 
     def _place(self, node: ast.AST) -> Target | None:
-        """Tell what a chain of names stands for, where imports tell it."""
         first, *rest = dotted(node).split(".")
         place = self._scope.find(first) if first else None
         for name in rest if place else ():
