@@ -73,21 +73,11 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = _selected(packs)
     order = _suspects(rows, names)
-    facts = {
-        "command": list(words),
-        "timeout": timeout,
-        "suspects": order,
-        "patches": {row.name: fingerprint(row) for row in rows},
-        "packs": {name: modules_digest(name) for name in sorted({row.pack for row in rows})},
-    }
+    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
-    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
-    found = search.minimal()
+    found = _minimal(search, trials, order)
     culprits = search.last(found)
     beside = [name for name in order if name in found and name not in culprits]
     if form == "json":
@@ -95,6 +85,20 @@ def command(
     else:
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
+
+
+def _identity(rows: Sequence[Row]) -> dict[str, Any]:
+    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
+
+
+def _minimal(search: Search, trials: "_Trials", order: Sequence[str]) -> frozenset[str]:
+    """Search, if the command fails with all patches and passes with none."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
+    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
+    return search.minimal()
 
 
 def _selected(packs: Sequence[str]) -> list[Row]:

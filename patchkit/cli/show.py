@@ -9,7 +9,7 @@ from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import show_json
-from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
+from patchkit.report.here import ChangeHere, ReviewHere, RowHere, TargetHere
 from patchkit.review.drift import Look
 from patchkit.review.lock_files import Locks
 from patchkit.review.lock_format import Lock
@@ -52,8 +52,7 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     versions, here, lock = selection.versions, Here(), locks.of(row)
     unmet = partial(options.reason, versions.unmet)
     requirements = [
-        RequirementHere(text, versions.find(requirement_of(text).name), unmet(text))
-        for text in row.patch.requires
+        (text, versions.find(requirement_of(text).name), unmet(text)) for text in row.patch.requires
     ]
     changes = []
     for change in row.patch.changes:

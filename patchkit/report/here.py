@@ -43,14 +43,6 @@ class ReviewHere(NamedTuple):
     spans: Sequence[Span] = ()
 
 
-class RequirementHere(NamedTuple):
-    """A requirement, the version here, and why it does not hold; None where it does."""
-
-    text: str
-    version: FoundVersion | None
-    reason: str | None
-
-
 class ChangeHere(NamedTuple):
     """A change of a row, and why it does not apply here; None where it does."""
 
@@ -66,6 +58,7 @@ class RowHere(NamedTuple):
 
     row: Row
     reason: str | None
-    requirements: Sequence[RequirementHere]
+    # Each with the version here, and why it does not hold; None where it does.
+    requirements: Sequence[tuple[str, FoundVersion | None, str | None]]
     changes: Sequence[ChangeHere]
     lock: Path | None
