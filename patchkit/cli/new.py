@@ -87,11 +87,15 @@ def command(
     made = _planned(wish, _look_up(targets, wanted, library), place, Path(tests))
     if not dry_run:
         write(made.files)
+    _tell(made, form, written=not dry_run)
+
+
+def _tell(made: Plan, form: str, *, written: bool) -> None:
     steps = list(_next_steps(made))
     if form == "json":
-        click.echo(new_json(made, steps, written=not dry_run))
+        click.echo(new_json(made, steps, written=written))
     else:
-        print_new(made, steps, written=not dry_run)
+        print_new(made, steps, written=written)
 
 
 def _planned(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:

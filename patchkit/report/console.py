@@ -19,7 +19,7 @@ Line = tuple[list[Text], str]
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
 _GAP = 2
-_MARGIN = 8
+_MARGIN = 4
 _THEME = Theme(
     {
         "ok": "green",
