@@ -104,16 +104,15 @@ class Check:
         self, row: Row, subject: Subject, misfits: Sequence[Misfit], moves: Moves
     ) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
-        worst = State.OK
+        states = [State.OK, *(misfit.fault.state for misfit in misfits)]
         for change in self._coverage.due(row, subject):
             for fault in judge.faults(change):
-                worst = max(worst, fault.state, key=_WORST.index)
+                states.append(fault.state)
                 yield self._finding(row, subject, change, fault, moves)
         for misfit in misfits:
-            worst = max(worst, misfit.fault.state, key=_WORST.index)
             yield finding_of(row.name, misfit, subject, moves)
         subject.rest()
-        self._states[row.name][subject.name] = worst
+        self._states[row.name][subject.name] = max(states, key=_WORST.index)
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
         states = self._states[row.name]

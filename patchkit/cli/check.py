@@ -27,10 +27,7 @@ from patchkit.upstream.reading.releases import Library, find_releases
 @click.option("--inverse", is_flag=True, help="Also: which releases out of range would hold.")
 @look.library_option
 @options.patches_option
-@options.format_among(
-    *("json", "github", "markdown", "html"),
-    text="For a person, a program, annotations, a comment, or a page.",
-)
+@pages.form_option
 def command(
     names: tuple[str, ...],
     wanted: options.Wanted,

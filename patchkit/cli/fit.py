@@ -18,10 +18,7 @@ from patchkit.versions.requirements import canonical
 @options.wanted_option
 @pages.output_option
 @look.library_option
-@options.format_among(
-    *("json", "github", "markdown", "html"),
-    text="For a person, a program, annotations, a comment, or a page.",
-)
+@pages.form_option
 def command(
     package: str, of: str, wanted: options.Wanted, output: str | None, library: Library, form: str
 ) -> int:

@@ -11,6 +11,7 @@ from patchkit import __version__
 from patchkit.check.codes import explanations
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report
+from patchkit.cli.options import format_among
 from patchkit.cli.output import say
 from patchkit.report.check_github import as_github, as_markdown
 from patchkit.report.check_html import as_html
@@ -18,6 +19,10 @@ from patchkit.report.check_table import print_check
 from patchkit.report.console import console
 
 output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+form_option = format_among(
+    *("json", "github", "markdown", "html"),
+    text="For a person, a program, annotations, a comment, or a page.",
+)
 
 
 def check_output(form: str, output: str | None) -> None:
