@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from dataclasses import Field
 
     from typing_extensions import Self, dataclass_transform
@@ -27,8 +27,17 @@ else:  # type checkers alone need it
         return lambda cls: cls
 
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _REQUIRED = object()
+
+
+def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """List the values of each key; both in the order in which they come."""
+    found: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 class _Made:

@@ -88,7 +88,6 @@ def _bisected(row: Row, subjects: Sequence[Subject], starts: Iterable[int]) -> B
 
 
 def _faults(row: Row, subject: Subject) -> list[Fault]:
-    """List what keeps a patch from working in a release, in its range or not."""
     coverage, pack = Coverage([row], [subject], inverse=True), PackSource(row.pack)
     judge = Judge(row, subject, pack, EditSequence())
     changes = coverage.tried(row, subject)

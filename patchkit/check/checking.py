@@ -1,6 +1,7 @@
 """Rows against releases: every rule, and what came of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from patchkit.check import codes
 from patchkit.check.coverage import Coverage
@@ -14,6 +15,7 @@ from patchkit.check.subjects import Subject
 from patchkit.check.trails import Moves, places_of
 from patchkit.check.using import Misfit, RowUses, finding_of
 from patchkit.errors import UpstreamError
+from patchkit.record import grouped
 from patchkit.review.lock_format import Lock
 from patchkit.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
 from patchkit.rows.target import Target
@@ -102,16 +104,15 @@ class Check:
         self, row: Row, subject: Subject, misfits: Sequence[Misfit], moves: Moves
     ) -> Iterator[Finding]:
         judge = Judge(row, subject, self._packs[row.pack], self._edits[subject.name])
-        worst = State.OK
+        states = [State.OK, *(misfit.fault.state for misfit in misfits)]
         for change in self._coverage.due(row, subject):
             for fault in judge.faults(change):
-                worst = max(worst, fault.state, key=_WORST.index)
+                states.append(fault.state)
                 yield self._finding(row, subject, change, fault, moves)
         for misfit in misfits:
-            worst = max(worst, misfit.fault.state, key=_WORST.index)
             yield finding_of(row.name, misfit, subject, moves)
         subject.rest()
-        self._states[row.name][subject.name] = worst
+        self._states[row.name][subject.name] = max(states, key=_WORST.index)
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
         states = self._states[row.name]
@@ -140,16 +141,14 @@ class Check:
         return Finding(fault.code, message, fix, row.name, target, subject.name, file, line)
 
     def _order(self) -> Iterator[Finding]:
-        seen: dict[tuple[str, str, str], list[str]] = {}
-        for subject in self._coverage.subjects:
-
-            def is_due(row: Row, change: Change, subject: Subject = subject) -> bool:
-                return change in self._coverage.due(row, subject)
-
-            for found in unordered(self._coverage.rows, is_due):
-                seen.setdefault(found, []).append(subject.name)
-        rows = {row.name: row for row in self._coverage.rows}
-        for (target, inner, outer), names in seen.items():
+        whole = self._coverage
+        rows = {row.name: row for row in whole.rows}
+        pairs = grouped(
+            (found, one.name)
+            for one in whole.subjects
+            for found in unordered(whole.rows, partial(whole.due, subject=one))
+        )
+        for (target, inner, outer), names in pairs.items():
             file, line = self._packs[rows[outer].pack].place(rows[outer])
             message = f"{inner} and {outer} both change {target}, and neither says which is first"
             fix = f"after=({inner!r},) in {outer}, or conflicts"

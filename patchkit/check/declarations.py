@@ -1,6 +1,6 @@
 """What rows declare: texts that lack, ranges that do not meet, two on one target without order."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from patchkit.check import codes
@@ -107,13 +107,13 @@ def _due_once(
 
 
 def unordered(
-    rows: Sequence[Row], applies: Callable[[Row, Change], bool]
+    rows: Sequence[Row], due: Callable[[Row], Iterable[Change]]
 ) -> Iterator[tuple[str, str, str]]:
     """Find pairs on one target where neither says which is first: it, and their names in order."""
     by_target: dict[str, dict[str, Row]] = {}
     for row in rows:
-        for change in row.patch.changes:
-            if change.place.qualname and applies(row, change):
+        for change in due(row):
+            if change.place.qualname:
                 by_target.setdefault(str(change.place), {})[row.name] = row
     behind = dict[str, set[str]]()  # those before each, all the way: rows come behind theirs
     for row in rows:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from patchkit.check import codes
 from patchkit.errors import UnreachableError, UpstreamError
+from patchkit.record import grouped
 from patchkit.upstream.facts import Facts
 
 Place = tuple[str, int | None]  # a file, and a line in it where one is told
@@ -149,9 +150,7 @@ def unreadable(release: str, error: UpstreamError, fix: str, patch: str = "") ->
 
 def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
     """Name the releases that cannot be read, those of one cause together."""
-    same: dict[str, list[str]] = {}
-    for name, error in faults.items():
-        same.setdefault(cause_of(error), []).append(name)
+    same = grouped((cause_of(error), name) for name, error in faults.items())
     for cause, names in same.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         # What is one release's alone names it.

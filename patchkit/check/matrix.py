@@ -193,7 +193,6 @@ def _unknown(lane: Lane, bound: set[str]) -> str:
 
 
 def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
-    """Yield the bounds of a row and of each change, each with all that must hold."""
     whole = _bounds(row.patch.requires)
     yield None, whole, whole
     for number, change in enumerate(row.patch.changes, start=1):

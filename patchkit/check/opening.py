@@ -45,17 +45,9 @@ def _expected(spec: str, library: Library) -> str:
 
 def of_release(release: Release, kept: Kept) -> Subject:
     """Make a subject of a release on the index."""
-    sha256 = release.link.sha256
-    return Subject(
-        release.name,
-        release.project,
-        release.version,
-        release.opened,
-        kept if sha256 else None,
-        sha256 or "",
-        is_local=False,
-        option=f"--releases '{release.project}=={release.version}'",
-    )
+    about = (release.name, release.project, release.version, release.opened)
+    option, key = f"--releases '{about[1]}=={about[2]}'", release.link.sha256 or ""
+    return Subject(*about, kept if key else None, key, is_local=False, option=option)
 
 
 def installed(packages: Iterable[str], versions: Versions) -> tuple[list[Subject], list[str]]:
@@ -84,8 +76,6 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
             faults.append(error)
     if found:
         return found
-    if not faults:
-        raise UpstreamError(f"{directory}: no patch changes anything")
     if len(faults) == 1:
         raise faults[0]
     fault = f"found none of {', '.join(packages)}, expected one at least"
@@ -95,7 +85,6 @@ def tree(directory: Path, packages: Sequence[str], versions: Versions) -> list[S
 def of_commits(directory: Path, package: str, library: Library) -> list[Subject]:
     """Make a subject of each commit that led to the one checked out, the oldest first."""
     kept, project = Kept(library.cache), canonical(package)
-    found = commits(directory)
     return [
         Subject(
             f"{project} {one.day} {one.hash[:12]} {one.title}",
@@ -105,7 +94,7 @@ def of_commits(directory: Path, package: str, library: Library) -> list[Subject]
             kept,
             f"{one.hash} {package}",
         )
-        for one in found
+        for one in commits(directory)
     ]
 
 
@@ -121,9 +110,8 @@ def _local(
     source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
 ) -> Subject:
     project = canonical(package)
-    found = versions.believed(package) or FoundVersion(
-        project, source.version or "nothing", source.name
-    )
+    here = FoundVersion(project, source.version or "nothing", source.name)
+    found = versions.believed(package) or here
     _ = found.counts_as  # raises, and says what to set
     name = f"{project} {found.version}"
     return Subject(name, project, found.version, lambda: source, option=option)

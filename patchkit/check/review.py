@@ -11,6 +11,7 @@ from patchkit.check.findings import Finding, Place
 from patchkit.check.learning import learn_all
 from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
+from patchkit.record import grouped
 from patchkit.review.lock_format import Lock, Span, joined
 from patchkit.rows.declaration import Row
 from patchkit.rows.target import Target
@@ -72,12 +73,12 @@ def of_reviews(
 
 
 def _sources(row: Row, coverage: Coverage) -> dict[tuple[Target, str], list[Subject]]:
-    found: dict[tuple[Target, str], list[Subject]] = {}
-    for subject in coverage.subjects:
-        for place in coverage.reviewed(row, subject):
-            if mark := subject.facts(place).fingerprint:
-                found.setdefault((place, mark), []).append(subject)
-    return found
+    return grouped(
+        ((place, mark), subject)
+        for subject in coverage.subjects
+        for place in coverage.reviewed(row, subject)
+        if (mark := subject.facts(place).fingerprint)
+    )
 
 
 def of_bases(row: Row, coverage: Coverage, place: Place) -> Iterator[Finding]:

@@ -179,7 +179,6 @@ class Subject:
 
 
 def _paths(target: Target) -> Iterable[str]:
-    """The files that are read to find a target that is defined where it is named."""
     parts = target.module.split(".")
     yield from ("/".join(parts[:end]) + "/__init__.py" for end in range(1, len(parts) + 1))
     yield "/".join(parts) + ".py"

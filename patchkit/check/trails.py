@@ -9,6 +9,7 @@ from patchkit.check.coverage import Coverage
 from patchkit.check.learning import in_parallel, learn_all
 from patchkit.check.subjects import Subject
 from patchkit.errors import UpstreamError
+from patchkit.record import grouped
 from patchkit.rows.declaration import Add, Provide
 from patchkit.rows.target import Target
 from patchkit.upstream.moves.catalog import Catalog
@@ -91,9 +92,7 @@ class Trails:
         return self._subjects[at].state(target) == "absent"
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, Whereabouts]]:
-        jobs: dict[Subject, list[_Edge]] = {}
-        for edge in edges:
-            jobs.setdefault(self._subjects[edge.at], []).append(edge)
+        jobs = grouped((self._subjects[edge.at], edge) for edge in edges)
         results = in_parallel(
             list(jobs), lambda subject: subject.moves([edge.origin for edge in jobs[subject]])
         )
@@ -136,9 +135,7 @@ class Moves:
     def __init__(
         self, several: Iterable[Subject], wanted: Callable[[Subject], Iterable[Target]]
     ) -> None:
-        self._projects: dict[str, list[Subject]] = {}
-        for one in several:
-            self._projects.setdefault(one.project, []).append(one)
+        self._projects = grouped((one.project, one) for one in several)
         self._trails = {
             project: _followed(subjects, wanted) for project, subjects in self._projects.items()
         }

@@ -190,7 +190,6 @@ class RowUses:
         }
 
     def _made(self, subject: Subject) -> tuple[str, ...]:
-        """List what rows make in a release: bodies find it there."""
         due = (one for row in self._coverage.rows for one in self._coverage.due(row, subject))
         return tuple(_dotted(one.place) for one in due if isinstance(one, (Add, Provide)))
 

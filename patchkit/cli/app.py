@@ -114,7 +114,6 @@ def _run(words: list[str]) -> int:
 
 
 def _cause(error: PatchkitError) -> str:
-    """Say what is wrong; of a pack that cannot be imported, which project's file names it."""
     if isinstance(error, DeclarationError) and error.field == "import":
         project = Project.read()
         if error.pack in project.packs:

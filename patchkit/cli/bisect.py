@@ -16,6 +16,7 @@ from patchkit.cli.trial import TIMED_OUT, run_alone
 from patchkit.errors import BisectionError
 from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
+from patchkit.report.doctor import print_bisection
 from patchkit.report.words import count
 from patchkit.rows.culprits import SKIP, Judgement, Search, judged_exit, lacking
 from patchkit.rows.declaration import Row
@@ -24,6 +25,7 @@ from patchkit.status import read_directory
 
 HOME = ".patchkit-bisect"
 
+_KEPT = ("patches", "exit", "seconds", "failed")
 _LAST_BAD = 127
 _ENDED_BY_SOMEBODY = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGQUIT)
 
@@ -81,8 +83,6 @@ def command(
     if form == "json":
         click.echo(bisect_json(culprits, beside, trials.runs))
     else:
-        from patchkit.report.doctor import print_bisection  # noqa: PLC0415 - JSON needs no rich
-
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
 
@@ -126,11 +126,6 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     if not suspects:
         raise BisectionError("no patch applies here; 'patchkit list --all' says why")
     return list(suspects)
-
-
-def _failed(journal: Path) -> list[str]:
-    patches = (one for process in read_directory(journal) for one in process.patches.values())
-    return sorted({patch.name for patch in patches if patch.status == "failed"})
 
 
 class _Trials:
@@ -180,7 +175,7 @@ class _Trials:
 
     def _run(self, chosen: list[str], suspected: int) -> int:
         log = self.folder / f"{len(self.runs) + 1}.log"
-        environ = environment_here(self._packs, str(log.with_suffix(".journal")))
+        environ = environment_here(self._packs, str(journal := log.with_suffix(".journal")))
         out = [name for name in self._facts["suspects"] if name not in chosen]
         environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *out))
         told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, {suspected} suspected"
@@ -191,12 +186,14 @@ class _Trials:
             kept = "--resume goes on from the runs before"
             raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
         say(f"{told}: {how} after {seconds:.1f} s")
-        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3)}
-        self.runs.append({**run, "failed": _failed(log.with_suffix(".journal"))})
+        every = (one for process in read_directory(journal) for one in process.patches.values())
+        failed = sorted({patch.name for patch in every if patch.status == "failed"})
+        run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3), "failed": failed}
+        self.runs.append(run)
         self._write()
-        if alone := lacking(self.runs[-1], self.runs):
+        if alone := lacking(run, self.runs):
             say(f"{told}: skipped, without the others {', '.join(alone)} cannot be applied")
-        return judged_exit(self.runs[-1], self.runs)
+        return judged_exit(run, self.runs)
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".draft")
@@ -208,12 +205,4 @@ class _Trials:
             if state[key] != value:
                 there = f"{key}: found others than those of the runs in {self._file}"
                 raise BisectionError(f"{there}; start anew, without --resume")
-        return [
-            {
-                "patches": [*map(str, run["patches"])],
-                "exit": int(run["exit"]),
-                "seconds": float(run["seconds"]),
-                "failed": [*map(str, run["failed"])],
-            }
-            for run in state["runs"]
-        ]
+        return [{key: run[key] for key in _KEPT} for run in state["runs"]]

@@ -9,6 +9,7 @@ from patchkit.bootstrap import install as bootstrap
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.report.as_json import to_json
+from patchkit.report.doctor import print_bootstrap
 
 
 @click.group("bootstrap", no_args_is_help=False)  # which would tell the help as an error
@@ -66,8 +67,6 @@ def status_command(form: str) -> int:
         data = {"folder": str(folder), "state": found.state, "files": files, "switch": switch}
         click.echo(to_json({**data, "patchkit": location}))
     else:
-        from patchkit.report.doctor import print_bootstrap  # noqa: PLC0415 - JSON needs no rich
-
         print_bootstrap(folder, found, switch, location)
     works = found.state == bootstrap.INSTALLED and location is not None
     return 0 if works or found.state == bootstrap.ABSENT else 1

@@ -25,19 +25,16 @@ from patchkit.upstream.reading.releases import Library, find_releases
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @pages.output_option
 @click.option("--inverse", is_flag=True, help="Also: which releases out of range would hold.")
-@options.offline_option
+@look.library_option
 @options.patches_option
-@options.format_among(
-    *("json", "github", "markdown", "html"),
-    text="For a person, a program, annotations, a comment, or a page.",
-)
+@pages.form_option
 def command(
     names: tuple[str, ...],
     wanted: options.Wanted,
     lock: str | None,
     output: str | None,
     inverse: bool,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> int:
@@ -56,8 +53,8 @@ def command(
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
-    how = {"inverse": inverse, "offline": offline, "with_diffs": form == "html"}
-    report, diffs = checked(names, packs, wanted, lock, **how)
+    how = {"inverse": inverse, "with_diffs": form == "html"}
+    report, diffs = checked(names, packs, wanted, lock, library, **how)
     pages.tell(report, form, output, lambda: check_json(report), diffs)
     if wanted == options.Wanted().or_of_project() and not names and not report.unreadable:
         project = Project.read()
@@ -88,10 +85,10 @@ def checked(
     packs: Collection[str],
     wanted: options.Wanted,
     lock: str | None,
+    library: Library,
     *,
-    inverse: bool,
-    offline: bool,
-    with_diffs: bool,
+    inverse: bool = False,
+    with_diffs: bool = False,
 ) -> tuple[Report, Sequence[Difference]]:
     """Check as the command does; return the differences of what drifted, too, where asked for."""
     project = Project.read()
@@ -103,7 +100,7 @@ def checked(
     named = wanted.releases if wanted != options.Wanted().or_of_project() else ()
     commands = Commands(() if packs == project.packs else packs, lock, named)
     reviewed, packages = options.locks_of(lock).of_all(rows), packages_of(rows)
-    with Library(offline=offline, notice=say) as library, progress() as told:
+    with progress() as told:
         subjects = look.open_packages(wanted, packages, library) if rows else []
         projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)
         known = {name: [one.version for one in find_releases(name, library)] for name in projects}

@@ -1,15 +1,14 @@
 """`patchkit diff`: what upstream changed in a patch's targets."""
 
-from collections.abc import Collection, Sequence
-
 import click
 
-from patchkit.check.comparison import Comparison, compare, ends
+from patchkit.check.comparison import compare, ends
 from patchkit.check.coverage import package_of, packages_of
 from patchkit.check.opening import on_index
 from patchkit.cli import look, options
 from patchkit.cli.output import say
 from patchkit.report.as_json import diff_json
+from patchkit.report.releases import print_diff
 from patchkit.upstream.reading.releases import Library
 from patchkit.versions.requirements import canonical
 
@@ -22,7 +21,7 @@ from patchkit.versions.requirements import canonical
 @click.option("--path", metavar="DIR", help="To a source tree, such as a checkout of vLLM.")
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
-@options.offline_option
+@look.library_option
 @options.patches_option
 @options.format_option
 def command(
@@ -33,7 +32,7 @@ def command(
     path: str | None,
     wheel: str | None,
     lock: str | None,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> None:
@@ -49,34 +48,17 @@ def command(
     if sum(map(bool, (new, here, path, wheel))) > 1:
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
     wanted = options.Wanted(path=path, wheel=wheel, here=here)
-    first, last, found = _compared(name, packs, lock, old, new, wanted, offline=offline)
-    if form == "json":
-        click.echo(diff_json(name, first, last, found))
-    elif first != last or new:
-        from patchkit.report.releases import print_diff  # noqa: PLC0415 - JSON needs no rich
-
-        print_diff(f"{name}: {first} to {last}", found)
-
-
-def _compared(
-    name: str,
-    packs: Collection[str],
-    lock: str | None,
-    old: str | None,
-    new: str | None,
-    wanted: options.Wanted,
-    *,
-    offline: bool,
-) -> tuple[str, str, Sequence[Comparison]]:
     (row,), _ = look.rows_of(packs, [name])
-    reviewed = options.locks_of(lock).of_all([row])
-    package = packages_of([row])[0]
-    with Library(offline=offline, notice=say) as library:
-        first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
-        if any(wanted):
-            last = look.open_packages(wanted, [package], library)[0]
-        elif first is last and new is None:
-            say(f"no release is newer than {first.name}; --from compares with an older one")
-        changes = [change for change in row.patch.changes if package_of(change) == package]
-        places = dict.fromkeys(change.place for change in changes)
-        return first.name, last.name, [compare(place, first, last) for place in places]
+    reviewed, package = options.locks_of(lock).of_all([row]), packages_of([row])[0]
+    first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
+    if any(wanted):
+        last = look.open_packages(wanted, [package], library)[0]
+    elif first is last and new is None:
+        say(f"no release is newer than {first.name}; --from compares with an older one")
+    changes = [change for change in row.patch.changes if package_of(change) == package]
+    places = dict.fromkeys(change.place for change in changes)
+    found = [compare(place, first, last) for place in places]
+    if form == "json":
+        click.echo(diff_json(name, first.name, last.name, found))
+    elif first.name != last.name or new:
+        print_diff(f"{name}: {first.name} to {last.name}", found)

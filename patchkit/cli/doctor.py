@@ -4,6 +4,7 @@ import os
 import site
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -28,6 +29,7 @@ from patchkit.registry import (
     read_pack,
 )
 from patchkit.report.as_json import to_json
+from patchkit.report.doctor import print_doctor
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.review.lock_files import Locks
@@ -64,8 +66,6 @@ def command(packs: tuple[str, ...], form: str) -> int:
     if form == "json":
         click.echo(to_json({"checks": [line._asdict() for line in lines], "findings": findings}))
     else:
-        from patchkit.report.doctor import print_doctor  # noqa: PLC0415 - JSON needs no rich
-
         print_doctor(lines)
     return 1 if findings else 0
 
@@ -141,20 +141,20 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
             yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
         yield HealthLine("patches", "warn", name, message)
-    for target, inner, outer in unordered(selected, partial(_applies, selection)):
+    for target, inner, outer in unordered(selected, partial(_due, selection)):
         message = f"both change {target}, and neither says which is first; use `after`"
         yield HealthLine("patches", "warn", f"{inner}, {outer}", message)
 
 
-def _applies(selection: Selection, row: Row, change: Change) -> bool:
-    try:
-        return selection.applies(change, row)
-    except VersionError:
-        return True
+def _due(selection: Selection, row: Row) -> Iterator[Change]:
+    for change in row.patch.changes:
+        with suppress(VersionError):
+            if not selection.applies(change, row):
+                continue
+        yield change
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
-    """Compare the targets of the patches that apply here, but for drift, with what was reviewed."""
     anyway = replace(selection, settings=replace(selection.settings, on_drift="warn"))
     due = [row for row in rows if options.reason(anyway.reason_to_skip, row) is None]
     locks = Locks(selection.settings.lock)

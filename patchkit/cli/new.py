@@ -1,6 +1,6 @@
 """`patchkit new`: a row, a body and a test to start from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,11 +9,12 @@ import click
 from patchkit.check.learning import learn_all
 from patchkit.cli import look, options
 from patchkit.cli.module_source import file_of, find_module
-from patchkit.cli.output import progress, say
+from patchkit.cli.output import progress
 from patchkit.errors import DeclarationError, shown
 from patchkit.registry import packs_for, read_pack
 from patchkit.report.as_json import new_json
 from patchkit.report.here import NextStep
+from patchkit.report.rows import print_new
 from patchkit.rows.declaration import Role
 from patchkit.rows.project import Project
 from patchkit.scaffold.first_change import UpstreamTarget, look_up
@@ -44,7 +45,7 @@ _KINDS = ("replace", "wrap", "edit", "add", "add-field", "provide", "before-impo
 @click.option("--path", metavar="DIR", help="Look the target up in a source tree.")
 @click.option("--wheel", metavar="FILE", help="Look it up in a wheel, or a source distribution.")
 @click.option("--dry-run", is_flag=True, help="Show everything, write nothing.")
-@options.offline_option
+@look.library_option
 @options.patches_option
 @options.format_option
 def command(
@@ -59,7 +60,7 @@ def command(
     path: str | None,
     wheel: str | None,
     dry_run: bool,
-    offline: bool,
+    library: Library,
     packs: tuple[str, ...],
     form: str,
 ) -> None:
@@ -80,38 +81,26 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     wanted = options.Wanted(releases, path, wheel)
     wish = Wish(name, kind, [Role(word) for word in roles], body, releases)
-    plan = _planned(wish, targets, wanted, pack, Path(tests), packs, offline=offline)
-    if not dry_run:
-        write(plan.files)
-    _tell(plan, form, written=not dry_run)
-
-
-def _tell(plan: Plan, form: str, *, written: bool) -> None:
-    steps = list(_next_steps(plan))
-    if form == "json":
-        click.echo(new_json(plan, steps, written=written))
-        return
-    from patchkit.report.rows import print_new  # noqa: PLC0415 - JSON needs no rich
-
-    print_new(plan, steps, written=written)
-
-
-def _planned(
-    wish: Wish,
-    targets: tuple[str, ...],
-    wanted: options.Wanted,
-    pack: str | None,
-    tests: Path,
-    packs: tuple[str, ...],
-    *,
-    offline: bool,
-) -> Plan:
     wanted.check()
     place = _place(pack)
-    _refuse_taken(wish.name, packs)
+    _refuse_taken(name, packs)
+    made = _planned(wish, _look_up(targets, wanted, library), place, Path(tests))
+    if not dry_run:
+        write(made.files)
+    _tell(made, form, written=not dry_run)
+
+
+def _tell(made: Plan, form: str, *, written: bool) -> None:
+    steps = list(_next_steps(made))
+    if form == "json":
+        click.echo(new_json(made, steps, written=written))
+    else:
+        print_new(made, steps, written=written)
+
+
+def _planned(wish: Wish, targets: Sequence[UpstreamTarget], place: Place, tests: Path) -> Plan:
     try:
-        with Library(offline=offline, notice=say) as library:  # a plan reads more of the releases
-            return plan(wish, _look_up(targets, wanted, library), place, tests)
+        return plan(wish, targets, place, tests)
     except DeclarationError as error:
         if error.field != "roles":
             raise

@@ -96,10 +96,8 @@ def format_among(*others: str, text: str) -> Callable[[Command], Command]:
 format_option = format_among("json", text="For a person or for a program.")
 """Of every command that has data."""
 
-offline_option = click.option(
-    "--offline", is_flag=True, help="Use only what was read before and is kept here."
-)
-"""Of every command that reads releases."""
+OFFLINE = "Use only what was read before and is kept here."
+offline_option = click.option("--offline", is_flag=True, help=OFFLINE)
 
 
 def complete_names(

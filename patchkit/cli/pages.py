@@ -11,9 +11,18 @@ from patchkit import __version__
 from patchkit.check.codes import explanations
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report
+from patchkit.cli.options import format_among
 from patchkit.cli.output import say
+from patchkit.report.check_github import as_github, as_markdown
+from patchkit.report.check_html import as_html
+from patchkit.report.check_table import print_check
+from patchkit.report.console import console
 
 output_option = click.option("--output", metavar="FILE", help="Write it there and not to stdout.")
+form_option = format_among(
+    *("json", "github", "markdown", "html"),
+    text="For a person, a program, annotations, a comment, or a page.",
+)
 
 
 def check_output(form: str, output: str | None) -> None:
@@ -31,9 +40,6 @@ def tell(
 ) -> None:
     """Print a report, or write it to a file."""
     if form == "table":
-        from patchkit.report.check_table import print_check  # noqa: PLC0415 - only one is needed
-        from patchkit.report.console import console  # noqa: PLC0415
-
         print_check(report, console())
         if worst := report.worst:
             say(f"'patchkit explain {worst.code.code}' says what a finding means")
@@ -50,11 +56,7 @@ def tell(
 
 def _page(report: Report, form: str, diffs: Sequence[Difference]) -> str:
     if form != "html":
-        from patchkit.report.check_github import as_github, as_markdown  # noqa: PLC0415 - as above
-
         return as_github(report) if form == "github" else as_markdown(report)
-    from patchkit.report.check_html import as_html  # noqa: PLC0415
-
     moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     words = click.get_current_context().find_object(list) or []
     made = [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *words])]

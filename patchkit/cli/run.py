@@ -136,7 +136,6 @@ def _last_words(picture: Picture, started: float, how: str) -> tuple[str, ...]:
 
 
 def _tally(processes: Iterable[ProcessStatus]) -> str:
-    """Count the patches by what became of each, the worst that did in any process."""
     found: dict[str, str] = {}
     for process in processes:
         for patch in process.patches.values():

@@ -9,7 +9,7 @@ from patchkit.cli import options
 from patchkit.cli.module_source import file_of, find_module
 from patchkit.errors import UpstreamError
 from patchkit.report.as_json import show_json
-from patchkit.report.here import ChangeHere, RequirementHere, ReviewHere, RowHere, TargetHere
+from patchkit.report.here import ChangeHere, ReviewHere, RowHere, TargetHere
 from patchkit.review.drift import Look
 from patchkit.review.lock_files import Locks
 from patchkit.review.lock_format import Lock
@@ -52,36 +52,28 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     versions, here, lock = selection.versions, Here(), locks.of(row)
     unmet = partial(options.reason, versions.unmet)
     requirements = [
-        RequirementHere(text, versions.find(requirement_of(text).name), unmet(text))
-        for text in row.patch.requires
+        (text, versions.find(requirement_of(text).name), unmet(text)) for text in row.patch.requires
     ]
-    changes = [
-        ChangeHere(
-            change,
-            _own_fields(change),
-            next(filter(None, map(unmet, change.requires)), None),
-            state_of(change.place, here),
-            _review(row, change, lock, here),
-        )
-        for change in row.patch.changes
-    ]
-    return RowHere(
-        row, options.reason(selection.reason_to_skip, row), requirements, changes, locks.file(row)
-    )
+    changes = []
+    for change in row.patch.changes:
+        reason = next(filter(None, map(unmet, change.requires)), None)
+        found = state_of(change.place, here), _review(row, change, lock, here)
+        changes.append(ChangeHere(change, _own_fields(change), reason, *found))
+    reason = options.reason(selection.reason_to_skip, row)
+    return RowHere(row, reason, requirements, changes, locks.file(row))
 
 
 def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
     """Return what only this kind declares, as JSON knows it or as Python would write it."""
     common = {"requires", "rebind", "when", change.target_field, change.body_field}
-    found = {
-        name: getattr(change, name)
-        for field in dataclasses.fields(change)
-        if (name := field.name) not in common
-    }
-    for name, value in found.items():
-        if not (value is None or isinstance(value, (str, int, float))):
-            found[name] = value.__qualname__ if isinstance(value, type) else repr(value)
-    return found
+    names = [one.name for one in dataclasses.fields(change) if one.name not in common]
+    return {name: _plain(getattr(change, name)) for name in names}
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return value.__qualname__ if isinstance(value, type) else repr(value)
 
 
 def _review(row: Row, change: Change, lock: Lock | None, here: Here) -> ReviewHere | None:
@@ -97,8 +89,7 @@ def state_of(target: Target, here: Here) -> TargetHere:
     """Say whether a target is here, what it is, and where it is defined, as its source tells."""
     spec = find_module(target.module)
     if spec is None:
-        words = f"module {target.module} is not found here"
-        return TargetHere("no-module", None, None, words, None)
+        return TargetHere("no-module", None, None, f"module {target.module} is not found here")
     file = file_of(spec)
     if not target.qualname:
         return TargetHere("present", file, None, "module", target.module)
@@ -114,7 +105,7 @@ def state_of(target: Target, here: Here) -> TargetHere:
     if facts.is_present:
         return _present(target, facts, file)
     if facts.state == "absent":
-        return TargetHere("absent", file, None, facts.reason, None)
+        return TargetHere("absent", file, None, facts.reason)
     return _undecided(facts.reason, file)
 
 
@@ -135,4 +126,4 @@ def _present(target: Target, facts: Facts, file: str) -> TargetHere:
 
 
 def _undecided(why: str, file: str | None) -> TargetHere:
-    return TargetHere("undecided", file, None, f"not decidable statically: {why}", None)
+    return TargetHere("undecided", file, None, f"not decidable statically: {why}")

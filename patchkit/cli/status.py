@@ -139,18 +139,15 @@ def _watch(see: Look, is_ray: bool, html: str | None) -> Picture:
     """Show what is seen until the main process has ended, or the user has seen enough."""
     from patchkit.report.status import live  # noqa: PLC0415 - only who watches needs it
 
-    picture = _draw(see)
-    pause = _EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS
-    with live() as show:
-        show(picture)
-        _write(picture, html, is_watched=True)
-        try:
-            while {one.alive for one in picture.processes if one.parent is None} != {False}:
-                time.sleep(pause)
+    picture, is_running = _draw(see), True
+    with live() as show, suppress(KeyboardInterrupt):
+        while is_running:
+            show(picture)
+            _write(picture, html, is_watched=True)
+            roots = {one.alive for one in picture.processes if one.parent is None}
+            if is_running := roots != {False}:
+                time.sleep(_EVERY_SECONDS_ON_RAY if is_ray else _EVERY_SECONDS)
                 picture = _draw(see)
-                show(picture)
-                _write(picture, html, is_watched=True)
-        except KeyboardInterrupt:
-            return picture
-    say("the main process has ended")
+    if not is_running:
+        say("the main process has ended")
     return picture

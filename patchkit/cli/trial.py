@@ -53,15 +53,12 @@ def run_alone(
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
     """Give a command that still runs a few seconds to end, then end its process group."""
-    try:
+    with suppress(OSError):  # all have ended
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        with suppress(OSError):  # all have ended
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_SECONDS)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_rest(others: set[int]) -> None:

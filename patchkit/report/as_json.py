@@ -10,7 +10,7 @@ from patchkit.errors import shown
 from patchkit.rows.declaration import Change, Role, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from patchkit.check.breaking import Break
@@ -40,7 +40,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
-def _named(item: object, *names: str, **renamed: str) -> Data:
+def named(item: object, *names: str, **renamed: str) -> Data:
     """Take attributes by their names, and by others; of what is None, each is None."""
     keys = {**dict(zip(names, names, strict=True)), **renamed}
     return {key: None if item is None else getattr(item, name) for key, name in keys.items()}
@@ -50,7 +50,7 @@ def list_json(
     versions: Mapping[str, FoundVersion | None], listed: Iterable[tuple[Row, str | None]]
 ) -> str:
     """Write what `list` tells."""
-    found = {name: _named(version, *_VERSION) for name, version in versions.items()}
+    found = {name: named(version, *_VERSION) for name, version in versions.items()}
     return to_json({"versions": found, "patches": [_row(*each) for each in listed]})
 
 
@@ -59,13 +59,13 @@ def show_json(found: RowHere) -> str:
     requirements = []
     for text, version, reason in found.requirements:
         holds = {"holds": reason is None, "reason": reason}
-        requirements.append({"requirement": text, **_named(version, *_VERSION), **holds})
+        requirements.append({"requirement": text, **named(version, *_VERSION), **holds})
     return to_json(
         {
             **_row(found.row, found.reason),
             "requirements": requirements,
             "changes": [_change_here(change) for change in found.changes],
-            **_named(found.row.patch, "required", "after", "conflicts", "env", "verify", "data"),
+            **named(found.row.patch, "required", "after", "conflicts", "env", "verify", "data"),
             "lock": found.lock,
         }
     )
@@ -74,24 +74,24 @@ def show_json(found: RowHere) -> str:
 def _row(row: Row, reason: str | None) -> Data:
     patch = row.patch
     return {
-        **_named(row, "name", "pack"),
+        **named(row, "name", "pack"),
         "body": row.body if patch.body is not None else None,
         "roles": [str(role) for role in Role if role in row.roles],
         "requires": patch.requires,
         "changes": [_change(change) for change in patch.changes],
         "selected": reason is None,
         "reason": reason,
-        **_named(patch, "when", "why", "upstream", "sunset"),
+        **named(patch, "when", "why", "upstream", "sunset"),
     }
 
 
 def _change(change: Change) -> Data:
-    return {**_named(change, "kind", target="place"), **_named(change, "requires", "when")}
+    return {**named(change, "kind", target="place"), **named(change, "requires", "when")}
 
 
 def _change_here(found: ChangeHere) -> Data:
     change, review = found.change, found.review
-    spans = [_named(span, *_SPAN) for span in (review.spans if review else ())]
+    spans = [named(span, *_SPAN) for span in (review.spans if review else ())]
     return {
         **_change(change),
         "by": change.body_name,
@@ -100,23 +100,23 @@ def _change_here(found: ChangeHere) -> Data:
         "selected": found.reason is None,
         "reason": found.reason,
         "here": found.target._asdict(),
-        "review": {**_named(review, "state", "detail"), "spans": spans} if review else None,
+        "review": {**named(review, "state", "detail"), "spans": spans} if review else None,
     }
 
 
 def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
     """Write what `new` tells."""
     files = [
-        {"what": file.what, "file": shown(file.path), **_named(file, "action", "text", "diff")}
+        {"what": file.what, "file": shown(file.path), **named(file, "action", "text", "diff")}
         for file in plan.files
     ]
-    told = {"patch": plan.patch.name, "pack": plan.place.module, **_named(plan, "row", "refusal")}
-    following = [_named(step, "command", "words") for step in steps]
+    told = {"patch": plan.patch.name, "pack": plan.place.module, **named(plan, "row", "refusal")}
+    following = [named(step, "command", "words") for step in steps]
     return to_json({**told, "written": written, "files": files, "next": following})
 
 
 def check_json(report: Report) -> str:
-    """Write what `check` tells: much, so that each finding and each patch is one line."""
+    """Write what `check` tells."""
     counts = Counter(str(finding.severity) for finding in report.findings)
     findings = [_finding(finding, accepted=False) for finding in report.findings]
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
@@ -132,7 +132,7 @@ def check_json(report: Report) -> str:
             "accepted": len(report.accepted),
         },
     }
-    return _in_lines(data, _in_lines)
+    return to_json(data)
 
 
 def fit_json(found: Fit) -> str:
@@ -140,7 +140,7 @@ def fit_json(found: Fit) -> str:
     report = found.report
     uses: dict[object, Data] = {}
     for use in found.uses:
-        told = {"name": use.target, **_named(use, "how", "guarded"), "where": []}
+        told = {"name": use.target, **named(use, "how", "guarded"), "where": []}
         same = uses.setdefault((use.target, use.how, use.guarded), told)
         same["where"].append({"file": use.path, "line": use.line})
     releases = []
@@ -149,28 +149,19 @@ def fit_json(found: Fit) -> str:
         told = {"release": name, "fits": found.fits(name), "readable": is_read}
         releases.append({**told, "findings": [_unfit(*one) for one in found.unfit.get(name, ())]})
     fitting: Sequence[str | None] = found.fitting or [None]
-    about = {**_named(found, "package", "version"), "first": fitting[0], "last": fitting[-1]}
+    about = {**named(found, "package", "version"), "first": fitting[0], "last": fitting[-1]}
     return to_json({**about, "uses": list(uses.values()), "releases": releases})
 
 
 def _unfit(finding: Finding, went: Whereabouts | None) -> Data:
-    about = {"code": finding.code.code, **_named(finding, "severity", name="target")}
-    place = _named(went, moved_to="place", likeness="likeness")
-    return {**about, **place, **_named(finding, "message", "file", "line", "details")}
+    about = {"code": finding.code.code, **named(finding, "severity", name="target")}
+    place = named(went, moved_to="place", likeness="likeness")
+    return {**about, **place, **named(finding, "message", "file", "line", "details")}
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:
     names = ("patch", "target", "release", "message", "fix", "file", "line", "details")
-    return {**finding.code._asdict(), **_named(finding, *names), "accepted": accepted}
-
-
-def _in_lines(value: object, write: Callable[[Any], str] = json.dumps) -> str:
-    if isinstance(value, dict) and value:
-        lines = [f"{json.dumps(name)}: {write(item)}" for name, item in value.items()]
-        return "\n".join(["{", ",\n".join(lines), "}"])
-    if isinstance(value, list) and value:
-        return "\n".join(["[", ",\n".join(map(write, value)), "]"])
-    return json.dumps(value)
+    return {**finding.code._asdict(), **named(finding, *names), "accepted": accepted}
 
 
 def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> str:
@@ -178,13 +169,13 @@ def diff_json(name: str, first: str, last: str, found: Iterable[Comparison]) -> 
     targets = []
     for each in found:
         sides = {"from": _side(each.old), "to": _side(each.new)}
-        targets.append({"target": each.target, **sides, **_named(each, "changed", "diff")})
+        targets.append({"target": each.target, **sides, **named(each, "changed", "diff")})
     return to_json({"patch": name, "from": first, "to": last, "targets": targets})
 
 
 def _side(side: Side) -> Data:
     facts = side.facts
-    about = {**_named(side, "release", target="place"), **_named(facts, "state", file="path")}
+    about = {**named(side, "release", target="place"), **named(facts, "state", file="path")}
     line = facts.lines[0] if facts.lines else None
     return {**about, "line": line, "fingerprint": facts.fingerprint}
 
@@ -198,7 +189,7 @@ def _step(step: Step) -> Data:
     return {
         "release": step.release,
         "state": "absent" if step.state == "undecidable" else step.state,
-        **_named(step, "fingerprint", "changed", "moved_to", "likeness"),
+        **named(step, "fingerprint", "changed", "moved_to", "likeness"),
         "undecidable": step.state == "undecidable",
         "readable": step.state != "unreadable",
         "reason": step.reason,
@@ -224,7 +215,7 @@ def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, writt
             "changed": any(old != new for old, new in locks.values()),
             "written": written,
             "spans": [
-                {"patch": patch, "target": target, **_named(span, *_SPAN)}
+                {"patch": patch, "target": target, **named(span, *_SPAN)}
                 for _, new in locks.values()
                 for patch, targets in sorted(new.entries.items())
                 for target, spans in sorted(targets.items())
@@ -238,24 +229,24 @@ def lock_json(locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, writt
 def status_json(picture: Picture) -> str:
     """Write what `status` tells."""
     findings = [
-        {"kind": kind, **_named(process, "host", "pid"), "message": message}
+        {"kind": kind, **named(process, "host", "pid"), "message": message}
         for kind, message, process in picture.findings
     ]
     processes = [_process(process, picture.now) for process in picture.processes]
-    more = {"findings": findings, **_named(picture, "notes", "journals")}
+    more = {"findings": findings, **named(picture, "notes", "journals")}
     return to_json({"processes": processes, "agreement": picture.agreement, **more})
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
     return {
-        **_named(process, "host", "pid", "ppid", "roles", "rank"),
+        **named(process, "host", "pid", "ppid", "roles", "rank"),
         "patches": [_patch(process, patch, now) for patch in process.patches.values()],
-        **_named(process, "digest", "digests"),
+        **named(process, "digest", "digests"),
         "verified": _age(process.verified, now),
         "observed": _age(process.observed, now),
-        "parent": _named(process.parent, "host", "pid", "started") if process.parent else None,
-        **_named(process, "name", "argv", "started", "alive"),
-        **_named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
+        "parent": named(process.parent, "host", "pid", "started") if process.parent else None,
+        **named(process, "name", "argv", "started", "alive"),
+        **named(process, copy="is_copy", reached="is_reached", starting="is_starting"),
         "reason": process.reason or None,
     }
 
@@ -272,13 +263,13 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
         "name": patch.name,
         "status": status,
         "reason": reason or None,
-        **_named(patch, "in_effect", targets="calls"),
+        **named(patch, "in_effect", targets="calls"),
         "verify": None if asked is None else answer,
         "time": patch.time or None,
-        **_named(patch, "roles", "rebound", "out_of_reach", "untraced"),
+        **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
         "strangers": [stranger._asdict() for stranger in patch.strangers],
-        **_named(patch, "unreviewed", "left_out"),
+        **named(patch, "unreviewed", "left_out"),
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from patchkit.check.findings import Report
 from patchkit.report import check_view as view
-from patchkit.report.words import count, one_line, printable
+from patchkit.report.words import count, markdown_table, one_line, printable
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -91,11 +91,9 @@ def _table(grid: view.StateTable) -> Iterator[str]:
         yield f"{count(out, 'patch')} {'is' if out == 1 else 'are'} for none of these releases.\n"
     if not shown:
         return
-    yield f"| {' | '.join(['patch', *(_text(str(run)) for run in grid.runs)])} |"
-    yield f"| {' | '.join(['---'] * (len(grid.runs) + 1))} |"
-    for name, row in shown.items():
-        marks = [_MARKS[state] if state else "" for state in row]
-        yield f"| {' | '.join([_code(name, in_table=True), *marks])} |"
+    marks = {name: [_MARKS[one] if one else "" for one in row] for name, row in shown.items()}
+    heads = ["patch", *(_text(str(run)) for run in grid.runs)]
+    yield from markdown_table(heads, ([_code(name), *row] for name, row in marks.items()))
     yield ""
 
 
@@ -140,11 +138,11 @@ def _text(text: str) -> str:
     return escaped.replace("://", ":&#8203;//").replace("www\\.", "www&#8203;\\.")
 
 
-def _code(text: str, *, in_table: bool = False) -> str:
+def _code(text: str) -> str:
     flat = one_line(text)
     fence = "`" * (_longest_fence(flat) + 1)
     pad = " " if "`" in flat else ""
-    return f"{fence}{pad}{flat.replace('|', chr(92) + '|') if in_table else flat}{pad}{fence}"
+    return f"{fence}{pad}{flat}{pad}{fence}"
 
 
 def _block(lines: list[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.check.comparison import Difference
 from patchkit.check.findings import Report, State
+from patchkit.record import grouped
 from patchkit.report import check_view as view
 from patchkit.report.html_page import escaped, html_page
 
@@ -32,26 +33,17 @@ def as_html(
 
 
 class _Body:
-    """The grids, and a section for each patch that there is something to say of."""
-
     def __init__(
         self, report: Report, diffs: Sequence[Difference], meanings: Mapping[str, str]
     ) -> None:
         self._report, self._meanings = report, meanings
         self._groups, self._grids = view.groups(report), view.grids(report)
-        self._diffs: dict[str, list[Difference]] = {}
-        for diff in diffs:
-            self._diffs.setdefault(diff.patch, []).append(diff)
+        self._diffs = grouped((diff.patch, diff) for diff in diffs)
         names = dict.fromkeys([*self._groups, *self._diffs])
         self._ids = {name: f"p{number}" for number, name in enumerate(names)}
         # The number of the column in which a release is; over all grids.
         runs = [run for grid in self._grids for run in grid.runs]
         self._runs = {release: at for at, run in enumerate(runs) for release in run.releases}
-        # By patch the columns that have something of their own to say of it.
-        self._told = {
-            name: self._runs_of([*self._groups.get(name, ()), *self._diffs.get(name, ())])
-            for name in names
-        }
 
     def parts(self) -> Iterator[str]:
         if any(grid.rows for grid in self._grids):
@@ -100,7 +92,8 @@ class _Body:
         is_brief = len(grid.runs) > _MANY or state == "out-of-range"
         said = f'<span class="hidden">{word}</span>' if is_brief else word
         shown = f'<span aria-hidden="true">{_MARKS[state]}</span> {said}'
-        if run not in self._told.get(patch, ()):
+        told = [*self._groups.get(patch, ()), *self._diffs.get(patch, ())]
+        if run not in self._runs_of(told):
             return f'<td class="{state}"><span title="{word}">{shown}</span></td>'
         title = escaped(f"{patch}, {grid.project} {grid.runs[at]}: {word}")
         link = f'href="#{self._ids[patch]}" data-run="{run}" data-title="{title}" title="{word}"'

@@ -48,16 +48,14 @@ def _tables(grid: view.StateTable, room: int, used: set[str]) -> Iterator[Table]
     """Give one table with words where there is room, else as many as are needed with marks."""
     if not grid.rows:
         return
-    heads = [printable(str(run).replace(" - ", "\n- ")) for run in grid.runs]
-    cells = [_cells(row, _WORDS) for row in grid.rows.values()]
-    if table := _level(heads, [*map(printable, grid.rows)], cells, room):
+    heads = [str(run).replace(" - ", "\n- ") for run in grid.runs]
+    if _width(table := _level(grid, heads, _WORDS)) <= room:
         yield table
         return
     used.update(str(state) for row in grid.rows.values() for state in row if state)
-    heads = [printable(run.first) for run in grid.runs]
+    heads = [run.first for run in grid.runs]
     left = max(room - sum(cell_len(head) + _GAP for head in heads), 16)
-    cells = [_cells(row, _MARKS, 1) for row in grid.rows.values()]
-    if table := _level(heads, [_cropped(name, left) for name in grid.rows], cells, room):
+    if _width(table := _level(grid, heads, _MARKS, left)) <= room:
         yield table
         return
     names = [_cropped(name, max(room * 2 // 5, 16)) for name in grid.rows]
@@ -69,22 +67,18 @@ def _tables(grid: view.StateTable, room: int, used: set[str]) -> Iterator[Table]
 
 
 def _level(
-    heads: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[Cell]], room: int
-) -> Table | None:
-    """Lay out states below the heads of their columns; None where there is no room for it."""
-    rows = [[Text(""), *(Text(head, style="note") for head in heads)]]
-    for name, row in zip(names, cells, strict=True):
-        rows.append([Text(name, style="name"), *(Text(*cell) for cell in row)])
-    widths = [
-        max(cell_len(line) for cell in column for line in cell.plain.split("\n"))
-        for column in zip(*rows, strict=True)
-    ]
-    if sum(widths) + _GAP * (len(widths) - 1) > room:
-        return None
-    table = columns(*(whole() for _ in widths))
-    for cells_of_row in rows:
-        table.add_row(*cells_of_row)
+    grid: view.StateTable, heads: Sequence[str], texts: Mapping[str, str], room: int = _ENDLESS
+) -> Table:
+    table = columns(whole(), *(whole() for _ in heads))
+    table.add_row("", *(Text(printable(head), style="note") for head in heads))
+    for name, row in grid.rows.items():
+        label = Text(_cropped(name, room), style="name")
+        table.add_row(label, *(Text(*cell) for cell in _cells(row, texts)))
     return table
+
+
+def _width(table: Table) -> int:
+    return Console(width=_ENDLESS).measure(table).maximum - _GAP  # behind the last column
 
 
 def _upright(grid: view.StateTable, names: Sequence[str], part: slice, step: int) -> Table:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from patchkit.check.findings import Finding, Report, State
+from patchkit.record import grouped
 from patchkit.report.words import count, printable
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -68,9 +69,7 @@ class Group(NamedTuple):
 
 def grids(report: Report) -> list[StateTable]:
     """Fold a report's grid, project by project."""
-    by_project: dict[str, list[str]] = {}
-    for release in report.releases:
-        by_project.setdefault(_project_of(release), []).append(release)
+    by_project = grouped((_project_of(release), release) for release in report.releases)
     return [_grid(project, names, report) for project, names in by_project.items()]
 
 
@@ -91,20 +90,18 @@ def _grid(project: str, releases: Sequence[str], report: Report) -> StateTable:
 
 def groups(report: Report) -> dict[str, list[Group]]:
     """Fold findings, by patches as the grid has them, '' first; the worst come first in each."""
-    same: dict[tuple[str, ...], list[Finding]] = {}
-    for finding in report.findings:
-        texts = (finding.patch, finding.code.code, finding.target, finding.message, finding.fix)
-        same.setdefault(texts, []).append(finding)
     place = {release: number for number, release in enumerate(report.releases)}
-    found: dict[str, list[Group]] = {}
-    for alike in same.values():
-        alike.sort(key=lambda finding: place.get(finding.release, -1))
-        releases = tuple(dict.fromkeys(finding.release for finding in alike if finding.release))
-        found.setdefault(alike[0].patch, []).append(Group(alike[-1], releases))
+    told = sorted(report.findings, key=lambda finding: place.get(finding.release, -1))
+    same = grouped(((one.patch, one.code, one.target, one.message, one.fix), one) for one in told)
+    found = grouped((key[0], _group(alike)) for key, alike in same.items())
     for some in found.values():
         some.sort(key=lambda group: _ORDER[group.finding.severity])
     order = {patch: number for number, patch in enumerate(["", *report.grid])}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def _group(alike: Sequence[Finding]) -> Group:
+    return Group(alike[-1], tuple(dict.fromkeys(one.release for one in alike if one.release)))
 
 
 def spans(releases: Iterable[str], report: Report) -> str:

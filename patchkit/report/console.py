@@ -7,6 +7,7 @@ from functools import partial
 from textwrap import wrap
 from typing import Any, TextIO, cast
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -14,11 +15,11 @@ from rich.theme import Theme
 
 from patchkit.report.words import one_line, printable
 
-Line = tuple[Text, Text, str]
+Line = tuple[list[Text], str]
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
 _GAP = 2
-_LEAST = 30
+_MARGIN = 4
 _THEME = Theme(
     {
         "ok": "green",
@@ -89,28 +90,21 @@ def print_diff_lines(lines: Iterable[str], out: Console) -> None:
         out.print(Text(text, style=style), soft_wrap=True)
 
 
-def print_hanging(out: Console, lines: Sequence[Line]) -> None:
-    """Print marks, subjects and what is said of them, wrapped between words in a column of its own.
+def print_lines(out: Console, lines: Sequence[Line]) -> None:
+    """Print cells in columns, but for one that stands alone, and behind them what is said of them.
 
-    A path that is longer than its column goes on past it, so that it can be copied whole.
+    That lies below them where there is no room for it; a path is never broken, and can be copied.
     """
-    mark = max((line[0].cell_len for line in lines if line[2]), default=0) + _GAP
-    subject = max((line[1].cell_len for line in lines), default=0) + _GAP
-    if out.width - mark - subject < _LEAST:
-        subject = _GAP * 2
-    for line in lines:
-        out.print(_hung(line, mark, subject, out.width), soft_wrap=True)
-
-
-def _hung(line: Line, mark: int, subject: int, width: int) -> Text:
-    text, edge = line[0].copy(), mark + subject
-    if not line[1] and not line[2]:
-        return text
-    text.pad_right(max(mark - text.cell_len, 0))
-    text.append_text(line[1])
-    room = max(width - edge, _LEAST)
-    parts = wrap(printable(line[2]), room, break_long_words=False, break_on_hyphens=False)
-    blank = edge - text.cell_len
-    margin = "\n" + " " * edge
-    text.append(" " * blank if blank >= _GAP else margin if parts else "")
-    return text.append(margin.join(parts))
+    several = (cells for cells, _ in lines if cells[1:])
+    widths = [max(cell.cell_len for cell in column) for column in zip(*several, strict=True)]
+    for cells, words in lines:
+        for cell, width in zip(cells, widths, strict=False):
+            cell.pad_right(width + _GAP - cell.cell_len)
+        line, said = Text("").join(cells), one_line(words)
+        is_full = line.cell_len + cell_len(said) > out.width
+        if is_full or not said:
+            line.rstrip()
+        if is_full:
+            parts = wrap(said, out.width - _MARGIN, break_long_words=False, break_on_hyphens=False)
+            said = "".join(f"\n{'':{_MARGIN}}{part}" for part in parts)
+        out.print(line.append(said), soft_wrap=True)

@@ -6,7 +6,7 @@ from rich.table import Column
 from rich.text import Text
 
 from patchkit.check.debt import Debt
-from patchkit.report.as_json import to_json
+from patchkit.report.as_json import named, to_json
 from patchkit.report.console import columns, console, whole
 from patchkit.report.words import count, markdown_table
 
@@ -31,24 +31,17 @@ def debt_markdown(ledger: Sequence[Debt]) -> str:
 def debt_badge(ledger: Sequence[Debt]) -> str:
     """Write the JSON of a badge, as shields.io asks an endpoint for it."""
     color = "orange" if any(one.is_over for one in ledger) else "blue"
-    return to_json(
-        {"schemaVersion": 1, "label": "patches", "message": _sum(ledger), "color": color}
-    )
+    told = {"schemaVersion": 1, "label": "patches", "message": _sum(ledger)}
+    return to_json({**told, "color": color})
 
 
 def debt_json(ledger: Sequence[Debt]) -> str:
     """Write each patch with what keeps it."""
-    patches = [
-        {
-            **{
-                name: getattr(one.row.patch, name) for name in ("name", "why", "upstream", "sunset")
-            },
-            "pack": one.row.pack,
-            "releases": one.needed,
-            **{name: getattr(one, name) or None for name in ("since", "merged", "until")},
-        }
-        for one in ledger
-    ]
+    patches = []
+    for one in ledger:
+        about = named(one.row.patch, "name", "why", "upstream", "sunset")
+        ends = {name: getattr(one, name) or None for name in ("since", "merged", "until")}
+        patches.append({**about, "pack": one.row.pack, "releases": one.needed, **ends})
     return to_json({"patches": patches, "summary": _sum(ledger)})
 
 

@@ -14,7 +14,7 @@ from patchkit.bootstrap.install import Bootstrap
 from patchkit.check.codes import Code
 from patchkit.report.check_table import SEVERITIES
 from patchkit.report.check_view import label
-from patchkit.report.console import columns, console, print_hanging, whole
+from patchkit.report.console import Line, columns, console, print_lines, whole
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.rows.culprits import SKIP, judged_exit
@@ -34,13 +34,13 @@ _CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
     """Print one line a fact, topic by topic, with a mark where it matters."""
-    shown = []
+    shown: list[Line] = []
     for topic, group in groupby(lines, lambda line: line.topic):
-        shown.append((Text(topic, "heading"), Text(), ""))
+        shown.append(([Text(topic, "heading")], ""))
         for _, mark, subject, message in group:
             word = "" if mark == "note" else mark
-            shown.append((Text(f"  {word:4}", style=mark), Text(subject), message))
-    print_hanging(console(), shown)
+            shown.append(([Text(f"  {word:4}", style=mark), Text(subject)], message))
+    print_lines(console(), shown)
 
 
 def print_bootstrap(
@@ -50,14 +50,14 @@ def print_bootstrap(
     is_on = (switch or "").strip() == "1"
     effect = "processes of this environment are armed" if is_on else "it waits for PATCHKIT=1"
     found = Text("found", "ok") if location else Text("not found", "bad")
-    lines = [(Text("bootstrap", "heading"), _state(bootstrap.state), str(folder))]
+    lines = [([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder))]
     if bootstrap.state in _FIXES:
-        lines.append((Text(), Text(), _FIXES[bootstrap.state]))
+        lines.append(([Text(), Text()], _FIXES[bootstrap.state]))
     is_there = bootstrap.state != "absent"
-    lines.append((Text("PATCHKIT"), Text(switch or "not set"), effect if is_there else ""))
-    lines.append((Text("patchkit"), found, location or ""))
-    lines += [(Text("file"), _state(state), file.name) for file, state in bootstrap.files.items()]
-    print_hanging(console(), lines)
+    lines.append(([Text("PATCHKIT"), Text(switch or "not set")], effect if is_there else ""))
+    lines.append(([Text("patchkit"), found], location or ""))
+    lines += [([Text("file"), _state(state)], file.name) for file, state in bootstrap.files.items()]
+    print_lines(console(), lines)
 
 
 def _state(state: str) -> Text:

@@ -32,7 +32,7 @@ class TargetHere(NamedTuple):
     file: str | None
     line: int | None
     detail: str
-    defined: str | None
+    defined: str | None = None
 
 
 class ReviewHere(NamedTuple):
@@ -41,14 +41,6 @@ class ReviewHere(NamedTuple):
     state: str  # reviewed, drift, unreviewed, unknown, absent or no-lock
     detail: str
     spans: Sequence[Span] = ()
-
-
-class RequirementHere(NamedTuple):
-    """A requirement, the version here, and why it does not hold; None where it does."""
-
-    text: str
-    version: FoundVersion | None
-    reason: str | None
 
 
 class ChangeHere(NamedTuple):
@@ -66,6 +58,7 @@ class RowHere(NamedTuple):
 
     row: Row
     reason: str | None
-    requirements: Sequence[RequirementHere]
+    # Each with the version here, and why it does not hold; None where it does.
+    requirements: Sequence[tuple[str, FoundVersion | None, str | None]]
     changes: Sequence[ChangeHere]
     lock: Path | None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from textwrap import wrap
 
 from rich.table import Column
 from rich.text import Text
@@ -10,13 +9,12 @@ from rich.text import Text
 from patchkit.check.breaking import Break
 from patchkit.check.comparison import Comparison, Step
 from patchkit.check.matrix import Boundary
-from patchkit.report.console import columns, console, print_diff_lines, whole
+from patchkit.report.console import Line, columns, console, print_diff_lines, print_lines, whole
 from patchkit.report.words import markdown_table
 from patchkit.rows.target import Target
 
 _FINGERPRINT = 8
 _STYLES = {"present": "ok", "absent": "note", "undecidable": "warn", "unreadable": "bad"}
-_COLUMNS = ("releases", "state", "source", "what happened")
 
 
 def print_diff(title: str, several: Sequence[Comparison]) -> None:
@@ -67,15 +65,11 @@ def print_history(target: Target, steps: Iterable[Step]) -> None:
     """Print where a target was; releases that say the same are one line."""
     out = console()
     out.print(Text(str(target), style="heading"))
-    rows = [tuple(Text(name, "table.header") for name in _COLUMNS), *_rows(steps)]
-    widths = [max(cells[place].cell_len for cells in rows) for place in range(len(_COLUMNS) - 1)]
-    for *cells, event in rows:
-        for cell, width in zip(cells, widths, strict=True):
-            cell.pad_right(width - cell.cell_len)
-        out.print(_line(Text("  ").join(cells), event, out.width), soft_wrap=True)
+    heads = [Text(name, "table.header") for name in ("releases", "state", "source")]
+    print_lines(out, [(heads, "what happened"), *_rows(steps)])
 
 
-def _rows(steps: Iterable[Step]) -> Iterator[tuple[Text, ...]]:
+def _rows(steps: Iterable[Step]) -> Iterator[Line]:
     before: Step | None = None
     for _, group in groupby(steps, lambda step: (step.state, step.fingerprint, step.moved_to)):
         first, *others = group
@@ -85,16 +79,8 @@ def _rows(steps: Iterable[Step]) -> Iterator[tuple[Text, ...]]:
         if first.state == "absent" and first.moved_to:
             state = Text("elsewhere", "warn")
         mark = (first.fingerprint or "")[:_FINGERPRINT]
-        yield Text(span), state, Text(mark, "note"), Text(_event(first, before))
+        yield [Text(span), state, Text(mark, "note")], _event(first, before)
         before = last
-
-
-def _line(line: Text, event: Text, width: int) -> Text:
-    """Say what happened at the end of the line; below it, with names whole, where that is full."""
-    if line.cell_len + 2 + event.cell_len <= width:
-        return Text("  ").join((line, event))
-    below = wrap(event.plain, width - 4, break_long_words=False, break_on_hyphens=False)
-    return Text("\n    ").join((line, *map(Text, below)))
 
 
 def _event(step: Step, before: Step | None) -> str:

@@ -1,6 +1,5 @@
 """Patched releases as CycloneDX 1.6 has them: components, with the patches in their pedigree."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from patchkit.adopt.export import exported
 from patchkit.check.coverage import Coverage
 from patchkit.check.packs import PackSource
 from patchkit.check.subjects import Subject
+from patchkit.report.as_json import to_json
 from patchkit.rows.declaration import Row
 
 
@@ -16,10 +16,8 @@ def sbom_json(
 ) -> str:
     """Write a bill of materials; a patch without a diff is one that no diff can say."""
     components = [_component(one, rows, packs) for one in subjects]
-    return json.dumps(
-        {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components},
-        indent=2,
-    )
+    head = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
+    return to_json({**head, "components": components})
 
 
 def _component(

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from patchkit.record import grouped
 from patchkit.report.console import columns, console, folded, plain, whole
 from patchkit.report.process_tree import MANY, STYLES, process_tree
 from patchkit.report.words import age, count, one_line
@@ -60,8 +61,12 @@ def _seen_in(processes: Sequence[ProcessStatus], now: float | None = None) -> st
     texts = []
     for process in processes:
         seen = "" if now is None else f", seen {age(now - (process.observed or now))}"
-        texts.append(f"{', '.join(process.roles) or 'no role yet'} {process.pid}{seen}")
+        texts.append(f"{_roles(process)} {process.pid}{seen}")
     return "\n".join(texts)
+
+
+def _roles(process: ProcessStatus) -> str:
+    return ", ".join(process.roles) or "no role yet"
 
 
 @contextmanager
@@ -105,11 +110,8 @@ def _page(picture: Picture) -> RenderableType:
 
 
 def _by_patch(picture: Picture) -> dict[str, list[tuple[ProcessStatus, PatchStatus]]]:
-    stands: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
-    for process in filter(_tells, picture.processes):
-        for patch in process.patches.values():
-            stands.setdefault(patch.name, []).append((process, patch))
-    return stands
+    telling = [process for process in picture.processes if _tells(process)]
+    return grouped((name, (one, patch)) for one in telling for name, patch in one.patches.items())
 
 
 def _tells(process: ProcessStatus) -> bool:
@@ -173,11 +175,8 @@ def _remarks(stands: Stands) -> Text:
 
 def _findings(findings: Iterable[ProcessFinding]) -> RenderableType:
     table = columns(whole(style="bad"), whole(), folded())
-    same: dict[tuple[str, str], list[ProcessStatus]] = {}
-    for kind, message, process in findings:
-        same.setdefault((kind, message), []).extend(filter(None, [process]))
-    for (kind, message), processes in same.items():
-        table.add_row(kind, Text(_where(processes)), plain(message))
+    for (kind, message), processes in grouped((one[:2], one.process) for one in findings).items():
+        table.add_row(kind, Text(_where([*filter(None, processes)])), plain(message))
     return table
 
 
@@ -192,10 +191,7 @@ def _where(processes: Sequence[ProcessStatus]) -> str:
 
 def _stands(stands: Stands) -> RenderableType:
     table = columns(whole("process"), folded("pid"), whole("status"), folded("cause"))
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for process, patch in stands:
-        roles = ", ".join(process.roles) or "no role yet"
-        alike.setdefault((roles, *process.stand(patch)), []).append(str(process.pid))
+    alike = grouped(((_roles(one), *one.stand(patch)), str(one.pid)) for one, patch in stands)
     for (roles, status, reason), pids in alike.items():
         table.add_row(plain(roles), ", ".join(pids), _status(status), plain(reason))
     return table
@@ -203,11 +199,8 @@ def _stands(stands: Stands) -> RenderableType:
 
 def _known(stands: Stands) -> Sequence[RenderableType]:
     table = columns(whole(style="heading"), folded(), folded(style="note"))
-    where: dict[Fact, list[str]] = {}
     applied = [(process, patch) for process, patch in stands if patch.status == "applied"]
-    for process, patch in applied:
-        for fact in _facts(process, patch):
-            where.setdefault(fact, []).append(str(process.pid))
+    where = grouped((fact, str(one[0].pid)) for one in applied for fact in _facts(*one))
     above = ""
     for fact in sorted(where, key=lambda fact: fact[:2]):
         _, topic, words, style = fact

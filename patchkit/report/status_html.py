@@ -55,7 +55,6 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _text(text: RenderableType) -> str:
-    """Write a text, its styles as classes."""
     if not isinstance(text, Text):
         return escaped(str(text))
     edges = {0, len(text), *(edge for span in text.spans for edge in (span.start, span.end))}

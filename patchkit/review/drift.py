@@ -64,18 +64,14 @@ class Drift:
             self._releases[key] = look.releases(targets, project) if look else None
         return self._releases[key]
 
-    def verdicts(self, row: Row, changes: Iterable[Change]) -> dict[Target, Verdict]:
-        """Compare targets with what was reviewed, if a lock speaks of the row; or a LockError."""
-        look = self._look(row)
-        return {target: look.verdict(target) for target in _targets(changes)} if look else {}
-
     def _look(self, row: Row) -> Look | None:
         lock = self._locks.of(row)
         return None if lock is None else Look(row.name, lock, self._here)
 
     def _words(self, row: Row, changes: Iterable[Change]) -> str:
         try:
-            verdicts = self.verdicts(row, changes).values()
+            look = self._look(row)
+            verdicts = [look.verdict(target) for target in _targets(changes)] if look else []
         except LockError as error:
             return f"{UNREADABLE}: {error}"
         finally:

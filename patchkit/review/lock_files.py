@@ -5,6 +5,7 @@ package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names o
 installed pack brings is never lost: reviews of one's own are added to it.
 """
 
+import functools
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ class Locks:
         self._named = Path(named) if named else None
         # It adds to what packs bring that an installer has put there.
         self._here = here / NAME if here else None
-        self._read: dict[Path, Lock] = {}
+        self._lock = functools.cache(read_lock)
         self._own: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
@@ -65,11 +66,6 @@ class Locks:
         """Return where a pack's lock belongs: its folder; None where an installer has put that."""
         folder = next(_folders(pack), None)
         return None if folder is None or is_installed(folder) else folder / NAME
-
-    def _lock(self, file: Path) -> Lock:
-        if file not in self._read:
-            self._read[file] = read_lock(file)
-        return self._read[file]
 
 
 def is_installed(file: Path) -> bool:

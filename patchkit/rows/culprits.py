@@ -90,7 +90,6 @@ class Search:
         return kept.union(*(self._whole[name] for name in pool[low:high])), low
 
     def _judged(self, kept: Patches, pool: Sequence[str], low: int, high: int) -> int | None:
-        """Find the prefix next to the middle that can be judged."""
         places = sorted(range(low + 1, high), key=lambda at: abs(2 * at - low - high))
         verdicts = ((at, self.ask(kept.union(pool[:at]), high - low)) for at in places)
         return next((at for at, verdict in verdicts if verdict is not Judgement.SKIPPED), None)

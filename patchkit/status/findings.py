@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from patchkit.record import grouped
 from patchkit.status.process_status import FORMAT, ProcessStatus
 
 Look = Mapping[str, Any]
@@ -119,10 +120,7 @@ def _within(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
 
 
 def _by_digest(role: str, alike: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    holders: dict[str, list[ProcessStatus]] = {}
-    for process in alike:
-        if role in process.digests:
-            holders.setdefault(process.digests[role], []).append(process)
+    holders = grouped((one.digests[role], one) for one in alike if role in one.digests)
     if len(holders) > 1:
         texts = [f"{digest} in {_all(processes)}" for digest, processes in holders.items()]
         yield f"different digests: {'; '.join(texts)}", None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from patchkit.record import grouped
 from patchkit.rows.processes import ProcessTable
 from patchkit.status.findings import ProcessFinding, agreement, disagreements, findings, obstacles
 from patchkit.status.journals import parse_journal
@@ -33,10 +34,7 @@ class Picture:
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
         """Index the processes by their parents; those without one are under None."""
-        children: dict[ProcessStatus | None, list[ProcessStatus]] = {}
-        for process in self.processes:
-            children.setdefault(process.parent, []).append(process)
-        return children
+        return grouped((process.parent, process) for process in self.processes)
 
 
 def draw(looks: Sequence[Look], table: ProcessTable | None = None) -> Picture:
@@ -184,10 +182,7 @@ def _is_own(process: ProcessStatus) -> bool:
 
 
 def _by_pid(processes: Iterable[ProcessStatus]) -> dict[tuple[str, int], list[ProcessStatus]]:
-    index: dict[tuple[str, int], list[ProcessStatus]] = {}
-    for process in processes:
-        index.setdefault((process.host, process.pid), []).append(process)
-    return index
+    return grouped(((process.host, process.pid), process) for process in processes)
 
 
 def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:

@@ -2,19 +2,16 @@
 
 import ast
 import contextlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from patchkit.rows.target import Target
-from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree, lines_of
+from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
 from patchkit.uses.scopes import COMPREHENSIONS, Deciding, Guards, LexicalScope, catches, imported
 
 _ASKS = {"hasattr": 2, "getattr": 3}  # with how many arguments they reckon with an absence
 _IMPORTS = {"import_module": False, "find_spec": True}
-_TELLING = ("import", "super", "modules")  # words that tell of a use, beside imported names
 _PLAIN = frozenset({"override", "abstractmethod"})
 
 
@@ -95,21 +92,11 @@ class _Reader:
         self._texts = {dotted(one.targets[0]): _text(one.value) for one in assigned}
         futures = (one for one in nodes if isinstance(one, ast.ImportFrom))
         self._is_lazy = any(one.module == "__future__" for one in futures)
-        self._told = self._counted(nodes)
         self.found: list[Use] = []
         self.given: set[str] = set()
 
     def read(self) -> None:
         self._block(self._tree.tree.body)
-
-    def _counted(self, nodes: Iterable[ast.AST]) -> list[int]:
-        """Count lines that may name what is used: before each line, and in all."""
-        imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
-        several = (each for one in imports for each in imported(one, self._tree))
-        ours = (name for name, place, _ in several if self._is_ours(place))
-        words = re.compile(rf"\b({'|'.join({*_TELLING, *self._roots, *map(re.escape, ours)})})\b")
-        lines = re.split("\r\n|\r|\n", self._tree.source.decode(errors="replace"))
-        return [0, *accumulate(words.search(line) is not None for line in lines)]
 
     def _is_ours(self, target: Target) -> bool:
         return target.module.partition(".")[0] in self._roots
@@ -125,10 +112,8 @@ class _Reader:
     def _block(self, body: Sequence[ast.stmt]) -> None:
         with self._as():
             for statement in body:
-                first, last = lines_of([statement]) or (1, 0)
-                if self._told[last] > self._told[first - 1]:
-                    with contextlib.suppress(RecursionError):  # those behind it are read
-                        self._visit(statement)
+                with contextlib.suppress(RecursionError):  # those behind it are read
+                    self._visit(statement)
                 at_import = not self._in_function
                 self._guarded |= self._guards.leaves(statement, at_import=at_import)
 
@@ -268,7 +253,6 @@ class _Reader:
         return is_super
 
     def _named(self, node: ast.Call, name: str) -> None:
-        """Read the names that stand in strings."""
         text = _text(node.args[min(1, len(node.args) - 1)]) if node.args else ""
         if name in _IMPORTS and (text := _text(node.args[0]) if node.args else ""):
             if all(part.isidentifier() for part in text.split(".")):
@@ -283,7 +267,6 @@ class _Reader:
                     self._use(node, _member(place, text), "attribute")
 
     def _place(self, node: ast.AST) -> Target | None:
-        """Tell what a chain of names stands for, where imports tell it."""
         first, *rest = dotted(node).split(".")
         place = self._scope.find(first) if first else None
         for name in rest if place else ():

@@ -5,7 +5,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patchkit.rows.target import Target
-from patchkit.upstream.resolving.bindings import has_walrus
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import walk
 
@@ -13,7 +12,6 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _INNER = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 _LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
-_LOAD = ast.Load()
 _Bound = tuple[str, Target | None]
 _ERRORS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
@@ -70,7 +68,6 @@ def _parts(node: ast.AST) -> Iterable[ast.AST]:
 
 def _bound(nodes: Iterable[ast.AST], tree: ModuleTree) -> Iterator[_Bound]:
     waiting = list(nodes)
-    is_deep = has_walrus(tree)
     while waiting:
         node = waiting.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -81,15 +78,10 @@ def _bound(nodes: Iterable[ast.AST], tree: ModuleTree) -> Iterator[_Bound]:
             yield node.arg, None
         elif isinstance(name := getattr(node, "name", getattr(node, "rest", None)), str):
             yield name, None  # a definition, a handler, a pattern
-        if isinstance(node, COMPREHENSIONS) and is_deep:
+        if isinstance(node, COMPREHENSIONS):
             waiting += (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
         elif not isinstance(node, (*_LEAVES, *_INNER)):
-            parts = ast.iter_child_nodes(node)
-            waiting += (one for one in parts if is_deep or not _is_read(one))
-
-
-def _is_read(node: ast.AST) -> bool:
-    return isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", _LOAD), ast.Load)
+            waiting += ast.iter_child_nodes(node)
 
 
 def catches(node: ast.Try, *, at_import: bool = False) -> bool:

@@ -13,7 +13,6 @@ from patchkit.report.doctor import print_doctor
 from patchkit.report.here import (
     ChangeHere,
     HealthLine,
-    RequirementHere,
     ReviewHere,
     RowHere,
     TargetHere,
@@ -66,7 +65,7 @@ SPANS = [
 SHOW = RowHere(
     ROWS[0][0],
     None,
-    [RequirementHere("ray[default]", None, "ray is not installed")],
+    [("ray[default]", None, "ray is not installed")],
     [
         ChangeHere(
             CHANGE,
