@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from textwrap import indent
 
 from patchkit.adopt.definitions import names_in
+from patchkit.adopt.guards import bound
 from patchkit.adopt.placements import PileReader, Placement
 from patchkit.scaffold.rows import TextChange, offset
 from patchkit.upstream.reading.files import parse
-from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 
 _WHEN = '''def when_{name}():
     """Ask whether this module has set it, as {path}:{line} does."""
@@ -38,7 +39,7 @@ class BodyText:
         self._names: dict[ast.AST, str] = {}
         self._asked: dict[tuple[str, str], str] = {}
         self._more: dict[str, str] = {}
-        self._bound = set(_bound_in(self._tree.body))
+        self._bound = {name for one in self._tree.body for name in bound(one)}
         self._defined = {one.name for one in self._tree.body if isinstance(one, SCOPES)}
 
     def by(self, found: Placement) -> tuple[str, str]:
@@ -87,10 +88,9 @@ class BodyText:
 
     def wrapped(self, found: Placement, *, is_method: bool) -> bool:
         """Make a wrapper of a function that calls the original it has saved, if that can be."""
-        wrapper = _Wrapper(self._reader, self._source, found, is_method=is_method)
         try:
-            changes = list(wrapper.changes()) if found.is_plain else []
-        except (SyntaxError, ValueError):
+            changes = list(_wrapper(self._reader, self._source, found, is_method=is_method))
+        except SyntaxError:
             return False
         self._changes.update(dict.fromkeys(changes))
         return bool(changes)
@@ -148,18 +148,6 @@ class BodyText:
         self._changes[start, end, f"\n{' ' * node.col_offset}".join(lines)] = None
 
 
-def _bound_in(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Name what statements at the top of a module bind, in whatever case."""
-    for node in body:
-        if isinstance(node, SCOPES):
-            yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from (one.asname or one.name.partition(".")[0] for one in node.names)
-        else:
-            stores = (one for one in ast.walk(node) if isinstance(one, ast.Name))
-            yield from (one.id for one in stores if isinstance(one.ctx, ast.Store))
-
-
 def _last(place: str) -> str:
     return re.sub(r"\W+", "_", "_".join(place.split(".")[-2:])).strip("_")
 
@@ -183,95 +171,73 @@ def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
     return text
 
 
-class _Wrapper:
-    """A function that stands for an original and calls it, as `by(wrapped, self, args, kwargs)`."""
-
-    def __init__(
-        self, reader: PileReader, source: bytes, found: Placement, *, is_method: bool
-    ) -> None:
-        self._source, self._is_method = source, is_method
-        self._tree, self._found = reader.module.tree, found
-        self._placements = reader.placements
-        name = dotted(found.value)
-        tops = {one.name: one for one in self._tree.body if isinstance(one, DEFS)}
-        self._function = tops.get(name)
-        self._saved = {
-            saved: node
-            for saved, (node, place) in reader.saved.items()
-            if [place] == [*found.places]
-        }
-
-    def changes(self) -> Iterator[TextChange]:
-        """Write what has to change in the module; nothing where it is no such function."""
-        function, saved = self._function, self._saved
-        if function is None or len(saved) != 1 or not self._is_alone(function):
-            return
-        (name,) = saved
-        inside = list(ast.walk(function))
-        calls = [one for one in inside if isinstance(one, ast.Call) and dotted(one.func) == name]
-        marks = [one for one in function.decorator_list if self._is_wraps(one, name)]
-        if len(marks) != len(function.decorator_list) or not calls:
-            return
-        if self._uses(self._tree, name) != len(calls) + len(marks) + 1 or "wrapped" in names_in(
-            function
-        ):
-            return
-        within = [change for call in calls for change in self._called(call, function)]
-        yield (*span(self._source, function), self._text(function, within))
-        start, end = span(self._source, saved[name])
+def _wrapper(
+    reader: PileReader, source: bytes, found: Placement, *, is_method: bool
+) -> Iterator[TextChange]:
+    """Write a function that stands for an original as `by(wrapped, self, args, kwargs)`."""
+    tree, place = reader.module.tree, [*found.places]
+    tops = {one.name: one for one in tree.body if isinstance(one, DEFS)}
+    function = tops.get(dotted(found.value))
+    saved = {name: node for name, (node, of) in reader.saved.items() if [of] == place}
+    same = [one for one in reader.placements if dotted(one.value) == dotted(found.value)]
+    if function is None or len(saved) != 1 or any([*one.places] != place for one in same):
+        return
+    ((name, kept),) = saved.items()
+    nodes = list(ast.walk(function))
+    calls = [one for one in nodes if isinstance(one, ast.Call) and dotted(one.func) == name]
+    marks = [ast.unparse(one).removeprefix("functools.") for one in function.decorator_list]
+    owner = function.args.args[0].arg if is_method and function.args.args else ""
+    whole = len(calls) + len(marks) + 1  # with the statement that saves it
+    if (
+        found.is_plain
+        and calls
+        and set(marks) <= {f"wraps({name})"}
+        and (_uses(tree, name), _uses(tree, function.name)) == (whole, len(same))
+        and all(not is_method or dotted((*one.args, one)[0]) == owner for one in calls)
+        and not (names_in(function) & {"wrapped"} or _has_long_text(function))
+    ):
+        within = [change for call in calls for change in _called(source, call, owner)]
+        yield (*span(source, function), _wrapper_text(source, function, within, owner))
+        start, end = span(source, kept)
         yield start, end + 1, ""
 
-    def _is_alone(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        """Whether only the placement uses it, and its text can be moved to the right."""
-        texts = [
-            one
-            for one in ast.walk(function)
-            if isinstance(one, (ast.Constant, ast.JoinedStr)) and one.lineno != one.end_lineno
-        ]
-        is_documented = ast.get_docstring(function) is not None
-        same = [one for one in self._placements if dotted(one.value) == function.name]
-        is_one_place = all([*one.places] == [*self._found.places] for one in same)
-        uses = self._uses(self._tree, function.name)
-        return is_one_place and uses == len(same) and len(texts) <= is_documented
 
-    @staticmethod
-    def _uses(node: ast.AST, name: str) -> int:
-        return sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+def _uses(node: ast.AST, name: str) -> int:
+    return sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
 
-    @staticmethod
-    def _is_wraps(node: ast.expr, name: str) -> bool:
-        return ast.unparse(node) in (f"functools.wraps({name})", f"wraps({name})")
 
-    def _called(
-        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef
-    ) -> Iterator[TextChange]:
-        yield (*span(self._source, call.func), "wrapped")
-        if self._is_method:
-            first = function.args.args[:1]
-            if not first or not call.args or dotted(call.args[0]) != first[0].arg:
-                raise ValueError("it calls the original with another instance")
-            start, end = span(self._source, call.args[0])
-            following = [span(self._source, one)[0] for one in (*call.args[1:], *call.keywords)]
-            yield start, min(following, default=end), ""
+def _has_long_text(function: Def) -> bool:
+    """Whether a text other than the docstring has lines, which must not be moved to the right."""
+    texts = (one for one in ast.walk(function) if isinstance(one, (ast.Constant, ast.JoinedStr)))
+    several = [one for one in texts if one.lineno != one.end_lineno]
+    return len(several) > (ast.get_docstring(function) is not None)
 
-    def _text(
-        self, function: ast.FunctionDef | ast.AsyncFunctionDef, within: Iterable[TextChange]
-    ) -> str:
-        given, start = copy.deepcopy(function.args), offset(self._source, function.lineno, 0)
-        end = span(self._source, function)[1]
-        moved = [(one[0] - start, one[1] - start, one[2]) for one in within]
-        lines = applied(self._source[start:end], moved).decode().split("\n")
-        head = next(at for at in range(1, len(lines)) if not parse(_closed(lines[:at]))[1])
-        own = given.args.pop(0).arg if self._is_method else "_instance"
-        catches = (given.vararg, given.kwarg)
-        is_simple = all(catches) and not [*given.posonlyargs, *given.args, *given.kwonlyargs]
-        names = [one.arg for one in catches if one] if is_simple else ["args", "kwargs"]
-        first = f"def {function.name}(wrapped, {own}, {', '.join(names)}):"
-        if is_simple and isinstance(function, ast.FunctionDef):
-            return "\n".join([first, *lines[head:]])
-        inner = lines[0].partition("def")[0] + f"def call({ast.unparse(given)}):"
-        text = indent("\n".join([inner, *lines[head:]]), "    ")
-        return f"{first}\n{text}\n\n    return call(*args, **kwargs)"
+
+def _called(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:
+    yield (*span(source, call.func), "wrapped")
+    if owner:
+        start, end = span(source, call.args[0])
+        following = [span(source, one)[0] for one in (*call.args[1:], *call.keywords)]
+        yield start, min(following, default=end), ""
+
+
+def _wrapper_text(source: bytes, function: Def, within: Iterable[TextChange], owner: str) -> str:
+    given, start = copy.deepcopy(function.args), offset(source, function.lineno, 0)
+    moved = [(one[0] - start, one[1] - start, one[2]) for one in within]
+    lines = applied(source[start : span(source, function)[1]], moved).decode().split("\n")
+    head = next((at for at in range(1, len(lines)) if not parse(_closed(lines[:at]))[1]), 0)
+    if not head:
+        raise SyntaxError("its header shares a line with its body")
+    given.args = given.args[bool(owner) :]
+    catches = (given.vararg, given.kwarg)
+    is_simple = all(catches) and not [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    names = [one.arg for one in catches if one] if is_simple else ["args", "kwargs"]
+    first = f"def {function.name}(wrapped, {owner or '_instance'}, {', '.join(names)}):"
+    if is_simple and isinstance(function, ast.FunctionDef):
+        return "\n".join([first, *lines[head:]])
+    inner = lines[0].partition("def")[0] + f"def call({ast.unparse(given)}):"
+    text = indent("\n".join([inner, *lines[head:]]), "    ")
+    return f"{first}\n{text}\n\n    return call(*args, **kwargs)"
 
 
 def _closed(lines: list[str]) -> bytes:

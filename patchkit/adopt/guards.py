@@ -9,7 +9,8 @@ from patchkit.adopt.definitions import names_in
 from patchkit.adopt.placements import PileReader
 from patchkit.rows.declaration import BeforeImport, Patch, Role
 from patchkit.scaffold.rows import from_import
-from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.uses.scopes import stored
 
 _GUARDED = '''# {title}
 """Takes what the row needs of `{code}`, as {place} imports it."""
@@ -148,8 +149,7 @@ def _known(importer: PileReader, wanted: Iterable[str]) -> list[str]:
     """Quote the statements that say what names are, from the last on."""
     names, found = set(wanted), list[str]()
     for node in reversed(importer.module.tree.body):
-        bound = _bound(node)
-        if bound & names:
+        if bound(node) & names:
             found.append(ast.unparse(_whole(node, importer)))
             names |= names_in(node)
     return found[::-1]
@@ -161,13 +161,9 @@ def _whole(node: ast.stmt, importer: PileReader) -> ast.stmt:
     return node
 
 
-def _bound(node: ast.stmt) -> set[str]:
-    stored = (one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.alias)))
-    return {
-        one.id if isinstance(one, ast.Name) else one.asname or one.name.partition(".")[0]
-        for one in stored
-        if isinstance(one, ast.alias) or isinstance(one.ctx, ast.Store)
-    }
+def bound(node: ast.stmt) -> set[str]:
+    """Name what a statement of a module binds there, in whatever case."""
+    return {node.name} if isinstance(node, SCOPES) else stored(node)
 
 
 def old_pile(base: str, modules: Mapping[str, str], project: str, origin: str) -> tuple[Patch, str]:

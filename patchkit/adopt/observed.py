@@ -18,7 +18,7 @@ from patchkit.rows.declaration import Patch
 
 
 @dataclass
-class Observation:
+class PileObservation:
     """What attributes a pile has changed, beside what its rows change."""
 
     changes: Sequence[dict[str, Any]]
@@ -54,7 +54,7 @@ def observe(
     stubs: Sequence[str],
     packages: Iterable[str],
     path: Path | None = None,
-) -> Observation:
+) -> PileObservation:
     """Import modules in a child, after those that they change; ScaffoldError where it dies."""
     with TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
@@ -78,7 +78,7 @@ def observe(
         if done.returncode or not answer.exists():
             raise ScaffoldError(f"--observe: the child ended with {done.returncode}: {done.stderr}")
         told = json.loads(answer.read_text("utf-8"))
-    return Observation(told["changes"], told["faults"])
+    return PileObservation(told["changes"], told["faults"])
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from patchkit.adopt.bodies import BodyText
 from patchkit.adopt.difference import Left
 from patchkit.adopt.differing import AdoptedRows
 from patchkit.adopt.guards import Guard, common_package, guard_of, guarded, last_of, old_pile
-from patchkit.adopt.observed import Observation, importable, observe
+from patchkit.adopt.observed import PileObservation, importable, observe
 from patchkit.adopt.placements import PileReader, Placement, Read
 from patchkit.adopt.prose import told
 from patchkit.check.compatibility import refused_call
@@ -60,7 +60,7 @@ class PileRows(AdoptedRows):
     readers: Sequence[PileReader] = field(kw_only=True)
     by_hand: dict[str, str] = field(default_factory=dict)
     """Copies that the pile sets itself, with the definition that they are copies of."""
-    observed: Observation | None = None
+    observed: PileObservation | None = None
     codes: dict[str, str] = field(default_factory=dict)
     """The pack's modules that hold the code of the pile's."""
 

@@ -25,7 +25,7 @@ _MODULES = ("sys.modules.get", "importlib.import_module", "import_module")
 class Around(NamedTuple):
     """The code around a statement: what its names stand for, and when it runs."""
 
-    scope: "Scope"
+    scope: "Names"
     tests: Sequence[ast.expr] = ()  # the conditions that it is under; a text for what is no `if`
     function: str = ""  # the function that it is in
     loop: ast.For | None = None  # which is taken apart, a turn at a time
@@ -72,7 +72,7 @@ class Placement:
 
 
 @dataclass
-class Scope:
+class Names:
     """What names stand for, as far as imports and plain assignments tell.
 
     Args:
@@ -85,14 +85,14 @@ class Scope:
     texts: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, ast.expr] = field(default_factory=dict)
 
-    def inner(self, names: Iterable[str] = ()) -> "Scope":
+    def inner(self, names: Iterable[str] = ()) -> "Names":
         """Make the scope of code that has names of its own; it begins with what is known."""
         own = set(names)
         places, texts = (
             {name: list(several) for name, several in known.items() if name not in own}
             for known in (self.places, self.texts)
         )
-        return Scope(places, texts, dict(self.values))
+        return Names(places, texts, dict(self.values))
 
     def bind(self, node: ast.expr, value: ast.expr) -> None:
         """Take note of what an assignment gives a name."""
@@ -100,7 +100,7 @@ class Scope:
             _add(self.places, node.id, self.dotted(value))
             _add(self.texts, node.id, self.strings(value))
 
-    def turn(self, node: ast.expr, value: ast.expr) -> "Scope":
+    def turn(self, node: ast.expr, value: ast.expr) -> "Names":
         """Make the scope of one turn of a loop."""
         pairs = [(node, value)]
         if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
@@ -174,7 +174,7 @@ class PileReader:
         self.placements: list[Placement] = []
         self.imports: list[tuple[str, Sequence[ast.expr], int]] = []
         """Modules that it imports, under which conditions, and in which line."""
-        self.scope = Scope()
+        self.scope = Names()
         self._dialects = dialects
         self._called = called_at_import(module)
         self._functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Around]] = []

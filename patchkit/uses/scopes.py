@@ -99,14 +99,14 @@ class Guards:
         self._flags: set[str] = set()
         imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
         ours = [one for one in imports if not roots.isdisjoint(_tops(one))]
-        self._imported = {name for one in ours for name in _stored(one)}
+        self._imported = {name for one in ours for name in stored(one)}
         for node in nodes:
             is_try = isinstance(node, ast.Try) and catches(node)
             if is_try and not {*ours}.isdisjoint(ast.iter_child_nodes(node)):
-                self._flags |= _stored(node)
+                self._flags |= stored(node)
         for node in nodes:
             if isinstance(node, ast.Assign) and self.tests(node.value):
-                self._flags |= _stored(node)
+                self._flags |= stored(node)
 
     def decides(self, node: Deciding) -> bool:
         """Whether what stands in it runs, or ends well, only where something is there."""
@@ -142,7 +142,8 @@ def _words(node: ast.AST) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-def _stored(node: ast.AST) -> set[str]:
+def stored(node: ast.AST) -> set[str]:
+    """Name what code binds, wherever in it."""
     found = set()
     for one in ast.walk(node):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):

@@ -161,6 +161,15 @@ FORMS = {
         "old = C.m\n\n\ndef m(self, a, b=0):\n    return old(self, a)\n\n\nkept = [old]\nC.m = m\n",
         ["Replace"],
     ),
+    "a wrapper on one line": (
+        "old = C.m\n\n\ndef m(self, a, b=0): return 'new', old(self, a)\n\n\nC.m = m\n",
+        ["Replace"],
+    ),
+    "a wrapper with a text of several lines": (
+        'old = C.m\n\n\ndef m(self, a, b=0):\n    return old(self, a), """x\n    y"""\n\n\n'
+        "C.m = m\n",
+        ["Replace"],
+    ),
     "a check that it is there": (
         "def g():\n    return 'new'\n\n\nlib.g = g\nassert lib.g is g\n",
         ["Replace"],
