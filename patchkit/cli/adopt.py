@@ -19,8 +19,9 @@ from patchkit.adopt.pack import pack_files
 from patchkit.adopt.piles import PileRows, read_pile
 from patchkit.cli import look, options
 from patchkit.cli.new import find_file
-from patchkit.cli.output import progress, say
+from patchkit.cli.output import progress
 from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.report.adopt import adopted_json, print_adopted
 from patchkit.scaffold.plan import Place, place_of, write
 from patchkit.upstream.reading.releases import Library, find_releases
 from patchkit.uses.packages import open_package
@@ -42,7 +43,7 @@ _DIFFS = (".diff", ".patch", "-")
 @click.option("--restore", is_flag=True, help="With --installed: give its files back.")
 @options.wanted_option
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
-@options.offline_option
+@look.library_option
 @options.format_option
 def command(
     changed: str,
@@ -55,19 +56,17 @@ def command(
     restore: bool,
     wanted: options.Wanted,
     dry_run: bool,
-    offline: bool,
+    library: Library,
     form: str,
 ) -> int:
     """Write rows and bodies that make the same changes.
 
-    Of a pile: a package, folder or wheel that patches another by assignments, or registers patches.
-    Of a unified diff, as of a pull request (- reads standard input). Of a later release against the
-    one that --releases, --path or --wheel names. Or of what somebody has edited of an installed
-    distribution. What no row says is listed, and makes the exit code 1.
+    Of a pile: what patches another package by assignments, or registers patches. Of a unified diff
+    (- reads it). Of a later release against the one that --releases, --path or --wheel names. Or of
+    what was edited of an installed distribution. What no row says makes the exit code 1.
 
     \b
     Examples:
-      patchkit adopt vllm_ascend-0.23.0-….whl --into my_pack --releases vllm==0.23.0
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
@@ -77,7 +76,7 @@ def command(
         raise click.UsageError("--restore: found no --installed, expected both")
     place = _new_place(into)
     is_release = "=" in changed and canonical(re.split(r"\W", changed)[0]) == canonical(of)
-    with Library(offline=offline, notice=say) as library, progress():
+    with progress():
         if installed or is_release or changed.endswith(_DIFFS):
             made = _of_installation if installed else _of_files
             done, undo = made(changed, of, wanted, library)
@@ -89,7 +88,10 @@ def command(
         write(pack_files(place, done.patches, done.bodies))
         if restore:
             undo()
-    _tell(done, place, form, written=not dry_run)
+    if form == "json":
+        click.echo(adopted_json(done, written=not dry_run))
+    else:
+        print_adopted(done, place, written=not dry_run)
     return int(bool(done.left))
 
 
@@ -119,15 +121,6 @@ def _new_place(into: str) -> Place:
     if place.file.exists() and place.file.read_bytes().strip():
         raise ScaffoldError(f"{place.file} is there already, expected a new pack")
     return place
-
-
-def _tell(done: AdoptedRows, place: Place, form: str, *, written: bool) -> None:
-    from patchkit.report.adopt import adopted_json, print_adopted  # noqa: PLC0415
-
-    if form == "json":
-        click.echo(adopted_json(done, written=written))
-    else:
-        print_adopted(done, place, written=written)
 
 
 def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -> _Done:

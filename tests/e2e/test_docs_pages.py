@@ -113,6 +113,7 @@ CODES = {
     "patchkit fit": FINDINGS,
     "patchkit check": FINDINGS,
     "patchkit history my-patch": FINDINGS,
+    "patchkit adopt my_plugin": FINDINGS,
     "patchkit export": FINDINGS,
     "patchkit rebase exit-on-engine-death": FINDINGS,
 }
@@ -131,6 +132,9 @@ ELSEWHERE = {
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {"": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"},
+    "docs/bring-your-pile.md": {
+        "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
+    },
     "docs/conformance.md": {"": "twelve minutes; tests/unit/test_conformance.py runs its parts"},
     "docs/cpu-ray.md": {"": "tests/e2e/test_cpu_ray.py, with a tiny model"},
     "docs/edit.md": {">>> ": "tests/unit/changes/source, on functions of the tests"},
