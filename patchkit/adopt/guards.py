@@ -35,12 +35,16 @@ from types import ModuleType
 
 MODULES = {{
 {modules}}}
+PACKAGES = {packages!r}
 
 
 class StandIn(ModuleType):
     """A module of the pile; what it holds is the pack's."""
 
     def __getattr__(self, name):
+        if name == "__path__" and self.__name__ in PACKAGES:
+            outer, _, last = self.__name__.rpartition(".")
+            return [f"{{place}}/{{last}}" for place in sys.modules[outer].__path__]
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(importlib.import_module(MODULES[self.__name__]), name)
@@ -166,7 +170,9 @@ def bound(node: ast.stmt) -> set[str]:
     return {node.name} if isinstance(node, SCOPES) else stored(node)
 
 
-def old_pile(base: str, modules: Mapping[str, str], project: str, origin: str) -> tuple[Patch, str]:
+def old_pile(
+    base: str, modules: Mapping[str, str], packages: Iterable[str], project: str, origin: str
+) -> tuple[Patch, str]:
     """Make the row and the body that keep a pile switched off while its rows run."""
     lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
     patch = Patch(
@@ -179,4 +185,4 @@ def old_pile(base: str, modules: Mapping[str, str], project: str, origin: str) -
         upstream=f"none: adopted from {origin}",
         sunset="the pile is gone",
     )
-    return patch, _OLD_PILE.format(base=base, modules=lines)
+    return patch, _OLD_PILE.format(base=base, modules=lines, packages=sorted(packages))

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from patchkit.adopt.bodies import BodyText
@@ -22,6 +22,7 @@ from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.resolving.values import Kind
 from patchkit.uses.packages import modules_of
 
+_NO_PACKAGE = "it lies in no package: nothing keeps it off, so that nobody may import it any more"
 _FUNCTIONS = {str(one) for one in (Kind.FUNCTION, Kind.ASYNC_FUNCTION)}
 _METHODS = {str(one) for one in (Kind.METHOD, Kind.ASYNC_METHOD)}
 
@@ -71,19 +72,31 @@ class PileRows(AdoptedRows):
     def run(self) -> None:
         """Make the rows, in the order in which the pile makes its changes."""
         project = self.requires.partition("==")[0]
-        ours = [
-            _ModuleRows(self, one, guard_of(one, self.readers, project), self._base)
-            for one in self.readers
-            if self._is_expressible(one)
-        ]
-        self.codes = {one.reader.module.name: one.code for one in ours}
+        ours, words = list[_ModuleRows](), list[str]()
+        for one in filter(self._is_expressible, self.readers):
+            words.append(_unused(_words(one.module.name, self._base), words))
+            guard = guard_of(one, self.readers, project)
+            ours.append(_ModuleRows(self, one, guard, words[-1]))
+        self.codes = {each.reader.module.name: each.code for each in ours}
         for each in ours:
             each.run()
-        made = {name: code for name, code in self.codes.items() if last_of(code) in self.bodies}
-        if not made:
+        if not self.patches:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected patches")
-        patch, self.bodies["patch_old_pile"] = old_pile(self._base, made, project, self.origin)
-        self.patches = [patch, *_chained(self.patches)]
+        self.patches = list(_chained(self.patches))
+        self._switch_off([one for one in ours if last_of(one.code) in self.bodies], project)
+
+    def _switch_off(self, several: Sequence["_ModuleRows"], project: str) -> None:
+        """Have the rows stand for the pile's modules, before the package of those is imported."""
+        if not self._base:
+            for one in several:
+                module = one.reader.module
+                self.left.append(Left(module.path, 1, "", _NO_PACKAGE, module.name))
+            return
+        modules = {one.reader.module.name: one.code for one in several}
+        packages = [one.reader.module.name for one in several if one.reader.module.is_package]
+        made = old_pile(self._base, modules, packages, project, self.origin)
+        self.patches.insert(0, made[0])
+        self.bodies["patch_old_pile"] = made[1]
 
     def observe(self, named: str, stubs: Sequence[str]) -> None:
         """Import the pile in a child; what it changes there and no row does is left, too."""
@@ -113,7 +126,7 @@ class PileRows(AdoptedRows):
         is_apart = any(one.startswith(f"{parent}.") for one in beside) and name not in beside
         for one in reader.placements:
             if is_apart and not reader.module.is_package:
-                one.reason = f"{parent} does not import {name}"
+                one.reason = f"{parent} does not import {name}; --only {name} adopts it"
             for place in (one.places or [""]) if one.reason else ():
                 self.leave(reader, one, one.reason, place)
         return any(not one.reason for one in reader.placements)
@@ -122,11 +135,11 @@ class PileRows(AdoptedRows):
 class _ModuleRows:
     """The rows of one module of a pile."""
 
-    def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, base: str) -> None:
-        self.reader, self._pile, self._guard = reader, pile, guard
-        self._words = _words(reader.module.name, base)
-        self._body_name = f"patch_{self._words}"
-        self.code = f"{pile.pack}.{'code' if guard.test else 'patch'}_{self._words}"
+    def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, words: str) -> None:
+        self.reader, self._pile, self._guard, self._words = reader, pile, guard, words
+        self._body_name = f"patch_{words}"
+        self.code = f"{pile.pack}.{'code' if guard.test else 'patch'}_{words}"
+        self._names: list[str] = []
         self._title = f"Adopted from {pile.origin}: {reader.module.path}"
 
     def run(self) -> None:
@@ -168,7 +181,7 @@ class _ModuleRows:
         key = "" if is_alone else first.key or first.function
         name = "-".join([self._words, *key.split(".")[-2:]]).lower()
         row = Patch(
-            name=re.sub(r"[\W_]+", "-", name).strip("-"),
+            name=_unused(re.sub(r"[\W_]+", "-", name).strip("-"), self._names),
             body=self._body_name,
             requires=self._guard.requires or (self._pile.requires,),
             roles={Role.WORKER} if "worker" in self._words.split("_") else frozenset(Role),
@@ -178,6 +191,7 @@ class _ModuleRows:
             when=body.asked("when", first.condition),
             verify=body.asked("verify", first.verify),
         )
+        self._names.append(row.name)
         if not first.builds:
             return row
         own, factory = f"patch_{row.name.replace('-', '_')}", changes[0].body_name
@@ -265,6 +279,12 @@ def _asked_by(rows: Sequence[Patch]) -> list[str]:
     asked = {name for patch in rows for name in (patch.when, patch.verify)}
     asked |= {one.when for patch in rows for one in patch.changes}
     return sorted(filter(None, asked))
+
+
+def _unused(name: str, names: Collection[str]) -> str:
+    """Make a name that is not there yet."""
+    several = (f"{name}{'-' if '-' in name else '_'}{number}" for number in range(2, 1000))
+    return name if name not in names else next(one for one in several if one not in names)
 
 
 def _words(module: str, base: str) -> str:

@@ -381,7 +381,39 @@ def test_modules_that_the_pile_does_not_import_stay_with_it(
     text = "from up.lib import C\nC.new_{0} = 1\n"
     told = adopt(here, capsys, {f"patch_{one}": text.format(one) for one in "ab"})
     assert list(kinds(told)) == ["a"]
-    assert [one["reason"] for one in told["left"]] == ["pile does not import pile.patch_b"]
+    assert [one["reason"] for one in told["left"]] == [
+        "pile does not import pile.patch_b; --only pile.patch_b adopts it"
+    ]
+
+
+@pytest.mark.processes
+def test_a_package_that_patches(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its submodules are imported as before, and other modules that are named alike are apart."""
+    here.module("pile.patches.helper", "VALUE = 'helped'\n")
+    text = "from up import lib\nfrom .helper import VALUE\nlib.extra = VALUE\n"
+    here.module("pile.patches.__init__", text)
+    modules = {
+        "patch_x": "from up.lib import C\nC.new = 1\n",
+        "x": "from up import lib\nlib.g = 2\n",
+    }
+    told = adopt(here, capsys, modules)
+    assert told["left"] == []
+    assert sorted(kinds(told)) == ["patches", "x", "x-2"]
+    probe = f"import pile.patches.helper, pile.patch_x, pile.x\n{PROBE}".replace("lib.g()", "lib.g")
+    theirs = here.answer(f"import pile.patches\n{probe}".replace(", user.use()", ""), PATCHKIT="0")
+    held = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+    assert here.answer(f"{held}{probe}".replace(", user.use()", "")) == theirs
+
+
+def test_modules_in_no_package(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing can keep them off: this is said."""
+    (here.folder / "loose").mkdir()
+    (here.folder / "loose" / "one.py").write_text("from up.lib import C\nC.new = 1\n")
+    words = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--format", "json"]
+    assert main(["adopt", "loose", *words]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in told["patches"]] == ["one"]
+    assert "nothing keeps it off" in told["left"][0]["reason"]
 
 
 def test_a_sweep_over_all_modules(here: World, capsys: pytest.CaptureFixture[str]) -> None:
