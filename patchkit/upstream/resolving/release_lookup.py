@@ -44,11 +44,9 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        lists = [case.binding for case in self.cases(tree, "__all__") if case.binding]
-        if not lists:
-            return self._exports_public(tree, name)
-        answers = {literals.membership(self, binding, tree, name) for binding in lists}
-        return answers.pop() if len(answers) == 1 else None
+        cases = self.cases(tree, "__all__")
+        lists = [value for case in cases for value in self.bound(case, Scope(tree))]
+        return literals.holds(lists, name) if lists else self._exports_public(tree, name)
 
     def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
         if name.startswith("_"):
@@ -119,8 +117,8 @@ class ReleaseLookup(Lookup):
             return (self._of_missing(module, name),)
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
-        if replaced := lazy.replaced_module(self, tree, name):
-            return replaced
+        if lazy.replaces_itself(tree):
+            return (undecided(f"{module} puts something else in its place in sys.modules"),)
         values = [
             value for case in self.cases(tree, name) for value in self._of_case(tree, name, case)
         ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from patchkit.upstream.resolving.literals import Literals
+from patchkit.upstream.resolving.literals import text_of
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values
@@ -81,8 +81,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     touched, is_open = set(code.stored), False
     for call in code.setters:
         at = -2 if "." in dotted(call.func) else 1
-        name = Literals(lookup, function.home).part(call.args[at]) if call.args[1:] else None
-        if isinstance(name, str):
+        named = lookup.evaluate(call.args[at], Scope(function.home)) if call.args[1:] else ()
+        if name := text_of(named):
             touched.add(name)
         else:
             is_open = True

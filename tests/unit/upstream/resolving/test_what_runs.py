@@ -25,9 +25,7 @@ def test_who_is_given_a_namespace_may_bind_names(source: str) -> None:
     assert resolve("from .a import *", "Language", a=source).state == "undecidable"
 
 
-@pytest.mark.parametrize(
-    "source", ["x = len(globals())", "x = 'y' in globals()", "def f(): return eval('1', globals())"]
-)
+@pytest.mark.parametrize("source", ["x = globals().get('y')", "x = 'y' in globals()"])
 def test_who_only_looks_binds_nothing(source: str) -> None:
     """A name that nothing binds stays absent."""
     assert resolve(source, "Language").state == "absent"
