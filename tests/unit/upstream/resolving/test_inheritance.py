@@ -225,7 +225,7 @@ Level = enum.Enum('Level', ['LOW', 'HIGH'])
         ("Data.i", "field, not sure"),
         ("Data.none", "absent"),
         ("Data.__init__", "generated"),
-        ("Data.__eq__", "generated"),
+        ("Data.__eq__", "undecidable"),
         ("Sub.b", "field"),
         ("Sub.c", "field, no attribute"),
         ("Slots.a", "field"),
@@ -243,7 +243,7 @@ Level = enum.Enum('Level', ['LOW', 'HIGH'])
         ("Model.none", "absent"),
         ("Message.a", "field"),
         ("Row.a", "field"),
-        ("Row._replace", "generated"),
+        ("Row._replace", "undecidable"),
         ("Keys.a", "field, no attribute"),
         ("Colour.RED", "constant"),
         ("Colour.note", "absent"),
@@ -274,7 +274,6 @@ def test_reads_fields(qualname: str, answer: str) -> None:
     [
         ("Slots", "(*, a, b=…)"),
         ("Checked", "(a, b=…, c=…, d=…)"),
-        ("Manual", "()"),
     ],
 )
 def test_knows_the_constructors_of_fields(name: str, signature: str) -> None:
@@ -308,16 +307,15 @@ def test_fields_of_bases_come_first() -> None:
     ("source", "signature"),
     [
         ("class C:\n def __init__(self, a, b=1): ...", "(a, b=…)"),
-        ("class C:\n def __new__(cls, a): ...", "(a)"),
+        ("class C:\n def __new__(cls, a): ...", "None"),
         ("class C:\n def __new__(cls, *a, **k): ...\n def __init__(self, b): ...", "(b)"),
-        ("class C: ...", "()"),
         ("import x\nclass C(x.Y): ...", "None"),
         ("class M(type): ...\nclass C(metaclass=M):\n def __init__(self, a): ...", "None"),
         ("import x\nclass B(x.Y):\n def __init__(self, a): ...\nclass C(B): ...", "None"),
     ],
 )
 def test_knows_how_classes_are_called(source: str, signature: str) -> None:
-    """By `__init__`, by `__new__`, not at all where something unknown may decide it."""
+    """By `__init__`; not at all where `__new__` or something unknown may decide it."""
     assert str(resolve(source, "C").signature) == signature
 
 

@@ -54,7 +54,7 @@ short = lambda a: a
         ("coroutine", "async function", "()"),
         ("cached", "cached function", "(a)"),
         ("manager", "function", "(a)"),
-        ("Class", "class", "(a)"),
+        ("Class", "class", None),
         ("Class.method", "method", "(self, a)"),
         ("Class.waiting", "async method", "(self)"),
         ("Class.static", "staticmethod", "(a)"),
