@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -47,9 +46,7 @@ class Web:
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
         self._tries = min(settings.retries + 1, _BODY_TRIES)
         self._connections = Connections(settings, offline=offline)
-        self._lock = threading.Lock()
         self.workers = ThreadPoolExecutor(AT_ONCE, "patchkit-web")
-        self.moved = 0
 
     def close(self) -> None:
         """Close all connections."""
@@ -64,14 +61,6 @@ class Web:
         if len(reply.body) > limit:
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
-
-    def state(self, url: str) -> str:
-        """Name the state of a file, as its server tells states apart; empty where it does not."""
-        reply = self.ask("HEAD", url, _PLAIN, 0)
-        if reply.status in (401, 403, 404, 410):
-            raise StatusError(url, reply.status)
-        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
-        return " ".join(reply.headers.get(name, "") for name in names)
 
     def content(self, url: str) -> "RemoteContent":
         """Return a file, to be read in spans."""
@@ -100,7 +89,6 @@ class Web:
                 # An error's page, or a file in place of a range, is not read to its end.
                 is_wanted = response.status == (206 if "Range" in headers else 200)
                 body = response.read(limit + 1) if is_wanted else b""
-                self._count(len(body))
                 lower = {name.lower(): value for name, value in response.headers.items()}
                 return Reply(response.status, final, lower, body)
 
@@ -120,7 +108,6 @@ class Web:
                     raise UpstreamError(f"it has more than {MAX_DOWNLOAD:,} bytes")
                 digest.update(piece)
                 file.write(piece)
-                self._count(len(piece))
         return digest.hexdigest()
 
     def _tried(self, once: Callable[[], T]) -> T:
@@ -129,10 +116,6 @@ class Web:
             with contextlib.suppress(BrokenOffError):
                 return once()
         return once()
-
-    def _count(self, size: int) -> None:
-        with self._lock:
-            self.moved += size
 
 
 @dataclass
@@ -154,13 +137,8 @@ class RemoteContent:
         except StatusError as error:
             if error.status not in (400, 416, 501):
                 raise
-            # It may know ranges, and not those that are counted from the end.
-            reply = self.web.ask("HEAD", self.url, _PLAIN, 0)
-            length = reply.headers.get("content-length", "")
-            if reply.status != 200 or not length.isdecimal():
-                message = f"{host_of(self.url)} does not say how long its files are"
-                raise NoRangesError(message) from error
-            data, self._total = self._span(last(int(length)))
+            message = f"{host_of(self.url)} does not count ranges from the end of a file"
+            raise NoRangesError(message) from error
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
