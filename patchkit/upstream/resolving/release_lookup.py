@@ -28,7 +28,7 @@ class ReleaseLookup(Lookup):
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
         self.platform = platform
-        self.decide = Conditions(modules, platform).decide
+        self.decide = Conditions(platform).decide
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
         self._asked: set[tuple[object, ...]] = set()
         self._attributes: dict[Any, Values] = {}
