@@ -11,7 +11,6 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-from patchkit.upstream.resolving.syntax import called_at_import
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _IMPLICIT = {
@@ -138,11 +137,11 @@ class ReleaseLookup(Lookup):
         return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
     def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
-        """Doubt what a function of the module binds anew, if that runs at import."""
-        by = tree.rebound_in_functions().get(name, set()) & called_at_import(tree)
+        """Doubt what a function of the module binds anew, which may run at import."""
+        by = tree.rebound_in_functions().get(name, set())
         if not by:
             return values
-        reason = f"{min(by)}() binds {name} anew at import"
+        reason = f"{min(by)}() binds {name} anew, maybe at import"
         return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
 
     def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:
