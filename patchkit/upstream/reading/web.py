@@ -8,21 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD, Span
-from patchkit.upstream.reading.connections import BrokenOffError, Connections
+from patchkit.upstream.reading.connections import Connections
 from patchkit.upstream.reading.parallel import AT_ONCE
 from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 
-T = TypeVar("T")
-
 _PIECE = 1 << 20
 _GAP = 32 << 10  # bytes that are fetched and thrown away sooner than asking once more
-_BODY_TRIES = 3
 _PLAIN = {"Accept-Encoding": "identity"}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -44,7 +41,6 @@ class Web:
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
-        self._tries = min(settings.retries + 1, _BODY_TRIES)
         self._connections = Connections(settings, offline=offline)
         self.workers = ThreadPoolExecutor(AT_ONCE, "patchkit-web")
 
@@ -72,7 +68,7 @@ class Web:
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
             place = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
             try:
-                found = self._tried(lambda: self._stream(url, place))
+                found = self._stream(url, place)
             except OSError as error:
                 raise UpstreamError(f"it cannot be written to {directory}: {error}") from error
             if sha256 and found != sha256:
@@ -83,16 +79,12 @@ class Web:
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
         """Ask for something, whatever the status of the answer; read one byte above the limit."""
-
-        def once() -> Reply:
-            with self._connections.answer(method, url, headers) as (response, final):
-                # An error's page, or a file in place of a range, is not read to its end.
-                is_wanted = response.status == (206 if "Range" in headers else 200)
-                body = response.read(limit + 1) if is_wanted else b""
-                lower = {name.lower(): value for name, value in response.headers.items()}
-                return Reply(response.status, final, lower, body)
-
-        return self._tried(once)
+        with self._connections.answer(method, url, headers) as (response, final):
+            # An error's page, or a file in place of a range, is not read to its end.
+            is_wanted = response.status == (206 if "Range" in headers else 200)
+            body = response.read(limit + 1) if is_wanted else b""
+            lower = {name.lower(): value for name, value in response.headers.items()}
+            return Reply(response.status, final, lower, body)
 
     def _stream(self, url: str, place: Path) -> str:
         digest, size = hashlib.sha256(), 0
@@ -109,13 +101,6 @@ class Web:
                 digest.update(piece)
                 file.write(piece)
         return digest.hexdigest()
-
-    def _tried(self, once: Callable[[], T]) -> T:
-        """Do it, and again where an answer breaks off; urllib3 sees to those that do not begin."""
-        for _ in range(self._tries - 1):
-            with contextlib.suppress(BrokenOffError):
-                return once()
-        return once()
 
 
 @dataclass

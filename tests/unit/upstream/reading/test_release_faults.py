@@ -81,7 +81,7 @@ def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
     assert list(errors) == ["1.2", "1.3"]
 
 
-@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy", "cut-once"])
+@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy"])
 @pytest.mark.parametrize("has_hashes", [True, False])
 def test_servers_that_are_only_slow_of_understanding(
     buyer: Customer, behaviour: str, has_hashes: bool
