@@ -7,7 +7,7 @@ from patchkit.upstream.resolving import decorators, inheritance
 from patchkit.upstream.resolving.bindings import Binding, Case
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
-from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
+from patchkit.upstream.resolving.outside import as_typing, is_class
 from patchkit.upstream.resolving.syntax import DEFS, Def, of_arguments
 from patchkit.upstream.resolving.values import (
     METHODS,
@@ -222,8 +222,6 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
 
 def _as_assigned(value: Value, assigned: Value) -> Value:
     if isinstance(value.expression, ast.Subscript):
-        if _is_alias_of_type(assigned):
-            return replace(value, kind=Kind.CONSTANT)
         return replace(value, sure=False, reason=assigned.reason)
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
@@ -239,14 +237,6 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
         nodes=value.nodes,
         expression=assigned.expression or value.expression,
         scope=value.scope,
-    )
-
-
-def _is_alias_of_type(value: Value) -> bool:
-    """Whether subscribing something makes a type hint, such as `list[int]`."""
-    module = value.dotted.rpartition(".")[0]
-    return module in ("typing", "typing_extensions", "collections.abc") or (
-        value.dotted.startswith("builtins.") and standard_class(value.dotted) is not None
     )
 
 

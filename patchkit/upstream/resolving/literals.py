@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from patchkit.rows.target import Item
-from patchkit.upstream.resolving.syntax import dotted
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _Entry = tuple[object, ast.expr] | str
@@ -61,8 +60,7 @@ def holds(values: Sequence[Value], item: Any) -> bool | None:
 
 def text_of(values: Sequence[Value]) -> str | None:
     """Return the text that something is spelled out to be; None for anything else."""
-    nodes = [one.expression for one in values]
-    texts = {one.value if isinstance(one, ast.Constant) else None for one in nodes}
+    texts = {getattr(one.expression, "value", None) for one in values}
     text = texts.pop() if len(texts) == 1 else None
     return text if isinstance(text, str) else None
 
@@ -92,13 +90,6 @@ def _added_by(part: ast.AST) -> ast.AST:
         return part.value
     if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
         return ast.Dict([part.targets[0].slice], [part.value])
-    call = part.value if isinstance(part, ast.Expr) else None
-    if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
-        method = dotted(call.func).rpartition(".")[2]
-        if method in ("extend", "update"):
-            return call.args[0]
-        if method == "append":
-            return ast.List(call.args, ast.Load())
     return part
 
 

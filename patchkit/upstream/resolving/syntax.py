@@ -62,19 +62,7 @@ def expressions(statement: ast.AST) -> Iterator[ast.AST]:
     """Walk the expressions of a statement itself, decorators included, not of statements in it."""
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            yield from walk(child)
-
-
-def walk(node: ast.AST) -> list[ast.AST]:
-    """List a node and all below it that has parts, in half the time that `ast.walk` takes."""
-    found = [node]
-    for one in found:  # it grows
-        for part in vars(one).values():
-            if isinstance(part, list):
-                found += [each for each in part if isinstance(each, ast.AST)]
-            elif isinstance(part, ast.AST) and part._fields:
-                found.append(part)
-    return found
+            yield from ast.walk(child)
 
 
 class _Default:
