@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from patchkit.upstream.resolving.bindings import UNBOUND
+from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.literals import holds, spelled
 from patchkit.upstream.resolving.module_tree import ModuleTree
-from patchkit.upstream.resolving.syntax import dotted
+from patchkit.upstream.resolving.syntax import dotted, statements
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _Tested = tuple[bool, bool] | None
@@ -34,7 +36,8 @@ def from_getattr(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         return (absent(f"{tree.name} has no {name!r}, and its __getattr__ knows none"),)
     reason = f"{tree.name} gives {name} lazily"
     where = (tree.name, name, tree, (nodes[0],))
-    return (Value("present", Kind.ASSIGNMENT, *where, reason, sure=False),)
+    given = Value("present", Kind.ASSIGNMENT, *where, reason, sure=False)
+    return _for_checkers(lookup, tree, name) or (given,)
 
 
 def replaces_itself(tree: ModuleTree) -> bool:
@@ -127,3 +130,14 @@ def _read(lookup: Lookup, tree: ModuleTree, table: str, name: str) -> Iterator[t
         last = module.lstrip(".")
         absolute = tree.absolute(last or None, len(module) - len(last))
         yield from ((place, attribute) for place in (absolute, f"{tree.package}.{module}") if place)
+
+
+def _for_checkers(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Find what a lazy name is for type checkers, which alone import or assign it."""
+    ifs = (one for one in statements(tree.tree.body) if isinstance(one, ast.If))
+    for statement in (one for one in ifs if dotted(one.test).endswith("TYPE_CHECKING")):
+        case, *others = Flow(name, tree, lookup).run(statement.body) or UNBOUND
+        found = lookup.bound(case, Scope(tree))
+        if found and not others and all(value.state == "present" for value in found):
+            return found
+    return ()

@@ -38,6 +38,18 @@ def __getattr__(name):
     return load(*_OF[name])
 """,
     """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from up.a import There as Moved
+else:
+    def __getattr__(name):
+        if name == 'Moved':
+            return load('There')
+        if name not in globals():
+            raise AttributeError(name)
+        return globals()[name]
+""",
+    """
 _E = {'Moved': 'up.a:There'}
 def __getattr__(name):
     spec = _E.get(name)
@@ -50,7 +62,7 @@ def __getattr__(name):
 
 @pytest.mark.parametrize("source", LAZY_SHAPES)
 def test_reads_lazy_tables(source: str) -> None:
-    """Tables that a `__getattr__` reads lead on."""
+    """Tables that a `__getattr__` reads, and what it tells type checkers, lead on."""
     a = "class There: ...\nMoved = There"
     found = resolve(source, "Moved", a=a)
     assert (found.state, found.kind, str(found.defined)) == ("present", Kind.CLASS, "up.a:There")
