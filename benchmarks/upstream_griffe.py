@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
+from benchmarks.traffic import MeteredLibrary
 from benchmarks.upstream_index import PATHS
 from patchkit.check.opening import on_index
 from patchkit.rows.target import Target
@@ -128,7 +129,8 @@ def answer(place: Path, targets: list[str]) -> int:
     Raises:
         AssertionError: one is not there, or its signature is not told.
     """
-    with Library(cache=Cache(place)) as library:
+    library = MeteredLibrary(cache=Cache(place))
+    with library:
         subject = on_index(_RELEASE, library)[0]
         wanted = [Target.parse(one) for one in targets]
         subject.learn(wanted)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
+from benchmarks.traffic import MeteredLibrary
 from benchmarks.upstream_targets import TARGETS, write_pack
 from patchkit.check import codes
 from patchkit.check.checking import Check
@@ -158,7 +159,8 @@ def check(place: Path, cache: Path, spec: str) -> Counts:
     """Check the sample rows, in this process."""
     sys.path.insert(0, str(place))
     rows, _ = read_packs(Settings(), [_PACK])
-    with Library(cache=Cache(cache)) as library:
+    library = MeteredLibrary(cache=Cache(cache))
+    with library:
         subjects = on_index(spec, library)
         versions = {"vllm": [one.version for one in subjects]}
         report = Check(list(rows), subjects, Lock(), versions).run()

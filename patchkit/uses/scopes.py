@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import ModuleTree
-from patchkit.upstream.resolving.syntax import walk
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -138,7 +137,7 @@ def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:
 
 
 def _words(node: ast.AST) -> set[str]:
-    names = (getattr(one, "id", getattr(one, "attr", "")) for one in walk(node))
+    names = (getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node))
     return {name for name in names if isinstance(name, str)}
 
 

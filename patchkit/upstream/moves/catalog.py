@@ -139,22 +139,14 @@ class SourceFile:
         return frozenset(one.qualname for one in self.definitions if "." not in one.qualname)
 
     def likeness(self, definition: Definition) -> Likeness | None:
-        """Parse one of its definitions; None where there is none after all."""
+        """Parse one of its definitions; None where its lines alone do not tell."""
         node = node_of(self.text, definition)
-        if node is None:  # its lines alone do not tell
-            line = self.text.count(b"\n", 0, definition.start) + 1
-            defined = (one for one in ast.walk(self._tree) if isinstance(one, SCOPES))
-            node = next((one for one in defined if one.lineno == line), None)
         return Likeness([node]) if node else None
 
     @cached_property
     def whole(self) -> Likeness:
         """All of it."""
-        return Likeness(self._tree.body)
-
-    @cached_property
-    def _tree(self) -> ast.Module:
-        return parse(self.text)[0]
+        return Likeness(parse(self.text)[0].body)
 
 
 class Catalog:

@@ -118,7 +118,7 @@ class MoveSearch:
     def _definition(self, target: Target, old: Resolution) -> Whereabouts:
         lost = Lost.of(old)
         if lost is None:
-            return self._constant(target, old)
+            return GONE
         pages: list[SourceFile] = []
         for pages in self._evidence.stages(target.module, len(lost.text)):
             best = self._evidence.best(self._evidence.same_name(pages, lost), target)
@@ -129,25 +129,6 @@ class MoveSearch:
             return GONE
         is_near = best.place.module == target.module
         return _told(best, "renamed to" if is_near else "moved and renamed to")
-
-    def _constant(self, target: Target, old: Resolution) -> Whereabouts:
-        """Find a module's variable: by its name, in a file that took more of the module's."""
-        stages = self._evidence.stages(target.module, len(old.source))
-        holding = (page for pages in stages for page in pages if target.qualname in page.tops)
-        found = (self._same_constant(page, target, old) for page in holding)
-        return next(filter(None, found), GONE)
-
-    def _same_constant(
-        self, page: SourceFile, target: Target, old: Resolution
-    ) -> Whereabouts | None:
-        place = Target(page.module, target.qualname)
-        found = self._new.resolve(place)
-        if found.state != "present" or target.qualname not in self._evidence.gained(page):
-            return None
-        answer = _at(place, old, found, f"moved to {place}")
-        if Likeness(old.nodes[:1]).is_telling and (answer.likeness or 0) >= RENAMED:
-            return answer
-        return answer if self._evidence.succeeds(page, target.module) else None
 
     def _module(self, target: Target) -> Whereabouts:
         page = self._evidence.there.module(target.module)

@@ -135,7 +135,7 @@ class Archived:
             self.cache.put(self._name(path, len(content), zlib.crc32(content)), content)
 
     def _name(self, path: str, size: int, checksum: int) -> str:
-        return f"member {self.project or self.key} {size:x} {checksum:x}\0{path}"
+        return f"member {self.project} {size:x} {checksum:x}\0{path}"
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:

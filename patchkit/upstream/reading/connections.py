@@ -24,10 +24,6 @@ _PASSING = (500, 502, 503, 520, 524, 527)
 _DOWN = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.ProxyError)
 
 
-class BrokenOffError(UpstreamError):
-    """An answer that has begun does not end."""
-
-
 class Connections:
     """What requests go through; a host that cannot be reached is asked once. Offline, none is."""
 
@@ -51,15 +47,15 @@ class Connections:
     ) -> Iterator[tuple[urllib3.BaseHTTPResponse, str]]:
         """Ask, and give back the response, not yet read, with the URL that gave it after redirects.
 
-        Raises UnreachableError where nobody answers, BrokenOffError where the answer ends before
-        it is read, and UpstreamError where it is no URL, or redirects without end.
+        Raises UnreachableError where nobody answers, and UpstreamError where the answer ends before
+        it is read, where it is no URL, or redirects without end.
         """
         response, url = self._followed(method, url, headers)
         try:
             yield response, url
         except exceptions.HTTPError as error:
             reason = f"{host_of(url)} breaks off its answer ({_reason(error)})"
-            raise BrokenOffError(reason) from error
+            raise UpstreamError(reason) from error
         finally:
             _let_go(response)
 

@@ -159,9 +159,8 @@ def _of_json(page: IndexPage) -> list[Link]:
 def _of_html(page: IndexPage) -> Iterator[Link]:
     parser = _Anchors()
     parser.feed(page.body.decode("utf-8", "replace"))
-    base = joined(page.url, parser.base) or page.url
     for attributes in parser.found:
-        url, _, fragment = joined(base, attributes.get("href") or "").partition("#")
+        url, _, fragment = joined(page.url, attributes.get("href") or "").partition("#")
         filename = unquote(urlsplit(url).path.rpartition("/")[2])
         sha256 = _HASH.search(fragment)
         yield Link(url, filename, "", sha256 and sha256[1], "data-yanked" in attributes)
@@ -172,15 +171,12 @@ class _Anchors(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.base = ""
         self.found: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         if tag == "a" and attributes.get("href"):
             self.found.append(attributes)
-        elif tag == "base" and not self.base:
-            self.base = attributes.get("href") or ""
 
 
 def parse_filename(filename: str) -> tuple[str, str] | None:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchkit.errors import UnreachableError, UpstreamError, VersionError
+from patchkit.errors import UpstreamError, VersionError
 from patchkit.upstream.reading.archive import Archived, Reader, SdistReader
 from patchkit.upstream.reading.cache import Cache, default_directory
 from patchkit.upstream.reading.files import ReleaseSource
 from patchkit.upstream.reading.index import Index, Link, local_path, parse_filename
-from patchkit.upstream.reading.replies import without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 from patchkit.upstream.reading.web import Web
 from patchkit.upstream.reading.wheel import LocalContent, WheelReader
@@ -101,29 +100,17 @@ class Release:
         if local := local_path(self.link.url):
             return Archived(*named, _reader(local))
         sha256 = self.link.sha256
-        key = f"sha256:{sha256}" if sha256 else self._state()
+        # Without a hash, nothing says that a URL still has the bytes that it had.
+        cache = self.library.cache if sha256 else Cache(None)
         reader: Reader = SdistReader(self._downloaded)
         if self.link.filename.endswith(".whl"):
             reader = WheelReader(self.library.web.content(self.link.url), self._downloaded)
-        return Archived(*named, reader, self.library.cache, key, self.project if sha256 else "")
+        return Archived(*named, reader, cache, f"sha256:{sha256}", self.project)
 
     def _downloaded(self, reason: Exception | None = None) -> AbstractContextManager[Path]:
         if reason:
             self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self.library.web.download(self.link.url, self.link.sha256)
-
-    def _state(self) -> str:
-        """Name the bytes that a URL has now; those that it had where nobody answers."""
-        cache, url = self.library.cache, without_secrets(self.link.url)
-        try:
-            state = f"{url} {self.library.web.state(self.link.url)}"
-            cache.put(f"state-of-url {url}", state.encode())
-        except UpstreamError as error:
-            kept = cache.get(f"state-of-url {url}") if isinstance(error, UnreachableError) else None
-            if kept is None:
-                raise UpstreamError(f"{self.name}: {self.link.filename}: {error}") from error
-            return kept.decode()
-        return state
 
 
 def open_archive(file: Path) -> ReleaseSource:

@@ -4,26 +4,22 @@ import contextlib
 import hashlib
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from patchkit.errors import UpstreamError
 from patchkit.upstream.reading.archive import MAX_DOWNLOAD, Span
-from patchkit.upstream.reading.connections import BrokenOffError, Connections
+from patchkit.upstream.reading.connections import Connections
 from patchkit.upstream.reading.parallel import AT_ONCE
 from patchkit.upstream.reading.replies import NoRangesError, StatusError, host_of, without_secrets
 from patchkit.upstream.reading.settings import PipSettings
 
-T = TypeVar("T")
-
 _PIECE = 1 << 20
 _GAP = 32 << 10  # bytes that are fetched and thrown away sooner than asking once more
-_BODY_TRIES = 3
 _PLAIN = {"Accept-Encoding": "identity"}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -45,11 +41,8 @@ class Web:
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
-        self._tries = min(settings.retries + 1, _BODY_TRIES)
         self._connections = Connections(settings, offline=offline)
-        self._lock = threading.Lock()
         self.workers = ThreadPoolExecutor(AT_ONCE, "patchkit-web")
-        self.moved = 0
 
     def close(self) -> None:
         """Close all connections."""
@@ -65,14 +58,6 @@ class Web:
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
 
-    def state(self, url: str) -> str:
-        """Name the state of a file, as its server tells states apart; empty where it does not."""
-        reply = self.ask("HEAD", url, _PLAIN, 0)
-        if reply.status in (401, 403, 404, 410):
-            raise StatusError(url, reply.status)
-        names = ("etag", "last-modified", "content-length") if reply.status == 200 else ()
-        return " ".join(reply.headers.get(name, "") for name in names)
-
     def content(self, url: str) -> "RemoteContent":
         """Return a file, to be read in spans."""
         return RemoteContent(self, url)
@@ -83,7 +68,7 @@ class Web:
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
             place = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
             try:
-                found = self._tried(lambda: self._stream(url, place))
+                found = self._stream(url, place)
             except OSError as error:
                 raise UpstreamError(f"it cannot be written to {directory}: {error}") from error
             if sha256 and found != sha256:
@@ -94,17 +79,12 @@ class Web:
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], limit: int) -> Reply:
         """Ask for something, whatever the status of the answer; read one byte above the limit."""
-
-        def once() -> Reply:
-            with self._connections.answer(method, url, headers) as (response, final):
-                # An error's page, or a file in place of a range, is not read to its end.
-                is_wanted = response.status == (206 if "Range" in headers else 200)
-                body = response.read(limit + 1) if is_wanted else b""
-                self._count(len(body))
-                lower = {name.lower(): value for name, value in response.headers.items()}
-                return Reply(response.status, final, lower, body)
-
-        return self._tried(once)
+        with self._connections.answer(method, url, headers) as (response, final):
+            # An error's page, or a file in place of a range, is not read to its end.
+            is_wanted = response.status == (206 if "Range" in headers else 200)
+            body = response.read(limit + 1) if is_wanted else b""
+            lower = {name.lower(): value for name, value in response.headers.items()}
+            return Reply(response.status, final, lower, body)
 
     def _stream(self, url: str, place: Path) -> str:
         digest, size = hashlib.sha256(), 0
@@ -120,19 +100,7 @@ class Web:
                     raise UpstreamError(f"it has more than {MAX_DOWNLOAD:,} bytes")
                 digest.update(piece)
                 file.write(piece)
-                self._count(len(piece))
         return digest.hexdigest()
-
-    def _tried(self, once: Callable[[], T]) -> T:
-        """Do it, and again where an answer breaks off; urllib3 sees to those that do not begin."""
-        for _ in range(self._tries - 1):
-            with contextlib.suppress(BrokenOffError):
-                return once()
-        return once()
-
-    def _count(self, size: int) -> None:
-        with self._lock:
-            self.moved += size
 
 
 @dataclass
@@ -154,13 +122,8 @@ class RemoteContent:
         except StatusError as error:
             if error.status not in (400, 416, 501):
                 raise
-            # It may know ranges, and not those that are counted from the end.
-            reply = self.web.ask("HEAD", self.url, _PLAIN, 0)
-            length = reply.headers.get("content-length", "")
-            if reply.status != 200 or not length.isdecimal():
-                message = f"{host_of(self.url)} does not say how long its files are"
-                raise NoRangesError(message) from error
-            data, self._total = self._span(last(int(length)))
+            message = f"{host_of(self.url)} does not count ranges from the end of a file"
+            raise NoRangesError(message) from error
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:

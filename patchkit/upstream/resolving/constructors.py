@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.upstream.resolving import fields
@@ -10,20 +11,15 @@ from patchkit.upstream.resolving.fields import DATACLASSES, Field, flavour, trut
 from patchkit.upstream.resolving.syntax import SCOPES, Signature, dotted, parameter
 from patchkit.upstream.resolving.values import Kind, Lookup, Value, undecided
 
-_OPTIONS = {
-    "__init__": "init",
-    "__repr__": "repr",
-    "__eq__": "eq",
-    **dict.fromkeys(("__lt__", "__le__", "__gt__", "__ge__"), "order"),
-    **dict.fromkeys(("__setattr__", "__delattr__"), "frozen"),
-}
-"""What a dataclass writes, with the option that asks for it."""
-_OFF = frozenset({"order", "frozen"})  # off unless somebody turns them on
-_MARKERS = frozenset({"__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__"})
-_OF_ENUMS = frozenset({"__new__", "__repr__", "__str__", "__format__", "__reduce_ex__"})
-_OF_TUPLES = frozenset({"__new__", "__repr__", "_make", "_replace", "_asdict", "__getnewargs__"})
-_BARE = frozenset({"builtins.object", "abc.ABC", "typing.Generic"})
-"""Classes outside that give a class no more than `object` does."""
+_WRITTEN = frozenset(
+    [
+        *("__init__", "__repr__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__"),
+        *("__setattr__", "__delattr__", "__str__", "__format__", "__reduce_ex__", "__match_args__"),
+        *("__dataclass_fields__", "__dataclass_params__", "_make", "_replace", "_asdict"),
+    ]
+)
+"""What machinery may write for a class, as options and versions of Python have it."""
+_OF_VALUES = frozenset({"enum", "namedtuple"})  # for which it writes `__new__`, too
 
 
 def call_signature(lookup: Lookup, value: Value) -> Signature | None:
@@ -32,67 +28,33 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         return value.signature
     if not value.sure or metaclass(lookup, value) is not None:
         return None
-    if flavour(lookup, value) in ("basemodel", "struct", "namedtuple", "typeddict", "enum"):
+    if flavour(lookup, value) not in ("", "attrs", "ctypes", *DATACLASSES):
         return None
     makers, starters = lookup.member(value, "__new__"), lookup.member(value, "__init__")
-    if len(makers) != 1 or len(starters) != 1:
+    if len(starters) != 1 or not all(map(_leaves_it_to_init, makers)):
         return None
-    new, init = makers[0], starters[0]
-    if new.kind is not Kind.OUTSIDE and not _takes_anything(new):
-        return _bound(new) if init.dotted == "builtins.object.__init__" else None
-    if init.kind is not Kind.OUTSIDE:
-        return _bound(init)
-    is_bare = all(one.classes or one.dotted in _BARE for one in mro(lookup, value))
-    return Signature() if is_bare and new.kind is Kind.OUTSIDE else None
+    init = starters[0]
+    return init.signature.bound() if init.signature and init.sure else None
+
+
+def _leaves_it_to_init(new: Value) -> bool:
+    """Whether a `__new__` takes anything, and leaves it to `__init__` to refuse."""
+    kinds = [one.kind for one in (new.signature or Signature()).bound().parameters.values()]
+    takes_anything = kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
+    return new.kind is Kind.OUTSIDE or (new.sure and takes_anything)
 
 
 def generated(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """Tell what is written for a class by what made it; None for any other name."""
-    kind = flavour(lookup, entry)
-    if (is_written := _writes(lookup, entry, kind, name)) is None:
-        return undecided(f"the {kind} may write {name}, as its options say")
-    if not is_written:
-        return None
-    called = _signature(lookup, entry) if name == "__init__" else None
-    return entry.having(
-        name,
-        Kind.GENERATED,
-        *entry.nodes,
-        reason=f"written by the {kind}",
-        signature=called,
-        sure=name != "__init__" or called is not None,
-    )
-
-
-def _bound(method: Value) -> Signature | None:
-    return method.signature.bound() if method.signature and method.sure else None
-
-
-def _takes_anything(new: Value) -> bool:
-    """Whether a `__new__` leaves it to `__init__` to say how the class is called."""
-    called = _bound(new) or Signature()
-    kinds = [one.kind for one in called.parameters.values()]
-    return kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
-
-
-def _writes(lookup: Lookup, entry: Value, kind: str, name: str) -> bool | None:
-    """Whether what makes a class writes a method for it; None where its options do not tell."""
-    if kind == "struct":
-        return name in ("__repr__", "__eq__")
-    if kind == "enum":
-        return None if name in _OF_ENUMS else False
-    if kind == "namedtuple":
-        return name in _OF_TUPLES and fields.is_direct(lookup, entry)
-    work = made(lookup, entry)
-    if work.flavour not in DATACLASSES:
-        return False
-    option = _OPTIONS.get(name)
-    if option is None:
-        return name in _MARKERS
-    given = work.options.get(option)
-    if work.flavour == "unknown" or (given is None and SPREAD in work.options):
-        return None
-    return option not in _OFF if given is None else truth(given)
+    kind, work = flavour(lookup, entry), made(lookup, entry)
+    is_plain = work.flavour in DATACLASSES - {"unknown"} and SPREAD not in work.options
+    if name == "__init__" and is_plain and "init" not in work.options:
+        called = _signature(lookup, entry)
+        found = entry.having(name, Kind.GENERATED, *entry.nodes, reason=f"written by the {kind}")
+        return replace(found, signature=called, sure=called is not None)
+    may_write = name in _WRITTEN or (name == "__new__" and kind in _OF_VALUES)
+    is_writer = kind not in ("", "basemodel", "struct", "typeddict", "ctypes")
+    return undecided(f"the {kind} may write {name}") if may_write and is_writer else None
 
 
 def _signature(lookup: Lookup, value: Value) -> Signature | None:

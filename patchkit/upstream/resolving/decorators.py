@@ -27,9 +27,6 @@ _ATTRS = frozenset(
 _SETTING = {
     **dict.fromkeys(("attr.s", "attr.attrs", "attr.attributes", "attr.dataclass"), _ATTRS),
     **{f"{package}.{name}": _ATTRS for package in ("attr", "attrs") for name in _MAKERS},
-    "huggingface_hub.dataclasses.strict": frozenset(
-        ["__init__", "__setattr__", "validate", "__validators__", "__class_validators__"]
-    ),
 }
 """Decorators of classes that return what they were given, with what they set on it."""
 _SAME = {

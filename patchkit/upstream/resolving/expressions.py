@@ -7,10 +7,9 @@ from patchkit.upstream.resolving import decorators, inheritance
 from patchkit.upstream.resolving.bindings import Binding, Case
 from patchkit.upstream.resolving.classes import metaclass, mro, own_binding
 from patchkit.upstream.resolving.decorators import DESCRIPTORS, UNKNOWN
-from patchkit.upstream.resolving.outside import as_typing, is_class, standard_class
+from patchkit.upstream.resolving.outside import as_typing, is_class
 from patchkit.upstream.resolving.syntax import DEFS, Def, of_arguments
 from patchkit.upstream.resolving.values import (
-    AS_METHOD,
     METHODS,
     Kind,
     Lookup,
@@ -216,17 +215,13 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
     if binding.value is None or is_shaped:
         return (replace(value, sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
-    if isinstance(binding.value, ast.Attribute) and any(one.kind in METHODS for one in assigned):
-        owners = lookup.evaluate(binding.value.value, scope)
-        is_instance = any(owner.instance_of is not None for owner in owners)
-        assigned = tuple(_read_from(one, is_instance=is_instance) for one in assigned)
+    if isinstance(binding.value, ast.Attribute):
+        assigned = tuple(_read_from(one) if one.kind in METHODS else one for one in assigned)
     return tuple(_as_assigned(value, one) for one in assigned)
 
 
 def _as_assigned(value: Value, assigned: Value) -> Value:
     if isinstance(value.expression, ast.Subscript):
-        if _is_alias_of_type(assigned):
-            return replace(value, kind=Kind.CONSTANT)
         return replace(value, sure=False, reason=assigned.reason)
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
@@ -245,19 +240,6 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     )
 
 
-def _is_alias_of_type(value: Value) -> bool:
-    """Whether subscribing something makes a type hint, such as `list[int]`."""
-    module = value.dotted.rpartition(".")[0]
-    return module in ("typing", "typing_extensions", "collections.abc") or (
-        value.dotted.startswith("builtins.") and standard_class(value.dotted) is not None
-    )
-
-
-def _read_from(value: Value, *, is_instance: bool) -> Value:
-    if value.kind not in METHODS:
-        return value
-    is_async = bool(value.nodes) and isinstance(value.nodes[0], ast.AsyncFunctionDef)
-    kind = Kind.ASYNC_FUNCTION if is_async else Kind.FUNCTION
-    is_bound = value.kind is Kind.CLASSMETHOD or (is_instance and value.kind in AS_METHOD.values())
-    called = value.signature.bound() if value.signature and is_bound else value.signature
-    return replace(value, kind=kind, signature=called)
+def _read_from(method: Value) -> Value:
+    reason = f"{method.qualname} is read from what has it, and may be called without self"
+    return replace(method, kind=Kind.FUNCTION).unsure(reason)

@@ -161,15 +161,15 @@ def _called_field(lookup: Lookup, entry: Value, field: Field, call: ast.Call, ki
 
 def _slot(lookup: Lookup, entry: Value, name: str) -> Value | None:
     """A name in `__slots__` is an attribute of the class, through which instances hold it."""
-    cases = own_binding(lookup, Scope(entry.home, entry.classes), "__slots__")
-    bindings = [one.binding for one in cases if one.binding]
-    plain = written(entry, name)
-    inside = {literals.membership(lookup, one, entry.home, plain) for one in bindings}
-    if inside <= {False}:
+    scope = Scope(entry.home, entry.classes)
+    cases = own_binding(lookup, scope, "__slots__")
+    values = [value for case in cases for value in lookup.bound(case, scope)]
+    is_inside = literals.holds(values, written(entry, name)) if values else False
+    if is_inside is False:
         return None
-    if inside != {True} or len(bindings) < len(cases):
+    if is_inside is None or any(case.binding is None for case in cases):
         return undecided(f"the __slots__ of {entry.qualname} may name {name}")
-    return entry.having(name, Kind.FIELD, bindings[0].node, reason="a slot")
+    return entry.having(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
 
 
 def kept(lookup: Lookup, entry: Value, name: str, value: Value) -> str:

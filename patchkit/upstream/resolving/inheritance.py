@@ -96,7 +96,7 @@ def _of_class(lookup: Lookup, entry: Value, name: str, rest: Callable[[], Values
     if field is not None:
         return _as_field(field, rest)
     work = made(lookup, entry)
-    if by := work.touched.get(name) or edits_of(lookup, entry).names.get(name):
+    if by := work.touched.get(name) or edits_of(entry).names.get(name):
         reason = f"{by} sets {name}"
         return tuple(one.unsure(reason) for one in values) or (undecided(reason),)
     if not bound:
@@ -191,7 +191,7 @@ def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
 
 def _opened_by(lookup: Lookup, entry: Value) -> str:
     work = made(lookup, entry)
-    return work.opened or work.replaced or edits_of(lookup, entry).opened
+    return work.opened or work.replaced or edits_of(entry).opened
 
 
 def _built_by_code(entry: Value) -> str:

@@ -11,7 +11,6 @@ from patchkit.upstream.resolving.bindings import UNBOUND, Case, Cases
 from patchkit.upstream.resolving.deciding import Conditions, Platform
 from patchkit.upstream.resolving.flow import Flow
 from patchkit.upstream.resolving.module_tree import Modules, ModuleTree
-from patchkit.upstream.resolving.syntax import called_at_import
 from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values, absent, undecided
 
 _IMPLICIT = {
@@ -28,7 +27,7 @@ class ReleaseLookup(Lookup):
     def __init__(self, modules: Modules, platform: Platform) -> None:
         self.modules = modules
         self.platform = platform
-        self.decide = Conditions(modules, platform).decide
+        self.decide = Conditions(platform).decide
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
         self._asked: set[tuple[object, ...]] = set()
         self._attributes: dict[Any, Values] = {}
@@ -44,11 +43,9 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        lists = [case.binding for case in self.cases(tree, "__all__") if case.binding]
-        if not lists:
-            return self._exports_public(tree, name)
-        answers = {literals.membership(self, binding, tree, name) for binding in lists}
-        return answers.pop() if len(answers) == 1 else None
+        cases = self.cases(tree, "__all__")
+        lists = [value for case in cases for value in self.bound(case, Scope(tree))]
+        return literals.holds(lists, name) if lists else self._exports_public(tree, name)
 
     def _exports_public(self, tree: ModuleTree, name: str) -> bool | None:
         if name.startswith("_"):
@@ -119,8 +116,8 @@ class ReleaseLookup(Lookup):
             return (self._of_missing(module, name),)
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
-        if replaced := lazy.replaced_module(self, tree, name):
-            return replaced
+        if lazy.replaces_itself(tree):
+            return (undecided(f"{module} puts something else in its place in sys.modules"),)
         values = [
             value for case in self.cases(tree, name) for value in self._of_case(tree, name, case)
         ]
@@ -140,11 +137,11 @@ class ReleaseLookup(Lookup):
         return tuple(value.under(case.conditions) for value in self._unbound(tree, name))
 
     def _rebound(self, tree: ModuleTree, name: str, values: Values) -> Values:
-        """Doubt what a function of the module binds anew, if that runs at import."""
-        by = tree.rebound_in_functions().get(name, set()) & called_at_import(tree)
+        """Doubt what a function of the module binds anew, which may run at import."""
+        by = tree.rebound_in_functions().get(name, set())
         if not by:
             return values
-        reason = f"{min(by)}() binds {name} anew at import"
+        reason = f"{min(by)}() binds {name} anew, maybe at import"
         return tuple(one.unsure(reason) if one.state == "present" else one for one in values)
 
     def _clash(self, tree: ModuleTree, name: str, values: Sequence[Value]) -> Values:

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from patchkit.upstream.resolving.literals import Literals
+from patchkit.upstream.resolving.literals import text_of
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import DEFS, Def, dotted, expressions, given_to, statements
-from patchkit.upstream.resolving.values import Kind, Lookup, Scope, Value, Values
+from patchkit.upstream.resolving.values import Lookup, Scope, Value
 
 Touched = tuple[frozenset[str], bool]
 """Attributes that are set, and whether there may be more."""
 
 DEPTH = 3  # how many calls are followed
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
-_HARMLESS = frozenset({"builtins", "typing", "typing_extensions", "logging"})
-"""Modules whose functions set nothing on a class that they are given."""
+_HARMLESS = frozenset({"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"})
+"""Functions that set nothing on a class that they are given."""
 
 
 class Edits(NamedTuple):
@@ -24,9 +24,6 @@ class Edits(NamedTuple):
 
     names: dict[str, str]
     opened: str
-
-
-_ASKED = Edits({}, "")
 
 
 class _Effects(NamedTuple):
@@ -81,8 +78,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> Touched:
     touched, is_open = set(code.stored), False
     for call in code.setters:
         at = -2 if "." in dotted(call.func) else 1
-        name = Literals(lookup, function.home).part(call.args[at]) if call.args[1:] else None
-        if isinstance(name, str):
+        named = lookup.evaluate(call.args[at], Scope(function.home)) if call.args[1:] else ()
+        if name := text_of(named):
             touched.add(name)
         else:
             is_open = True
@@ -114,60 +111,30 @@ def _code(function: Value) -> _Effects:
     return function.home.by_file(("code", id(node)), lambda: _Effects.of(node))
 
 
-def edits_of(lookup: Lookup, entry: Value) -> Edits:
+def edits_of(entry: Value) -> Edits:
     """List what may be done to a class by code of its module below it."""
-    key, notes = ("edits", id(entry.classes[-1])), entry.home.notes
-    if key not in notes:
-        notes[key] = _ASKED  # for those who ask while it is worked out
-        notes[key] = _edits(lookup, entry)
-    edits: Edits = notes[key]
-    lookup.circles += edits is _ASKED
-    return edits
+    return entry.home.by_file(("edits", id(entry.classes[-1])), lambda: _edits(entry))
 
 
-def _edits(lookup: Lookup, entry: Value) -> Edits:
-    names, opened = dict[str, str](), ""
+def _edits(entry: Value) -> Edits:
+    names, opened, owner = dict[str, str](), "", entry.qualname
     if entry.home.source.count(entry.classes[-1].name.encode()) < 2:
         return Edits(names, opened)
     end = entry.classes[0].end_lineno or 0
     below = (one for one in statements(entry.home.tree.body) if (one.end_lineno or 0) > end)
     for statement, node in ((one, node) for one in below for node in expressions(one)):
-        for name in _set_on(lookup, entry, statement, node):
-            if name is None:
-                opened = opened or f"line {statement.lineno} may set it on {entry.qualname}"
-            else:
-                names[name] = f"line {statement.lineno}"
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            if dotted(node.value) == owner:
+                names[node.attr] = f"line {statement.lineno}"
+        elif _hands_on(statement, node, owner):
+            opened = opened or f"line {statement.lineno} may set it on {owner}"
     return Edits(names, opened)
 
 
-def _set_on(
-    lookup: Lookup, entry: Value, statement: ast.stmt, node: ast.AST
-) -> Iterator[str | None]:
-    """Name what an expression sets on a class; None for what cannot be told."""
-    owner = entry.qualname
-    if isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner:
-        yield None
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        if dotted(node.value) == owner:
-            yield node.attr
-    elif isinstance(node, ast.Call):
-        given, called = given_to(node), dotted(node.func)
-        is_given = any(dotted(one) == owner for one in given)
-        if is_given and called in _SETTERS and len(given) > 1:
-            key = given[1].value if isinstance(given[1], ast.Constant) else None
-            yield key if isinstance(key, str) else None
-        elif is_given or called.rpartition(".")[0] == owner:
-            yield from _set_in(lookup, lookup.evaluate(node.func, Scope(entry.home, (), statement)))
-
-
-def _set_in(lookup: Lookup, functions: Values) -> Iterator[str | None]:
-    for value in functions:
-        node = value.nodes[0] if value.nodes else None
-        is_open = not value.classes
-        if value.dotted:
-            is_open = value.dotted.partition(".")[0] not in _HARMLESS
-        elif isinstance(node, ast.FunctionDef) and value.kind is not Kind.METHOD:
-            names, is_open = touched_by(lookup, value)
-            yield from names
-        if is_open:
-            yield None
+def _hands_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
+    """Whether a loop is over a class, or an expression gives it, or a method of it, a call."""
+    if isinstance(node, ast.Call):
+        method = dotted(node.func).rpartition(".")
+        is_given = any(dotted(one) == owner for one in given_to(node))
+        return method[0] == owner or (is_given and method[2] not in _HARMLESS)
+    return isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner

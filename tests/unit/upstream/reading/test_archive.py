@@ -32,7 +32,7 @@ def test_names_that_lead_out_do_not(name: str) -> None:
 
 
 FILES = {"up/a.py": b"a", "up/b.py": b"b"}
-KEPT = f"member key 1 {zlib.crc32(b'a'):x}\0up/a.py"
+KEPT = f"member up 1 {zlib.crc32(b'a'):x}\0up/a.py"
 
 
 class Counter:
@@ -56,7 +56,7 @@ class Counter:
 
 
 def opened(reader: Counter, cache: Cache | None = None) -> Archived:
-    return Archived("up 1.0", "1.0", "FILE", reader, cache or Cache(None), "key")
+    return Archived("up 1.0", "1.0", "FILE", reader, cache or Cache(None), "key", "up")
 
 
 def test_prefetch_brings_what_is_missing_in_one_go() -> None:

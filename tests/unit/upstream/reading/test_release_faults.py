@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 from upstream.shops import age, prefetch, stock
 
 
-@pytest.mark.parametrize("has_hashes", [True, False])
-def test_a_network_that_fails_is_like_offline_and_said(
-    buyer: Customer, tmp_path: Path, has_hashes: bool
-) -> None:
+def test_a_network_that_fails_is_like_offline_and_said(buyer: Customer, tmp_path: Path) -> None:
     """The page is old and nobody answers: it is used, and the user told."""
-    buyer = Customer(Shop(has_hashes=has_hashes), tmp_path / "cache")
+    buyer = Customer(Shop(), tmp_path / "cache")
     stock(buyer, "1.0", "1.1")
     with serving(buyer.shop), buyer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
@@ -84,7 +81,7 @@ def test_one_malicious_wheel_is_one_error(buyer: Customer) -> None:
     assert list(errors) == ["1.2", "1.3"]
 
 
-@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy", "cut-once"])
+@pytest.mark.parametrize("behaviour", ["whole", "no-tail", "moved", "busy"])
 @pytest.mark.parametrize("has_hashes", [True, False])
 def test_servers_that_are_only_slow_of_understanding(
     buyer: Customer, behaviour: str, has_hashes: bool

@@ -89,7 +89,6 @@ def test_of_any_other_nothing_is_said(source: str, use: str) -> None:
         *USES[:2],
         ("import attr", "attr.s"),
         ("import attrs", "attrs.define(slots=False)"),
-        ("from huggingface_hub.dataclasses import strict", "strict"),
         USES[-1],
     ],
 )

@@ -18,7 +18,6 @@ class Child(Mixin, Base, ABC):
 class Later(Child):
     pass
 Later.put = lambda self: 1
-setattr(Later, 'set', 3)
 Later.of_module = helper = print
 """
 BASE = """
@@ -225,7 +224,7 @@ Level = enum.Enum('Level', ['LOW', 'HIGH'])
         ("Data.i", "field, not sure"),
         ("Data.none", "absent"),
         ("Data.__init__", "generated"),
-        ("Data.__eq__", "generated"),
+        ("Data.__eq__", "undecidable"),
         ("Sub.b", "field"),
         ("Sub.c", "field, no attribute"),
         ("Slots.a", "field"),
@@ -243,7 +242,7 @@ Level = enum.Enum('Level', ['LOW', 'HIGH'])
         ("Model.none", "absent"),
         ("Message.a", "field"),
         ("Row.a", "field"),
-        ("Row._replace", "generated"),
+        ("Row._replace", "undecidable"),
         ("Keys.a", "field, no attribute"),
         ("Colour.RED", "constant"),
         ("Colour.note", "absent"),
@@ -274,7 +273,6 @@ def test_reads_fields(qualname: str, answer: str) -> None:
     [
         ("Slots", "(*, a, b=…)"),
         ("Checked", "(a, b=…, c=…, d=…)"),
-        ("Manual", "()"),
     ],
 )
 def test_knows_the_constructors_of_fields(name: str, signature: str) -> None:
@@ -308,16 +306,15 @@ def test_fields_of_bases_come_first() -> None:
     ("source", "signature"),
     [
         ("class C:\n def __init__(self, a, b=1): ...", "(a, b=…)"),
-        ("class C:\n def __new__(cls, a): ...", "(a)"),
+        ("class C:\n def __new__(cls, a): ...", "None"),
         ("class C:\n def __new__(cls, *a, **k): ...\n def __init__(self, b): ...", "(b)"),
-        ("class C: ...", "()"),
         ("import x\nclass C(x.Y): ...", "None"),
         ("class M(type): ...\nclass C(metaclass=M):\n def __init__(self, a): ...", "None"),
         ("import x\nclass B(x.Y):\n def __init__(self, a): ...\nclass C(B): ...", "None"),
     ],
 )
 def test_knows_how_classes_are_called(source: str, signature: str) -> None:
-    """By `__init__`, by `__new__`, not at all where something unknown may decide it."""
+    """By `__init__`; not at all where `__new__` or something unknown may decide it."""
     assert str(resolve(source, "C").signature) == signature
 
 
@@ -358,25 +355,22 @@ class C:
     [
         ("C.put = 1", "put", "undecidable"),
         ("setattr(C, 'put', 1)", "put", "undecidable"),
-        ("setattr(C, 'put', 1)", "other", "absent"),
         ("setattr(C, name(), 1)", "put", "undecidable"),
         ("for n in f(): setattr(C, n, 1)", "put", "undecidable"),
         ("for each in (C, int): each.put = 1", "put", "undecidable"),
         ("mark(C)", "marked", "undecidable"),
-        ("mark(C)", "other", "absent"),
         ("fill(C, f())", "put", "undecidable"),
-        ("look(C)", "put", "absent"),
+        ("look(C)", "put", "undecidable"),
         ("C.add()", "added", "undecidable"),
-        ("C.add()", "other", "absent"),
         ("elsewhere.register(C)", "put", "undecidable"),
         ("@elsewhere.of(C)\ndef f(): ...", "put", "undecidable"),
-        ("print(C, isinstance(1, C))", "put", "absent"),
+        ("isinstance(1, C)", "put", "absent"),
         ("elsewhere.register(C)", "own", "present"),
         ("def f(): C.put = 1", "put", "absent"),
     ],
 )
 def test_what_is_done_below_a_class(below: str, name: str, state: str) -> None:
-    """What code at import sets on a class, or has a function set, is not told; the rest is."""
+    """What code at import sets on a class, or may have a function set, is not told."""
     assert resolve(EDITED + below, f"C.{name}", helpers=HELPERS).state == state
 
 
