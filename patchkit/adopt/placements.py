@@ -9,8 +9,8 @@ from typing import NamedTuple
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import (
     DEFS,
+    SCOPES,
     Signature,
-    called_at_import,
     dotted,
     of_arguments,
 )
@@ -176,7 +176,7 @@ class PileReader:
         """Modules that it imports, under which conditions, and in which line."""
         self.scope = Names()
         self._dialects = dialects
-        self._called = called_at_import(module)
+        self._called = _called(module.tree)
         self._functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Around]] = []
 
     def read(self) -> None:
@@ -343,6 +343,20 @@ class PileReader:
             for one, top in tops
             if top not in sys.stdlib_module_names and not one.startswith(f"{self.module.name}.")
         ]
+
+
+def _called(tree: ast.Module) -> set[str]:
+    """Name the functions that run as a module is imported, with those that they call."""
+    functions = {one.name: one for one in tree.body if isinstance(one, SCOPES)}
+    nodes: list[ast.AST] = [one for one in tree.body if not isinstance(one, SCOPES)]
+    nodes += [mark for one in functions.values() for mark in one.decorator_list]
+    found: set[str] = set()
+    for node in nodes:  # it grows
+        calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+        names = {one.id for one in (node, *calls) if isinstance(one, ast.Name)}
+        nodes += [functions[name] for name in names - found if name in functions]
+        found |= names
+    return found
 
 
 def _only_sets(loop: ast.For) -> bool:

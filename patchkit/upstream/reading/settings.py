@@ -1,23 +1,26 @@
 """Where pip would look for packages, read without pip, which is slow to ask and may be missing."""
 
 import configparser
+import contextlib
+import importlib.util
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, UpstreamError
 
 T = TypeVar("T")
 
 # Later ones win. Most people write `[global]`; `[install]` and `[download]` are the commands that
 # look for packages.
 _SECTIONS = ("global", "install", "download")
-USUAL = "https://index.example/simple"
-"""The index that pip asks where its settings name none."""
+_USUAL = "pip/_internal/models/index.py"
+_PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
 _SWITCH = dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True)
 _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
@@ -44,7 +47,7 @@ class PipSettings(NamedTuple):
         values = _Values({**_of_files(env, prefix or sys.prefix), **_of_variables(env)})
         indexes: list[str] = []
         if not values.switch("no-index"):
-            indexes = values.urls("index-url")[:1] or [USUAL]
+            indexes = values.urls("index-url")[:1] or [usual_index()]
             indexes += values.urls("extra-index-url")
         return cls(
             indexes=tuple(dict.fromkeys(url.rstrip("/") for url in indexes)),
@@ -60,6 +63,23 @@ class PipSettings(NamedTuple):
     def trusts(self, host: str, port: int) -> bool:
         """Whether the user vouches for a host, whatever its certificate says."""
         return bool({host, f"{host}:{port}"} & {trusted.lower() for trusted in self.trusted_hosts})
+
+
+def usual_index() -> str:
+    """Return the index that pip's own source names as the usual one; UpstreamError without pip."""
+    specs = filter(None, map(importlib.util.find_spec, ("pip", "ensurepip")))
+    folders = [Path(spec.origin).parent for spec in specs if spec.origin]
+    # What Python brings along for `ensurepip` is a wheel.
+    wheels = [wheel for folder in folders for wheel in folder.glob("_bundled/pip-*.whl")]
+    places: list[Any] = [*(folder.parent for folder in folders), *map(zipfile.Path, wheels)]
+    for place in places:
+        with contextlib.suppress(OSError, KeyError):
+            if match := _PYPI.search(place.joinpath(_USUAL).read_text(encoding="utf-8")):
+                return f"{match[1].rstrip('/')}/simple"
+    raise UpstreamError(
+        "found no index-url in pip's settings and no pip to say which index is the usual one, "
+        "expected one of them; set PIP_INDEX_URL"
+    )
 
 
 class _Values(NamedTuple):

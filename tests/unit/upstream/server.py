@@ -55,9 +55,9 @@ class Shop:
 class _Handler(BaseHTTPRequestHandler):
     """Answers as the shop's behaviours say.
 
-    `whole` knows no ranges, `no-tail` none that are counted from the end. `cut` breaks off, `long`
-    claims more than it sends, `other` sends another part than it was asked for, `changed` another
-    total each time. `gone` is 404, `gone-midway` after the
+    `whole` knows no ranges, `no-tail` none that are counted from the end. `cut` breaks off,
+    `cut-once` the first time only. `long` claims more than it sends, `other` sends another part
+    than it was asked for, `changed` another total each time. `gone` is 404, `gone-midway` after the
     first time. `moved` redirects to the file, `loop` to itself, `elsewhere` to a `file:`. `busy` is
     503 once, `broken` 500 always.
     """
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, data: bytes, behaviour: str, seen: int) -> None:
         asked = self.headers.get("Range", "")
-        cut = behaviour == "cut"
+        cut = behaviour == "cut" or (behaviour == "cut-once" and seen == 1)
         if not asked or behaviour == "whole":
             self._send(200, data, cut=cut)
             return

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.errors import SettingsError
+from patchkit.errors import SettingsError, UpstreamError
 from patchkit.upstream.reading import settings
 from patchkit.upstream.reading.replies import without_secrets
-from patchkit.upstream.reading.settings import USUAL, PipSettings
+from patchkit.upstream.reading.settings import PipSettings, usual_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +50,34 @@ def places(home: Path) -> dict[str, Path]:
 def test_without_any_the_usual_index_is_asked(tmp_path: Path) -> None:
     """Nobody has set anything: pip's own index, and patience as pip has it."""
     found = read(tmp_path, PIP_CONFIG_FILE="/dev/null")
-    assert found == PipSettings(indexes=(USUAL,))
+    assert found == PipSettings(indexes=(usual_index(),))
+    assert usual_index().startswith("https://")
+
+
+@pytest.mark.processes
+def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
+    """An installed pip says which index is the usual one, in its source; none of it runs."""
+    text = "raise SystemExit('imported')\nPyPI = PackageIndex(\n    'https://own.invalid/', x=1)\n"
+    write(tmp_path / "pip/_internal/models/index.py", text)
+    write(tmp_path / "pip/__init__.py", "raise SystemExit('imported')")
+    code = (
+        "import sys; from patchkit.upstream.reading.settings import usual_index\n"
+        "print(usual_index(), [name for name in sys.modules if name.partition('.')[0] == 'pip'])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+    )
+    assert done.stdout == "https://own.invalid/simple []\n", done.stderr
+
+
+def test_without_a_pip_there_is_no_usual_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says what to set."""
+    monkeypatch.setattr(settings, "_USUAL", "no/such.py")
+    with pytest.raises(UpstreamError, match="set PIP_INDEX_URL"):
+        read(tmp_path, PIP_CONFIG_FILE="/dev/null")
 
 
 @pytest.mark.parametrize(("weak", "strong"), [
