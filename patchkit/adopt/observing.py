@@ -38,12 +38,20 @@ def main() -> None:
 
 
 class _StubType(type):
-    """A class that has whatever it is asked for."""
+    """A class that has whatever it is asked for; called with a function, it is a decorator."""
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return name
+        return _stub(name, cls.__module__)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        is_decorator = len(args) == 1 and callable(args[0])
+        return args[0] if is_decorator else super().__call__(*args, **kwargs)
+
+
+def _stub(name: str, module: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _StubType(name, (), {"__init__": lambda *_, **__: None, "__module__": module})
 
 
 class _Stub(ModuleType):
@@ -54,11 +62,7 @@ class _Stub(ModuleType):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        made = {"__init__": lambda *_, **__: None, "__module__": self.__name__}
-        kind = _StubType(name, (), made)
-        value = kind if name[:1].isupper() else lambda *_, **__: None
+        value = _stub(name, self.__name__)
         setattr(self, name, value)
         return value
 
