@@ -87,8 +87,8 @@ def _compare(row: Row, old: Subject, new: Subject, ours: str, made: str) -> None
     lines = {one.strip() for one in made.splitlines()}
     if done.returncode == 0:
         assert {one.strip() for one in done.stdout.splitlines()} <= lines, (done.stdout, made)
-    for side in (ours, theirs):
-        added = {one.strip() for one in side.splitlines()} - {x.strip() for x in base.splitlines()}
+    for text in (ours, theirs):
+        added = {one.strip() for one in text.splitlines()} - {x.strip() for x in base.splitlines()}
         assert added <= lines, (added - lines, made)
 
 

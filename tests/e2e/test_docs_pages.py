@@ -128,6 +128,7 @@ INSTEAD = {
 }
 ELSEWHERE = {
     "README.md": {
+        "patchkit adopt my-plugin": "docs/bring-your-pile.md has a plugin that patches",
         "make ": "it takes minutes to an hour, and `make test` runs this test",
     },
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
