@@ -42,8 +42,9 @@ class AdoptedRows:
 
     @property
     def expressed(self) -> int:
-        """How many changes the rows make."""
-        return sum(len(patch.changes) for patch in self.patches)
+        """How many changes the rows make, without what keeps a pile off."""
+        changes = (one for patch in self.patches for one in patch.changes)
+        return sum(one.kind != "BeforeImport" for one in changes)
 
     @property
     def sites(self) -> int:

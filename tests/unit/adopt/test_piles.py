@@ -500,7 +500,7 @@ def test_what_it_says_to_people(here: World, capsys: pytest.CaptureFixture[str])
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
     assert "pile/patches.py:3  del C.size" in out
-    assert "2 of 3 changes are in rows" in out
+    assert "1 of 2 changes are in rows" in out
     assert not (here.folder / "mine").exists()
 
 
