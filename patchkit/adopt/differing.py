@@ -15,6 +15,8 @@ from patchkit.adopt.difference import Left, difference
 from patchkit.adopt.unified import applied, read_diff
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
+from patchkit.scaffold.plan import PlannedFile, write
+from patchkit.scaffold.rows import TextChange, rewritten, span
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
@@ -115,16 +117,17 @@ def _new(change: Change) -> str:
 def _provided(path: str, text: bytes) -> str:
     """Write a new module as a body that exports its names, with whole names of modules."""
     module = Definitions.of(path, text)
-    lines = module.tree.source.decode(errors="replace").split("\n")
-    relative = (one for one in ast.walk(module.tree.tree) if isinstance(one, ast.ImportFrom))
-    for node in sorted(relative, key=lambda one: -one.lineno):
-        if node.level:
-            whole = ast.ImportFrom(module.tree.absolute(node.module, node.level), node.names, 0)
-            text_of = f"{' ' * node.col_offset}{ast.unparse(whole)}"
-            lines[node.lineno - 1 : node.end_lineno] = [text_of]
-    names = sorted(one for one in (*module.named, *module.imports) if one.isidentifier())
-    exported = "".join(f'    "{one}",\n' for one in dict.fromkeys(names))
-    return "\n".join(lines).rstrip() + f"\n\n__all__ = [\n{exported}]\n"
+
+    def edits(source: bytes) -> Iterator[TextChange]:
+        for node in ast.walk(module.tree.tree):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                whole = module.tree.absolute(node.module, node.level)
+                yield *span(source, node), ast.unparse(ast.ImportFrom(whole, node.names, 0))
+
+    code = rewritten(module.tree.source, edits).decode(errors="replace").rstrip()
+    names = sorted(one for one in {*module.named, *module.imports} if one.isidentifier())
+    exported = "".join(f'    "{one}",\n' for one in names)
+    return f"{code}\n\n__all__ = [\n{exported}]\n"
 
 
 def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing], list[Left]]:
@@ -205,17 +208,14 @@ class EditedInstallation:
         return files
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as they were installed, each at once: no reader sees half of it."""
-        for one in files:
-            place = self._files[one.path][0]
-            beside = place.with_name(f".{place.name}.patchkit")
-            try:
-                beside.write_bytes(one.old or b"")
-                beside.chmod(place.stat().st_mode if place.exists() else 0o644)
-                beside.replace(place)
-            except OSError as error:
-                fault = f"{place}: {error.strerror}; the rows are written"
-                raise ScaffoldError(f"{fault}, this file and those after it are not") from error
+        """Give files back as they were installed: all of them, or none."""
+        try:
+            write(
+                PlannedFile("module", self._files[one.path][0], one.old or b"", one.new)
+                for one in files
+            )
+        except ScaffoldError as error:
+            raise ScaffoldError(f"the rows are written, no file is given back: {error}") from error
 
 
 def _read(file: Path) -> bytes | None:

@@ -27,7 +27,7 @@ from patchkit.errors import ScaffoldError, TargetError, shown
 from patchkit.rows.declaration import Add, Change, Edit, Provide, Replace, Row
 from patchkit.rows.target import Target
 from patchkit.scaffold.plan import PlannedFile
-from patchkit.scaffold.row_edits import with_changes
+from patchkit.scaffold.rows import with_changes
 from patchkit.versions.requirements import FoundVersion
 
 _LIKE = 0.4

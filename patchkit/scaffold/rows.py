@@ -1,10 +1,10 @@
-"""A row as an author writes it, in a new pack or as the last of one."""
+"""A row as an author writes it, in a new pack, as the last of one, or in the place of itself."""
 
 import ast
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from patchkit.errors import ScaffoldError
@@ -15,7 +15,8 @@ WIDTH = 88
 """What is longer is taken apart, with a comma at its end: stable under every formatter."""
 INDENT = "    "
 _NO_ROOM = "found rows that cannot be added to"
-_PLAIN = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
+_PLAIN_PACK = "expected one plain tuple, PATCHES = (…,), and a plain 'from patchkit import …'"
+_AS_ROW = "expected a row written as Patch(name='…', requires=(…), changes=(…))"
 
 
 def row_text(patch: Patch, depth: int = 0) -> str:
@@ -40,21 +41,59 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
 
     Where they are written in another way, `ScaffoldError`: the row is its author's to paste.
     """
-    newline = b"\r\n" if b"\r\n" in content else b"\n"
-    old = content.replace(newline, b"\n")
     try:
-        tree = ast.parse(old)
-        rows = _tuple(tree)
-        new = old
-        changes = [_added_row(old, rows, patch), *_added_words(old, tree, patch)]
-        for start, end, text in sorted(changes, reverse=True):
-            new = new[:start] + text.encode() + new[end:]
-        if len(_tuple(ast.parse(new)).elts) != len(rows.elts) + 1:
+        new = rewritten(content, lambda old: _additions(old, patch))
+        if len(_tuple(ast.parse(new)).elts) != len(_tuple(ast.parse(content)).elts) + 1:
             raise ValueError(_NO_ROOM)
     except (SyntaxError, ValueError) as error:
         fault = _NO_ROOM if isinstance(error, SyntaxError) else error
-        raise ScaffoldError(f"{file}: {fault}, {_PLAIN}") from error
-    return new.replace(b"\n", newline)
+        raise ScaffoldError(f"{file}: {fault}, {_PLAIN_PACK}") from error
+    return new
+
+
+def with_changes(
+    file: Path,
+    content: bytes,
+    patch: Patch,
+    new: Sequence[Sequence[Change]],
+    requires: Sequence[str],
+) -> bytes:
+    """Write what each change of a row becomes, and what the row requires, into a pack's file.
+
+    Where the row is written in another way, `ScaffoldError`: it is its author's to change.
+    """
+
+    def edits(text: bytes) -> Iterator[TextChange]:
+        fields = _written_fields(ast.parse(text), patch.name)
+        changes, given = fields.get("changes"), fields.get("requires")
+        if not isinstance(changes, ast.Tuple) or len(changes.elts) != len(new) or given is None:
+            raise ScaffoldError(f"{file}: found the row {patch.name} written otherwise, {_AS_ROW}")
+        yield from _other_changes(text, changes, patch.changes, new)
+        if tuple(requires) != tuple(patch.requires):
+            yield *span(text, given), literal(tuple(requires))
+
+    return rewritten(content, edits)
+
+
+def rewritten(content: bytes, edits: Callable[[bytes], Iterable[TextChange]]) -> bytes:
+    """Make edits of a file's text; its lines end as before."""
+    newline = b"\r\n" if b"\r\n" in content else b"\n"
+    text = content.replace(newline, b"\n")
+    for start, end, words in sorted(edits(text), reverse=True):
+        text = text[:start] + words.encode() + text[end:]
+    return text.replace(b"\n", newline)
+
+
+def span(text: bytes, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    """Return where a node begins and ends, in bytes."""
+    start = offset(text, node.lineno, node.col_offset)
+    return start, offset(text, node.end_lineno, node.end_col_offset)
+
+
+def offset(text: bytes, line: int | None, column: int | None) -> int:
+    """Return the place, in bytes, of a line and column of the parser's."""
+    lines = text.splitlines(keepends=True)
+    return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
 
 
 def _words(patch: Patch) -> set[str]:
@@ -80,13 +119,12 @@ def _changes(patch: Patch, depth: int) -> str:
     """A short change that is alone stays on the line: there, formatters do not mind the comma."""
     if len(patch.changes) == 1:
         (alone,) = patch.changes
-        text = change_text(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
+        text = _change(alone, depth + 1, room=len("changes=(,),") - len(INDENT))
         return exploded("changes=", [text], depth) if "\n" in text else f"changes=({text},)"
-    return exploded("changes=", [change_text(change, depth + 1) for change in patch.changes], depth)
+    return exploded("changes=", [_change(change, depth + 1) for change in patch.changes], depth)
 
 
-def change_text(change: Change, depth: int, room: int = 1) -> str:
-    """Write a change; its first line is not indented."""
+def _change(change: Change, depth: int, room: int = 1) -> str:
     (_, target), *others = (
         (field.name, getattr(change, field.name))
         for field in sorted(dataclasses.fields(change), key=lambda one: bool(one.kw_only))
@@ -108,35 +146,47 @@ def _tuple(tree: ast.Module) -> ast.Tuple:
     raise ValueError("found no such PATCHES")
 
 
-def _added_row(old: bytes, rows: ast.Tuple, patch: Patch) -> TextChange:
-    close = offset(old, rows.end_lineno, rows.end_col_offset) - 1
+def _additions(old: bytes, patch: Patch) -> Iterator[TextChange]:
+    tree = ast.parse(old)
+    close = span(old, _tuple(tree))[1] - 1
     if old[close : close + 1] != b")":
         raise ValueError("found PATCHES without brackets")
-    row = f"{INDENT}{row_text(patch, 1)},\n"
     start = old.rfind(b"\n", 0, close) + 1
-    if old[start:close].strip():
-        return close, close, f"\n{row}"
-    return start, start, row
-
-
-def _added_words(old: bytes, tree: ast.Module, patch: Patch) -> Iterator[TextChange]:
+    is_alone = not old[start:close].strip()
+    at, before = (start, "") if is_alone else (close, "\n")
+    yield at, at, f"{before}{INDENT}{row_text(patch, 1)},\n"
     imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level)
     ours = next((node for node in imports if node.module == "patchkit"), None)
     if ours is None or any(name.asname or name.name == "*" for name in ours.names):
         raise ValueError("found no such import")
-    names = {name.name for name in ours.names}
-    start = offset(old, ours.lineno, ours.col_offset)
-    end = offset(old, ours.end_lineno, ours.end_col_offset)
+    names, (start, end) = {name.name for name in ours.names}, span(old, ours)
     if not _words(patch) <= names:
         if b"#" in old[start:end]:
             raise ValueError("found comments in the import")
         yield start, end, from_import("patchkit", names | _words(patch))
 
 
-def offset(text: bytes, line: int | None, column: int | None) -> int:
-    """Return the place, in bytes, of a line and column of the parser's."""
-    lines = text.splitlines(keepends=True)
-    return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
+def _written_fields(tree: ast.Module, name: str) -> dict[str | None, ast.expr]:
+    for call in ast.walk(tree):
+        fields = {one.arg: one.value for one in getattr(call, "keywords", ())}
+        given = fields.get("name")
+        if isinstance(given, ast.Constant) and given.value == name and "changes" in fields:
+            return fields
+    return {}
+
+
+def _other_changes(
+    text: bytes, written: ast.Tuple, before: Iterable[Change], after: Sequence[Sequence[Change]]
+) -> Iterator[TextChange]:
+    starts = [span(text, one)[0] for one in written.elts]
+    ends = [*starts[1:], span(text, written)[1] - 1]
+    for node, first, end, old, new in zip(written.elts, starts, ends, before, after, strict=True):
+        margin = text[text.rfind(b"\n", 0, first) + 1 : first]
+        depth = len(margin) // len(INDENT) if not margin.strip() else 2
+        if not new:
+            yield first, end, ""
+        elif list(new) != [old]:
+            yield *span(text, node), f",\n{INDENT * depth}".join(_change(one, depth) for one in new)
 
 
 def literal(value: object) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import patchkit
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Edit, Patch, Wrap
-from patchkit.scaffold.row_edits import with_changes
+from patchkit.scaffold.rows import with_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
