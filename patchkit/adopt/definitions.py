@@ -8,7 +8,7 @@ from textwrap import dedent
 
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.upstream.reading.files import parse
-from patchkit.upstream.resolving.module_tree import ModuleTree, module_name
+from patchkit.upstream.resolving.module_tree import ModuleTree, lines_of, module_name
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, dotted, is_private
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
@@ -39,7 +39,7 @@ class Definitions:
         for node in body:
             name = f"{prefix}{_name_of(node)}"
             if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
-                self.imports.update(imports_of(node, self.tree))
+                self.imports.update(_imports_of(node, self.tree))
             elif name == prefix or name in self.named:
                 self.others.append(node)
             else:
@@ -47,12 +47,16 @@ class Definitions:
                 if isinstance(node, ast.ClassDef):
                     self._read(node.body, f"{name}.")
 
+    def defined(self, name: str) -> ast.stmt:
+        """Return the statement that defines a name; ScaffoldError where none alone does."""
+        if name not in self.named:
+            raise ScaffoldError(f"no statement of {self.tree.path} alone defines {name}")
+        return self.named[name]
+
     def text(self, node: ast.stmt) -> str:
         """Quote a statement, with its decorators."""
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
-        return "\n".join(
-            self.tree.source.decode(errors="replace").split("\n")[first - 1 : node.end_lineno]
-        )
+        first, last = lines_of([node]) or (0, 0)
+        return "\n".join(self.tree.source.decode(errors="replace").split("\n")[first - 1 : last])
 
     def moved_out(self, name: str, by: str) -> str:
         """Write a definition as a body has it, under another name, outside of its class.
@@ -61,7 +65,8 @@ class Definitions:
         """
         node, owner = self.named[name], name.rpartition(".")[0]
         inside = list(ast.walk(node))
-        private = [one for each in inside if is_private(one := _name_in(each))]
+        used = (getattr(one, "attr", getattr(one, "id", "")) for one in inside)
+        private = [one for one in used if is_private(one)]
         if owner and private:
             raise ScaffoldError(f"it uses {private[0]}, which is private to its class")
         if shared := [one for one in inside if isinstance(one, ast.Global)]:
@@ -88,7 +93,7 @@ class Definitions:
         return text
 
 
-def imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:
+def _imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[str, str]:
     """Write a statement as one for each name that it binds, whole names of modules in them."""
     found = {}
     for one in node.names:
@@ -103,10 +108,6 @@ def imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[s
 def names_in(node: ast.AST) -> set[str]:
     """List the names that code reads."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-
-
-def _name_in(node: ast.AST) -> str:
-    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def _name_of(node: ast.stmt) -> str:

@@ -1,10 +1,10 @@
 """What rows make of a release, as a diff of its files."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from typing import NamedTuple
+from io import StringIO
+from pathlib import Path
 
 from patchkit.adopt.definitions import Definitions
 from patchkit.adopt.transplant import ModuleText
@@ -15,25 +15,14 @@ from patchkit.errors import ScaffoldError, TargetError
 from patchkit.rows.declaration import Change, Provide, Row
 from patchkit.upstream.reading.files import parse
 
-_CONDITION = "it is made under a condition, which a diff cannot have"
-_NO_END = "\n\\ No newline at end of file\n"
-
-
-class Unwritten(NamedTuple):
-    """A change that a diff does not have, and why."""
-
-    patch: str
-    target: str
-    reason: str
-
 
 @dataclass
 class Export:
-    """The files of a release, as rows change them."""
+    """The files of a release, as rows change them; and what a diff does not have, with reasons."""
 
     subject: Subject
     texts: dict[str, str] = field(default_factory=dict)
-    unwritten: list[Unwritten] = field(default_factory=list)
+    unwritten: list[str] = field(default_factory=list)
 
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
         """Make the changes of a row; those that cannot be written are listed, and leave no trace.
@@ -45,18 +34,19 @@ class Export:
             kept = dict(self.texts)
             try:
                 if row.patch.when or row.patch.env or change.when:
-                    raise ScaffoldError(_CONDITION)
-                self._make(row, change, pack)
+                    raise ScaffoldError("it is made under a condition, which a diff cannot have")
+                self._make(row, change, pack.bodies.get(row.patch.body or ""))
             except (ScaffoldError, TargetError) as error:
                 self.texts = kept
                 reason = str(error).partition("\n")[0]
-                self.unwritten.append(Unwritten(row.name, str(change.place), reason))
+                self.unwritten.append(f"{row.name}: {change.place} is not in the diff: {reason}")
 
-    def _make(self, row: Row, change: Change, pack: PackSource) -> None:
-        body = pack.bodies.get(row.patch.body or "")
-        content = body.read_bytes() if body else b""
+    def _make(self, row: Row, change: Change, file: Path | None) -> None:
+        content = file.read_bytes() if file else b""
         if isinstance(change, Provide):
-            self._provide(change, content)
+            if change.by != "__all__":
+                raise ScaffoldError(f"{change.by} makes the module as it is imported")
+            self.texts[f"{change.module.replace('.', '/')}.py"] = content.decode()
             return
         is_new = change.kind == "Add"
         facts = self.subject.facts(change.place.holder if is_new else change.place)
@@ -66,41 +56,30 @@ class Export:
         name = ".".join(filter(None, (facts.qualname, last))) if is_new else facts.qualname
         changed = (one.place for one in row.patch.changes if one.place.module == facts.module)
         names = frozenset(one.qualname for one in changed)
-        module = ModuleText(facts.path, self._text(facts.path), names)
-        module.make(change, name, Definitions.of(str(body), content) if body else None)
-        _, fault = parse(module.text.encode())
-        if fault:
+        text = self.texts.get(facts.path) or self._read(facts.path).replace("\r\n", "\n")
+        module = ModuleText(facts.path, text, names)
+        module.make(change, name, Definitions.of(str(file), content))
+        if fault := parse(module.text.encode())[1]:
             raise ScaffoldError(fault)
         self.texts[facts.path] = module.text
 
-    def _provide(self, change: Provide, content: bytes) -> None:
-        if change.by != "__all__":
-            raise ScaffoldError(f"{change.by} makes the module as it is imported")
-        self.texts[f"{change.module.replace('.', '/')}.py"] = content.decode()
-
-    def _text(self, path: str) -> str:
-        old = self.subject.source.read(path) or b""
-        return self.texts.get(path) or old.decode(errors="surrogateescape").replace("\r\n", "\n")
+    def _read(self, path: str) -> str:
+        return (self.subject.source.read(path) or b"").decode(errors="surrogateescape")
 
     def diff(self) -> str:
         """Write a unified diff, as `git apply` takes it."""
         return "".join(line for path in sorted(self.texts) for line in self._diff(path))
 
     def _diff(self, path: str) -> Iterator[str]:
-        content, new = self.subject.source.read(path), self.texts[path]
-        old = (content or b"").decode(errors="surrogateescape")
+        old, new, is_new = self._read(path), self.texts[path], not self.subject.source.has(path)
         new = new.replace("\n", "\r\n") if "\r\n" in old else new
         if old == new:
             return
         yield f"diff --git a/{path} b/{path}\n"
-        yield from ["new file mode 100644\n"] * (content is None)
-        names = "/dev/null" if content is None else f"a/{path}", f"b/{path}"
-        for line in unified_diff(_lines(old), _lines(new), *names):
-            yield line if line.endswith("\n") else f"{line}{_NO_END}"
-
-
-def _lines(text: str) -> list[str]:
-    return [one for one in re.split(r"(?<=\n)", text) if one]
+        yield from ["new file mode 100644\n"] * is_new
+        names = "/dev/null" if is_new else f"a/{path}", f"b/{path}"
+        for line in unified_diff([*StringIO(old)], [*StringIO(new)], *names):
+            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def exported(rows: Iterable[Row], coverage: Coverage, packs: Mapping[str, PackSource]) -> Export:

@@ -47,5 +47,5 @@ def command(
     whole = exported(rows, Coverage(rows, subjects), sources)
     click.echo(whole.diff(), nl=False)
     for one in whole.unwritten:
-        say(f"{one.patch}: {one.target} is not in the diff: {one.reason}")
+        say(one)
     return int(bool(whole.unwritten))
