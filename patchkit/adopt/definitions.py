@@ -63,7 +63,7 @@ class Definitions:
 
         Raises ScaffoldError, with the reason, where it cannot stand there.
         """
-        node, owner = self.named[name], name.rpartition(".")[0]
+        node, owner = self.defined(name), name.rpartition(".")[0]
         inside = list(ast.walk(node))
         used = (getattr(one, "attr", getattr(one, "id", "")) for one in inside)
         private = [one for one in used if is_private(one)]
@@ -86,7 +86,7 @@ class Definitions:
         Raises ScaffoldError where it shares its lines with other code.
         """
         last = name.rpartition(".")[2]
-        text = dedent(self.text(self.named[name]))
+        text = dedent(self.text(self.defined(name)))
         text = re.sub(rf"(?m)^((?:async )?def |class |){last}\b", rf"\g<1>{by}", text, count=1)
         if len(parse(text.encode())[0].body) != 1:
             raise ScaffoldError("it cannot be taken out of its lines")

@@ -17,7 +17,7 @@ from patchkit.adopt.imports import with_moved
 from patchkit.adopt.merging import merged
 from patchkit.adopt.ranges import carried
 from patchkit.adopt.transplant import ModuleText
-from patchkit.check.comparison import Comparison, Side, compare
+from patchkit.check.comparison import Comparison, compare
 from patchkit.check.coverage import Coverage, package_of
 from patchkit.check.judge import edited
 from patchkit.check.packs import PackSource
@@ -42,12 +42,6 @@ class Conflict(NamedTuple):
     reason: str
     text: str = ""
     upstream: str = ""
-
-
-class _ConflictError(ScaffoldError):
-    def __init__(self, reason: str, text: str, found: Comparison) -> None:
-        super().__init__(reason)
-        self.sides = text, found.diff
 
 
 _Carried = tuple[str, Sequence[Change]]  # what became of changes, and what they are then
@@ -89,10 +83,10 @@ class Rebase:
     @property
     def changes(self) -> list[Sequence[Change]]:
         """What each of its changes is then: nothing, one or several."""
-        known = [(one, self._changes.get(at, [one])) for at, one in enumerate(self._before)]
         if self.result == "retired":
             return [[one] for one in self._before]
-        return [self._both(*one) if self.keep else one[1] for one in known]
+        known = [self._changes.get(at, [one]) for at, one in enumerate(self._before)]
+        return list(map(self._both, self._before, known)) if self.keep else known
 
     @property
     def requires(self) -> tuple[str, ...]:
@@ -140,15 +134,19 @@ class Rebase:
             try:
                 result, new = self._carried(several)
             except (ScaffoldError, TargetError) as error:
-                sides = getattr(error, "sides", ())
-                reason = f"{'its Edit: ' if isinstance(error, TargetError) else ''}{error}"
-                self.conflicts.append(Conflict(several[0].place, reason, *sides))
+                self._refuse(several[0].place, error)
                 continue
             self._results.append(result)
             if list(new) != list(several):
                 self._changes.update({places[0]: new, **dict.fromkeys(places[1:], ())})
         if self.body and not self.keep and self.result != "retired":
             self._follow_imports(self.body)
+
+    def _refuse(self, place: Target, error: ScaffoldError | TargetError) -> None:
+        reason, *texts = error.args
+        reason = f"its Edit: {reason}" if isinstance(error, TargetError) else reason
+        text, upstream = "".join(texts), compare(place, self.old, self.new).diff
+        self.conflicts.append(Conflict(place, reason, text, upstream))
 
     def plan(self) -> None:
         """Work out the files that are other then; ScaffoldError where the row's is not plain."""
@@ -188,7 +186,7 @@ class Rebase:
 
     def _edits(self, several: Sequence[Edit], found: Comparison) -> _Carried:
         base, theirs = self.old.text(found.old.facts), self.new.text(found.new.facts)
-        text = _merged(found, base, _all_edited(several, base), theirs)
+        text = _merged(base, _all_edited(several, base), theirs)
         if mark(text) == mark(theirs):
             return "retired", ()
         with suppress(TargetError, SyntaxError):
@@ -200,24 +198,21 @@ class Rebase:
         return "merged", [several[0].__replace__(old=a, new=b, count=1) for a, b, _ in made]
 
     def _replace(self, change: Replace, found: Comparison, body: ModuleText) -> _Carried:
-        by, ours = change.by.removeprefix(CODE), Definitions.of(body.path, body.text.encode())
-        if by not in ours.named:
-            raise _ConflictError(f"no statement of {body.path} alone defines {by}", "", found)
-        modules = _module_of(self.old, found.old), _module_of(self.new, found.new)
-        names = found.old.facts.qualname, found.new.facts.qualname
+        by, known, texts = change.by.removeprefix(CODE), body.read(), list[str]()
         last = by.rpartition(".")[2]  # of a method in a class of the body
-        base, theirs = (_moved_out(*one, last) for one in zip(modules, names, strict=True))
-        text = _merged(found, base, ours.renamed(by, last), theirs)
-        if mark(text) == mark(theirs):
-            return "retired", ()
-        if mark(text) == mark(ours.renamed(by, last)):
-            return "unchanged", [change]
+        for subject, (_, _, facts, _) in ((self.old, found.old), (self.new, found.new)):
+            module = Definitions.of(facts.path, subject.source.read(facts.path) or b"")
+            texts.append(_moved_out(module, facts.qualname, last))
+        (base, theirs), ours = texts, known.renamed(by, last)
+        text = _merged(base, ours, theirs)
+        if mark(text) in (mark(theirs), mark(ours)):
+            return ("retired", ()) if mark(text) == mark(theirs) else ("unchanged", [change])
         name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
-        if name in (ours.named if self.keep else self._shared):
+        if name in (known.named if self.keep else self._shared):
             raise ScaffoldError(f"{name} is there already" if self.keep else _USED.format(name))
-        known = {*ours.named, *ours.imports, *names_in(ours.named[by])}
         made = (Add if self.keep else Replace)(f"{self.row.body}:{name}", by=name)
-        body.make(made, name, _with_imports(text, last, name, modules[1], known))
+        names = {*known.named, *known.imports, *names_in(known.named[by])}
+        body.make(made, name, _with_imports(text, last, name, module, names))
         return "merged", [change.__replace__(by=change.by.replace(by, name))]
 
     def _follow_imports(self, body: ModuleText) -> None:
@@ -240,13 +235,6 @@ def _together(at: int, change: Change) -> object:
     return change.__replace__(old="", new="", count=1) if isinstance(change, Edit) else at
 
 
-def _module_of(subject: Subject, side: Side) -> Definitions:
-    found = Definitions.of(side.facts.path, subject.source.read(side.facts.path) or b"")
-    if side.facts.qualname not in found.named:
-        raise ScaffoldError(f"no statement of {side.facts.path} alone defines it")
-    return found
-
-
 def _moved_out(module: Definitions, qualname: str, by: str) -> str:
     """Write upstream's text as a body would have it."""
     with suppress(ScaffoldError):
@@ -267,17 +255,17 @@ def _with_imports(
     return Definitions.of("merged.py", "\n".join([*imports, whole.renamed(by, name)]).encode())
 
 
-def _merged(found: Comparison, base: str, ours: str, theirs: str) -> str:
+def _merged(base: str, ours: str, theirs: str) -> str:
     done = merged(base, ours, theirs)
     if SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False).ratio() < _LIKE:
-        raise _ConflictError("its code is its own, and upstream's has changed", "", found)
+        raise ScaffoldError("its code is its own, and upstream's has changed")
     if several := done.conflicts:
         count = f"{len(several)} conflict{'s' * (len(several) > 1)}"
-        raise _ConflictError(count, "".join(several), found)
+        raise ScaffoldError(count, "".join(several))
     try:
         mark(done.text)
     except SyntaxError as error:
-        raise _ConflictError(f"merged: {error.msg}", done.text, found) from error
+        raise ScaffoldError(f"merged: {error.msg}", done.text) from error
     return done.text
 
 
