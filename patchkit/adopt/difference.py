@@ -1,7 +1,7 @@
 """What one text of a module has other than another: as changes, and the body that they need."""
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,15 +29,29 @@ class Left(NamedTuple):
     used_by: Sequence[str] = ()  # the rows whose new code names it
 
 
+def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
+    """Compare two texts of a module; raises UpstreamError where one of them cannot be parsed."""
+    found = ModuleDifference(Definitions.of(path, old), Definitions.of(path, new))
+    found.run()
+    return found
+
+
 @dataclass
 class ModuleDifference:
     """The changes that make a module of another, and what they take from a body."""
 
-    module: str
+    before: Definitions
+    after: Definitions
     changes: list[Change] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)  # names in edited code
+
+    @property
+    def module(self) -> str:
+        """The name of both."""
+        return self.before.tree.name
 
     @property
     def body(self) -> str:
@@ -46,61 +60,50 @@ class ModuleDifference:
         parts = [f"from __future__ import annotations\n\n{imports}".strip(), *self.parts.values()]
         return "\n\n\n".join(parts) + "\n" if self.imports or self.parts else ""
 
-
-def difference(path: str, old: bytes, new: bytes) -> ModuleDifference:
-    """Compare two texts of a module; raises UpstreamError where one of them cannot be parsed."""
-    before, after = Definitions.of(path, old), Definitions.of(path, new)
-    comparison = _Comparison(before, after)
-    comparison.run()
-    return comparison.found
-
-
-class _Comparison:
-    def __init__(self, before: Definitions, after: Definitions) -> None:
-        self._before, self._after = before, after
-        self.found = ModuleDifference(before.tree.name)
-        self._used: set[str] = set()
-
     def run(self) -> None:
         """Go through what differs: what is new first, as what is changed may use it."""
-        old, new = self._before.named, self._after.named
-        for name in _outermost(new, old):
-            self._try(name, new[name], self._add)
-        for name in new:
-            if name in old and _mark(old[name]) != _mark(new[name]):
-                self._try(name, new[name], self._change)
+        old, new = self.before.named, self.after.named
+        changed = [one for one in new if one in old and _mark(old[one]) != _mark(new[one])]
+        for name in [*_outermost(new, old), *changed]:
+            try:
+                self.changes += self._changes_of(name, new[name])
+            except ScaffoldError as error:
+                self._leave(name, new[name], str(error))
         for name in _outermost(old, new):
             self._leave(name, old[name], _STAYS)
-        known = {of_nodes([one]) for one in self._before.others}
-        for one in self._after.others:
+        known = {of_nodes([one]) for one in self.before.others}
+        for one in self.after.others:
             if of_nodes([one]) not in known and not _is_for_types(one):
                 self._leave("", one, _AT_IMPORT)
         self._bind_imports()
 
-    def _try(self, name: str, node: ast.stmt, work: Callable[[str, ast.stmt], None]) -> None:
-        try:
-            work(name, node)
-        except ScaffoldError as error:
-            self._leave(name, node, str(error))
-
     def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
-        place = f"{self.found.module}:{name}" if name else self.found.module
+        place = f"{self.module}:{name}" if name else self.module
         code = ast.unparse(node).partition("\n")[0]
-        self.found.left.append(Left(self._after.tree.path, node.lineno, code, reason, place))
+        self.left.append(Left(self.after.tree.path, node.lineno, code, reason, place))
 
-    def _add(self, name: str, node: ast.stmt) -> None:
+    def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
+        target, old = f"{self.module}:{name}", self.before.named.get(name)
         owner, _, last = name.rpartition(".")
         if owner and isinstance(node, ast.AnnAssign):
-            self.found.changes.append(self._new_field(owner, last, node))
-        else:
-            self.found.changes.append(Add(f"{self.found.module}:{name}", by=self._write(name)))
+            if old:
+                raise ScaffoldError(_FIELD)
+            return [self._new_field(owner, last, node)]
+        if old is None:
+            return [Add(target, by=self._write(name))]
+        if isinstance(node, ast.ClassDef):
+            raise ScaffoldError(_CLASS)
+        made = None
+        if isinstance(node, DEFS) and isinstance(old, DEFS):
+            made = edits(self.before.text(old), self.after.text(node))
+        if made is None:
+            return [Replace(target, by=self._write(name))]
+        self._used |= names_in(node)
+        return [Edit(target, old=one.old, new=one.new) for one in made]
 
     def _new_field(self, owner: str, name: str, node: ast.AnnAssign) -> AddField:
-        of = self._after.named[owner]
-        marks = {
-            dotted(getattr(one, "func", one)).rpartition(".")[2]
-            for one in getattr(of, "decorator_list", ())
-        }
+        decorators = getattr(self.after.named[owner], "decorator_list", ())
+        marks = {dotted(getattr(one, "func", one)).rpartition(".")[2] for one in decorators}
         try:
             default = ast.literal_eval(node.value or node.target)
         except ValueError:
@@ -108,57 +111,38 @@ class _Comparison:
         if not marks & {"dataclass", "config"}:
             raise ScaffoldError(_FIELD)
         self._import(names_in(node.annotation))
-        return AddField(
-            f"{self.found.module}:{owner}",
-            name=name,
-            type=ast.unparse(node.annotation),
-            default=default,
-        )
-
-    def _change(self, name: str, node: ast.stmt) -> None:
-        target, old = f"{self.found.module}:{name}", self._before.named[name]
-        if isinstance(node, ast.ClassDef):
-            raise ScaffoldError(_CLASS)
-        if "." in name and isinstance(node, ast.AnnAssign):
-            raise ScaffoldError(_FIELD)
-        made = None
-        if isinstance(node, DEFS) and isinstance(old, DEFS):
-            made = edits(self._before.text(old), self._after.text(node))
-        if made is None:
-            self.found.changes.append(Replace(target, by=self._write(name)))
-            return
-        self._used |= names_in(node)
-        self.found.changes += [Edit(target, old=one.old, new=one.new) for one in made]
+        type_ = ast.unparse(node.annotation)
+        return AddField(f"{self.module}:{owner}", name=name, type=type_, default=default)
 
     def _write(self, name: str) -> str:
         """Write a definition into the body, with the imports that it needs; name it there."""
-        node, last = self._after.named[name], name.rpartition(".")[2]
+        node, last = self.after.named[name], name.rpartition(".")[2]
         if last in ("fset", "fdel"):
             raise ScaffoldError("part of a property can be edited, not replaced")
-        is_taken = last in {*self.found.parts, *self._after.named, *self._after.imports}
+        is_taken = last in {*self.parts, *self.after.named, *self.after.imports}
         by = name.replace(".", "_") if "." in name and is_taken else last
-        text = self._after.moved_out(name, by)
+        text = self.after.moved_out(name, by)
         names = names_in(node) | ({name.partition(".")[0]} if "super(" in text else set())
         self._import(names - {by})
-        self.found.parts[by] = text
+        self.parts[by] = text
         return by
 
     def _import(self, names: Iterable[str]) -> None:
         """Let the body have names: from where the new text has them, else from the module."""
         for one in sorted(names):
-            if one in self._after.imports:
-                self.found.imports[one] = self._after.imports[one]
-            elif one in self._before.named:
-                self.found.imports[one] = f"from {self.found.module} import {one}"
+            if one in self.after.imports:
+                self.imports[one] = self.after.imports[one]
+            elif one in self.before.named:
+                self.imports[one] = f"from {self.module} import {one}"
 
     def _bind_imports(self) -> None:
         """Bind in the module what edited code uses, and only the new text imports."""
-        old, new = self._before, self._after
+        old, new = self.before, self.after
         for name in sorted(self._used & new.imports.keys()):
             if old.imports.get(name) != new.imports[name] and name not in old.named:
                 kind = Replace if name in old.imports else Add
-                self.found.imports[name] = new.imports[name]
-                self.found.changes.insert(0, kind(f"{self.found.module}:{name}", by=name))
+                self.imports[name] = new.imports[name]
+                self.changes.insert(0, kind(f"{self.module}:{name}", by=name))
 
 
 def _outermost(names: Collection[str], others: Collection[str]) -> list[str]:

@@ -20,6 +20,7 @@ from patchkit.scaffold.rows import TextChange, rewritten, span
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
+_MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 _NO_FILE = "the release has no such file"
 _GONE = "the file is gone there; no row takes a module away"
 
@@ -62,56 +63,50 @@ class DifferenceRows(AdoptedRows):
         """Make a row of each file, and name those that use what no row says: they may do harm."""
         for file in files:
             self._add(file)
-        texts = {
-            one.name: [self.bodies.get(one.body or "", ""), *map(_new, one.changes)]
-            for one in self.patches
-        }
+        texts = dict[str, str]()
+        for row in self.patches:
+            edits = (one.new for one in row.changes if isinstance(one, Edit))
+            texts[row.name] = "\n".join([self.bodies.get(row.body or "", ""), *edits])
         for at, one in enumerate(self.left):
             last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
-            users = [name for name, text in texts.items() if any(map(last.search, text))]
-            if ":" in one.place and users:
-                self.left[at] = one._replace(used_by=users)
+            users = [name for name, text in texts.items() if ":" in one.place and last.search(text)]
+            self.left[at] = one._replace(used_by=users)
         if not self.patches:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
 
     def _add(self, file: Differing) -> None:
         module = module_name(file.path)
-        words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         if file.new is None:
             self.left.append(Left(file.path, 1, "", _GONE, module))
-            return
-        if file.old is None:
-            changes: list[Change] = [Provide(module)]
-            body = _provided(file.path, file.new)
+        elif file.old is None:
+            self._add_row(module, [Provide(module)], _provided(file.path, file.new))
         else:
             found = difference(file.path, file.old, file.new)
             self.left += found.left
-            changes, body = found.changes, found.body
-        if changes:
-            if _named(words) in [one.name for one in self.patches]:  # `mod` and `_mod`
-                words.append(str(len(self.patches)))
-            named = f"patch_{'_'.join(words)}" if body else None
-            self.bodies.update({named: body} if named else {})
-            self.patches.append(
-                Patch(
-                    name=_named(words),
-                    body=named,
-                    requires=(self.requires,),
-                    roles=frozenset(Role),
-                    changes=tuple(changes),
-                    why=f"Adopted from {self.origin}.",
-                    upstream=self.origin,
-                    sunset="upstream has these changes",
-                )
-            )
+            if found.changes:
+                self._add_row(module, found.changes, found.body)
+
+    def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
+        words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
+        if _named(words) in [one.name for one in self.patches]:  # `mod` and `_mod`
+            words.append(str(len(self.patches)))
+        named = f"patch_{'_'.join(words)}" if body else None
+        self.bodies.update({named: body} if named else {})
+        row = Patch(
+            name=_named(words),
+            body=named,
+            requires=(self.requires,),
+            roles=frozenset(Role),
+            changes=tuple(changes),
+            why=f"Adopted from {self.origin}.",
+            upstream=self.origin,
+            sunset="upstream has these changes",
+        )
+        self.patches.append(row)
 
 
 def _named(words: Sequence[str]) -> str:
     return "-".join(words).replace("_", "-")
-
-
-def _new(change: Change) -> str:
-    return change.new if isinstance(change, Edit) else ""
 
 
 def _provided(path: str, text: bytes) -> str:
@@ -151,10 +146,7 @@ def _inside(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
     for root in reversed(ROOTS):
         inside = path.removeprefix(root)
         is_there = inside in paths or (is_new and inside.partition("/")[0] in tops)
-        is_module = inside.endswith(".py") and all(
-            one.isidentifier() for one in inside[:-3].split("/")
-        )
-        if path.startswith(root) and is_there and is_module:
+        if is_there and _MODULE.fullmatch(inside):
             return inside
     return None
 
@@ -163,16 +155,13 @@ def of_releases(old: ReleaseSource, new: ReleaseSource, package: str) -> Iterato
     """Compare the Python files of a package in two releases."""
     both = sorted(old.paths() | new.paths())
     ours = (one for one in both if one.startswith(f"{package}/") and one.endswith(".py"))
-    written = f"{package}/_version.py"  # by what builds the package
-    paths = [one for one in ours if one != written and not _is_same(one, old, new)]
+    marks = {one: (old.mark(one), new.mark(one)) for one in ours}
+    marks.pop(f"{package}/_version.py", None)  # by what builds the package
+    paths = [one for one, (first, last) in marks.items() if first is None or first != last]
     old.prefetch(paths)
     new.prefetch(paths)
     files = (Differing(one, old.read(one), new.read(one)) for one in paths)
     return (one for one in files if one.old != one.new)
-
-
-def _is_same(path: str, old: ReleaseSource, new: ReleaseSource) -> bool:
-    return old.mark(path) is not None and old.mark(path) == new.mark(path)
 
 
 class EditedInstallation:
