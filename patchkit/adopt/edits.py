@@ -21,20 +21,18 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     """
     if _decorators(old) != _decorators(new):
         return None
-    for hunks in (_hunks, _one_hunk):
+    several = hunks(old.splitlines(), new.splitlines()) or [(0, 0, 0, 0)]
+    first, last = several[0], several[-1]
+    for some in (several, [(first[0], last[1], first[2], last[3])]):
         with suppress(TargetError, SyntaxError):
-            return list(_edits(old, new, hunks(old.splitlines(), new.splitlines())))
+            return list(_edits(old, new, some))
     return None
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+def hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+    """List what differs between lines."""
     opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [tuple(places) for tag, *places in opcodes if tag != "equal"]  # type: ignore[misc]
-
-
-def _one_hunk(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    several = _hunks(old, new)
-    return [(several[0][0], several[-1][1], several[0][2], several[-1][3])] if several else []
 
 
 def _edits(old: str, new: str, hunks: Sequence[Hunk]) -> Iterator[TextEdit]:

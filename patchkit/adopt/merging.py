@@ -2,19 +2,18 @@
 
 import re
 import subprocess
-from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from patchkit.adopt.edits import hunks
 from patchkit.errors import ScaffoldError
 
 _SIDES = ("ours", "base", "theirs")
 _CONFLICT = re.compile(
     r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n", re.DOTALL | re.MULTILINE
 )
-_Hunk = tuple[int, int, tuple[str, ...]]  # lines of the base, from and up to, and the new ones
 
 
 class Merged(NamedTuple):
@@ -47,15 +46,16 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
 def _apart(conflict: re.Match[str]) -> str:
     """Make both changes of a conflict, where git minds only that they touch."""
     ours, base, theirs = (text.splitlines(keepends=True) for text in conflict.groups())
-    hunks = sorted({*_hunks(base, ours), *_hunks(base, theirs)})
-    for (first, end, _), (start, last, _) in pairwise(hunks):
+    changes = sorted(
+        {
+            (start, end, tuple(side[first:last]))
+            for side in (ours, theirs)
+            for start, end, first, last in hunks(base, side)
+        }
+    )
+    for (first, end, _), (start, last, _) in pairwise(changes):
         if end > start or first == end == start == last:  # they overlap, or both insert there
             return conflict[0]
-    for start, end, lines in reversed(hunks):
+    for start, end, lines in reversed(changes):
         base[start:end] = lines
     return "".join(base)
-
-
-def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:
-    found = SequenceMatcher(None, base, side, autojunk=False).get_opcodes()
-    return [(one[1], one[2], tuple(side[one[3] : one[4]])) for one in found if one[0] != "equal"]

@@ -1,11 +1,10 @@
 """A new pack's files, of rows and of the text of their bodies."""
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 from patchkit.rows.declaration import Patch
 from patchkit.scaffold.plan import Place, PlannedFile
-from patchkit.scaffold.rows import new_pack, with_row
+from patchkit.scaffold.rows import new_pack
 
 
 def pack_files(
@@ -16,13 +15,6 @@ def pack_files(
     Whoever found changes in another way makes a `Patch` of those that have one reason, names its
     `body`, and hands over the body's text by that name; changes that need no body have none.
     """
-    first, *others = patches
-    start = new_pack(place.module, first)
-    rows = reduce(lambda text, patch: with_row(place.file, text, patch), others, start)
+    rows = new_pack(place.module, *patches)
     old = place.file.read_bytes() if place.file.exists() else None
-    texts = ((place.folder / f"{name}.py", text.encode()) for name, text in bodies.items())
-    return [
-        *(PlannedFile("package", file, b"") for file in place.new_parents),
-        *(PlannedFile("body", file, text) for file, text in texts),
-        PlannedFile("row", place.file, rows, old),
-    ]
+    return [*place.files(bodies), PlannedFile("row", place.file, rows, old)]

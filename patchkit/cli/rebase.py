@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 
@@ -79,15 +78,11 @@ def command(
                 sides = base_of(row, subjects, locks.of_all([row]), old, new)
                 done.append(_rebased(row, *sides, keep=keep, write=not dry_run, offline=offline))
     finally:  # what has been written is told, whatever came then
-        _tell(done, form, written=not dry_run)
+        if done and form == "json":
+            click.echo(rebase_json(done))
+        elif done:
+            print_rebase(done, written=not dry_run)
     return int(any(one.conflicts for one in done))
-
-
-def _tell(done: Sequence[Rebase], form: str, *, written: bool) -> None:
-    if done and form == "json":
-        click.echo(rebase_json(done))
-    elif done:
-        print_rebase(done, written=written)
 
 
 def _rebased(
@@ -116,10 +111,18 @@ def _faults(done: Rebase, subjects: Sequence[Subject], more: Sequence[str]) -> I
             copytree(top, f"{folder}/{top.name}", False, lambda *_: ["__pycache__"], copyfile, True)
         for file in done.files:
             Path(folder, file.path.relative_to(done.pack.root)).write_bytes(file.new)
-        words = ["check", done.row.name, "--patches", done.row.pack]
+        words = ["check", done.row.name, "--patches", done.row.pack, "--format", "json", *more]
         for one in subjects:
             words += ["--releases", f"{one.project}=={one.version}"]
-        told = _run([*words, *more, "--format", "json"], folder)
+        command = [sys.executable, "-m", "patchkit", *words]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, *filter(None, sys.path)))}
+        ran = subprocess.run(  # noqa: S603
+            command, cwd=folder, env=environ, capture_output=True, text=True, check=False
+        )
+    try:
+        told = json.loads(ran.stdout)
+    except ValueError:
+        raise ScaffoldError(f"the rebased row is refused: {ran.stderr.strip()}") from None
     if told["grid"].get(done.row.name, {}).get(done.new.name) == "out-of-range":
         yield f"{done.new.name} stays out of its range, or of that of its changes"
     project = Project.read()
@@ -129,15 +132,3 @@ def _faults(done: Rebase, subjects: Sequence[Subject], more: Sequence[str]) -> I
         is_wrong = one["severity"] == "error" or (code == "PK602" and is_new)
         if is_wrong and names.isdisjoint((*project.ignore, *project.accept)):
             yield f"{code} {one['release']}: {one['message']}"
-
-
-def _run(words: Sequence[str], folder: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "patchkit", *words]
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, *filter(None, sys.path)))}
-    done = subprocess.run(  # noqa: S603
-        command, cwd=folder, env=environ, capture_output=True, text=True, check=False
-    )
-    try:
-        return dict(json.loads(done.stdout))
-    except ValueError:
-        raise ScaffoldError(f"the rebased row is refused: {done.stderr.strip()}") from None

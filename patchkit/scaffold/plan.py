@@ -1,6 +1,6 @@
 """All that a new patch needs, worked out first; then all of its files are written, or none."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import unified_diff
 from pathlib import Path
@@ -53,12 +53,9 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: P
     )
     row_of(place.module, patch)
     text = test_text(patch, place.module, targets)
-    files = [
-        *(PlannedFile("package", file, b"") for file in place.new_parents),
-        *([PlannedFile("body", place.folder / f"{patch.body}.py", body.encode())] if body else []),
-        PlannedFile("test", tests / f"test_{plain}.py", text.encode()),
-    ]
-    return _with_row(Plan(patch, place, row_text(patch), files))
+    files = place.files({patch.body: body} if patch.body else {})
+    test = PlannedFile("test", tests / f"test_{plain}.py", text.encode())
+    return _with_row(Plan(patch, place, row_text(patch), [*files, test]))
 
 
 def _with_row(plan: Plan) -> Plan:
@@ -118,6 +115,12 @@ class Place(NamedTuple):
         """The `__init__.py` files that the packages around it lack."""
         outer = list(self.folder.parents)[: self.module.count(".")]
         return [folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()]
+
+    def files(self, bodies: Mapping[str, str]) -> "list[PlannedFile]":
+        """Plan what the pack has beside its rows: packages around it, and bodies by name."""
+        texts = {self.folder / f"{name}.py": text.encode() for name, text in bodies.items()}
+        packages = [PlannedFile("package", file, b"") for file in self.new_parents]
+        return [*packages, *(PlannedFile("body", file, text) for file, text in texts.items())]
 
 
 class PlannedFile(NamedTuple):

@@ -24,10 +24,10 @@ def row_text(patch: Patch, depth: int = 0) -> str:
     return exploded("Patch", _fields(patch, depth + 1), depth)
 
 
-def new_pack(module: str, patch: Patch) -> bytes:
-    """Write the `__init__.py` of a pack that has one row."""
-    imports = from_import("patchkit", _words(patch))
-    rows = exploded("PATCHES = ", [row_text(patch, 1)])
+def new_pack(module: str, *patches: Patch) -> bytes:
+    """Write the `__init__.py` of a pack."""
+    imports = from_import("patchkit", set().union(*map(_words, patches)))
+    rows = exploded("PATCHES = ", [row_text(one, 1) for one in patches])
     return f'"""Patches of {module}."""\n\n{imports}\n\n{rows}\n'.encode()
 
 
