@@ -180,6 +180,9 @@ def _other_changes(
 ) -> Iterator[TextChange]:
     starts = [span(text, one)[0] for one in written.elts]
     ends = [*starts[1:], span(text, written)[1] - 1]
+    _, last = span(text, written.elts[-1])
+    if not any(after[:-1]) and text[last:].lstrip()[:1] != b",":
+        yield last, last, "," * bool(after[-1])  # what is alone in a tuple needs one
     for node, first, end, old, new in zip(written.elts, starts, ends, before, after, strict=True):
         margin = text[text.rfind(b"\n", 0, first) + 1 : first]
         depth = len(margin) // len(INDENT) if not margin.strip() else 2
