@@ -210,9 +210,12 @@ class Rebase:
         name = f"{by}_{_release(self.new).replace('.', '_')}" if self.keep else by
         if name in (known.named if self.keep else self._shared):
             raise ScaffoldError(f"{name} is there already" if self.keep else _USED.format(name))
-        made = (Add if self.keep else Replace)(f"{self.row.body}:{name}", by=name)
+        whole = Definitions.of("merged.py", text.encode())
+        own = {one: f"from {module.tree.name} import {one}" for one in module.named}
         names = {*known.named, *known.imports, *names_in(known.named[by])}
-        body.make(made, name, _with_imports(text, last, name, module, names))
+        imports = {**own, **module.imports}.items()
+        whole.imports.update((one, line) for one, line in imports if one not in names)
+        body.make((Add if self.keep else Replace)(f"{self.row.body}:{name}", by=last), name, whole)
         return "merged", [change.__replace__(by=change.by.replace(by, name))]
 
     def _follow_imports(self, body: ModuleText) -> None:
@@ -224,9 +227,8 @@ class Rebase:
         moved = {one: to.place for one, to in zip(gone, places, strict=True) if to.place}
         text = with_moved(body.text, moved)
         if text != body.text and self._shared:
-            self.conflicts += [
-                Conflict(one, f"it moved, and {_USED.format('it')}") for one in moved
-            ]
+            reason = f"it moved, and {_USED.format('it')}"
+            self.conflicts += [Conflict(one, reason) for one in moved]
         self._results += ["merged"] * (text != body.text)
         body.text = text
 
@@ -240,19 +242,6 @@ def _moved_out(module: Definitions, qualname: str, by: str) -> str:
     with suppress(ScaffoldError):
         return module.moved_out(qualname, by)
     return module.renamed(qualname, by)
-
-
-def _with_imports(
-    text: str, by: str, name: str, module: Definitions, known: set[str]
-) -> Definitions:
-    """Read merged code, with imports of what it takes from upstream's module and is not known."""
-    whole = Definitions.of("merged.py", text.encode())
-    wanted = names_in(whole.named[by]) - known
-    own = {
-        one: f"from {module.tree.name} import {one}" for one in module.named if one.isidentifier()
-    }
-    imports = [one for at, one in {**own, **module.imports}.items() if at in wanted]
-    return Definitions.of("merged.py", "\n".join([*imports, whole.renamed(by, name)]).encode())
 
 
 def _merged(base: str, ours: str, theirs: str) -> str:

@@ -8,8 +8,6 @@ from patchkit.changes.source.rewriting import nearest
 from patchkit.errors import ScaffoldError
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_FILE = re.compile(r"\+\+\+ ([^\t]+)")
-_NOWHERE = "/dev/null"
 
 
 class Hunk(NamedTuple):
@@ -32,17 +30,17 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
     """Take a diff apart; ScaffoldError where it is none, or is cut off."""
     lines, found = text.replace("\r\n", "\n").split("\n"), list[FileDiff]()
     for at, line in enumerate(lines):
-        if at and (match := _FILE.match(line)) and lines[at - 1].startswith("--- "):
-            old = _path(lines[at - 1][4:].partition("\t")[0])
-            found.append(FileDiff(old, _path(match[1]), list(_hunks(name, lines, at + 1))))
+        if line.startswith("+++ ") and lines[at - 1].startswith("--- "):
+            old, new = map(_path, lines[at - 1 : at + 1])
+            found.append(FileDiff(old, new, list(_hunks(name, lines, at + 1))))
     if not found:
         raise ScaffoldError(f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff")
     return found
 
 
-def _path(text: str) -> str | None:
-    text = text.strip()
-    return None if text == _NOWHERE else re.sub(r"^[ab]/", "", text)
+def _path(line: str) -> str | None:
+    path = line[4:].partition("\t")[0].strip()
+    return None if path == "/dev/null" else re.sub(r"^[ab]/", "", path)
 
 
 def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
@@ -68,17 +66,14 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
     """Make the changes wherever their lines are by now; ScaffoldError if they are nowhere."""
     lines, moved = text.decode(errors="surrogateescape").replace("\r\n", "\n").split("\n"), 0
     for hunk in hunks:
-        wanted = hunk.first - 1 + moved
-        places = (
-            n
-            for n in range(len(lines) - len(hunk.old) + 1)
-            if lines[n : n + len(hunk.old)] == hunk.old
-        )
+        wanted, size = hunk.first - 1 + moved, len(hunk.old)
+        ends = range(size, len(lines) + 1)
+        places = (end - size for end in ends if lines[end - size : end] == hunk.old)
         at = min(places, key=lambda one: abs(one - wanted), default=None)
         if at is None:
             near = nearest("\n".join(lines), "\n".join(hunk.old), 1).split("\n")[0].strip()
             fault = f"found no lines as the hunk at line {hunk.first} has them"
             raise ScaffoldError(f"{place}: {fault}; the nearest begin with line {near!r}")
-        lines[at : at + len(hunk.old)] = hunk.new
-        moved = at - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
+        lines[at : at + size] = hunk.new
+        moved = at - (hunk.first - 1) + len(hunk.new) - size
     return "\n".join(lines).encode(errors="surrogateescape")

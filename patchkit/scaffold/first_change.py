@@ -4,7 +4,7 @@ import ast
 import keyword
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from patchkit.check.judge import edited
 from patchkit.check.subjects import Subject
@@ -60,12 +60,6 @@ class UpstreamTarget:
     def text(self) -> str:
         """Its source, decorators included; '' where there is none."""
         return self.newest.text(self.facts)
-
-    @property
-    def holder(self) -> "UpstreamTarget":
-        """What holds it: a class, or its module."""
-        name = self.target.qualname.rpartition(".")[0]
-        return UpstreamTarget(Target(self.target.module, name), self.releases)
 
     @property
     def whereabouts(self) -> str:
@@ -139,26 +133,25 @@ def _edit(upstream: UpstreamTarget) -> Change:
     node, lines = upstream.node, upstream.facts.lines
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not lines:
         raise upstream.misfit("a function with source of its own, as Edit needs")
-    for statement in node.body:
+    code = node.body[ast.get_docstring(node) is not None :]
+    for statement in (one for one in code if one.lineno == one.end_lineno):
         line = upstream.text.splitlines()[statement.lineno - lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
-        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        is_plain = statement.lineno == statement.end_lineno and not is_docstring
         with suppress(TargetError):
-            if is_plain and edited(change, upstream.text):
-                return change
-    expected = "a function in which a line of its own occurs once; write the Edit by hand"
-    raise upstream.misfit(expected)
+            edited(change, upstream.text)
+            return change
+    raise upstream.misfit("a function in which a line of its own occurs once; write it by hand")
 
 
 def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
-    target, holder = upstream.target, upstream.holder
-    if kind == "add-field" and (upstream.facts.kind == _CLASS or not holder.target.qualname):
+    target = upstream.target
+    if kind == "add-field" and (upstream.facts.kind == _CLASS or "." not in target.qualname):
         raise ScaffoldError(f"{target}: expected the new field too, 'module:Class.field'")
     if upstream.facts.is_present:
         raise ScaffoldError(f"{target} is in {upstream.newest.name} already, expected a new name")
     if kind == "provide":
         return Provide(target.module)
+    holder = replace(upstream, target=target.holder)
     _refuse_missing(holder)
     if kind == "add":
         return Add(str(target), by=name)

@@ -190,7 +190,9 @@ def write(files: Iterable[PlannedFile]) -> None:
     with ExitStack() as undo:
         for file in files:
             try:
-                _make_folders(file.path.parent, undo)
+                for folder in reversed([one for one in file.path.parents if not one.exists()]):
+                    folder.mkdir()
+                    undo.callback(folder.rmdir)
                 if file.old is None:
                     _create(file.path, file.new, undo)
                 else:
@@ -199,13 +201,6 @@ def write(files: Iterable[PlannedFile]) -> None:
                 reason = error.strerror or error
                 raise ScaffoldError(f"{file.path}: {reason}; nothing was written") from error
         undo.pop_all()
-
-
-def _make_folders(folder: Path, undo: ExitStack) -> None:
-    if not folder.exists():
-        _make_folders(folder.parent, undo)
-        folder.mkdir()
-        undo.callback(folder.rmdir)
 
 
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:
