@@ -69,8 +69,8 @@ class Definitions:
         private = [one for one in used if is_private(one)]
         if owner and private:
             raise ScaffoldError(f"it uses {private[0]}, which is private to its class")
-        if shared := [one for one in inside if isinstance(one, ast.Global)]:
-            raise ScaffoldError(f"it sets {shared[0].names[0]}, a global of its module")
+        if shared := [one.names for one in inside if isinstance(one, ast.Global)]:
+            raise ScaffoldError(f"it sets {shared[0][0]}, a global of its module")
         if bound := names_in(node) & _OF_MODULE:
             raise ScaffoldError(f"it uses {min(bound)}, which is of its module")
         text = self.renamed(name, by)
@@ -97,10 +97,9 @@ def _imports_of(node: ast.Import | ast.ImportFrom, tree: ModuleTree) -> Mapping[
     """Write a statement as one for each name that it binds, whole names of modules in them."""
     found = {}
     for one in node.names:
-        alone = ast.alias(one.name, one.asname)
-        new: ast.stmt = ast.Import([alone])
+        new: ast.stmt = ast.Import([one])
         if isinstance(node, ast.ImportFrom):
-            new = ast.ImportFrom(tree.absolute(node.module, node.level), [alone], 0)
+            new = ast.ImportFrom(tree.absolute(node.module, node.level), [one], 0)
         found[one.asname or one.name.partition(".")[0]] = ast.unparse(new)
     return found
 

@@ -151,10 +151,9 @@ def _next_steps(plan: Plan) -> Iterator[NextStep]:
     if names := [change.body_name for change in plan.patch.changes if change.body_field]:
         yield NextStep(f"write {', '.join(names)} in {files['body']}")
     kinds = {change.kind for change in plan.patch.changes}
-    if "Edit" in kinds:
-        yield NextStep(f"choose old and new of the Edit in {rows}")
-    if "AddField" in kinds:
-        yield NextStep(f"choose type and default of the AddField in {rows}")
+    for kind, fields in (("Edit", "old and new"), ("AddField", "type and default")):
+        if kind in kinds:
+            yield NextStep(f"choose {fields} of the {kind} in {rows}")
     test = f"python -m pytest {files['test']}"
     yield NextStep("write in the test what the patch is for; it fails until then", test)
     yield NextStep("check that it holds", f"patchkit check {name}")

@@ -61,17 +61,6 @@ class UpstreamTarget:
         """Its source, decorators included; '' where there is none."""
         return self.newest.text(self.facts)
 
-    @property
-    def whereabouts(self) -> str:
-        """Say where it went, else what may have been meant, else how to find out."""
-        trails = Trails(list(self.releases), [self.target], ways=(1,), by_name=True)
-        trails.follow()
-        told = trails.told(self.target, self.newest)
-        if told and told.words:
-            return f"; {told.words}"
-        follow = f"; 'patchkit history {self.target}' looks in all releases"
-        return meant(self.target, self.newest) or follow
-
     def misfit(self, expected: str) -> ScaffoldError:
         """Say that it is something else than a change needs."""
         kind = self.facts.kind
@@ -164,8 +153,15 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
 def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
     target, facts, where = upstream.target, upstream.facts, f"in {upstream.newest.name}"
     if facts.state == "absent":
+        trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
+        trails.follow()
+        told = trails.told(target, upstream.newest)
+        follow = f"; 'patchkit history {target}' looks in all releases"
+        follow = (
+            f"; {told.words}" if told and told.words else meant(target, upstream.newest) or follow
+        )
         reason = facts.reason or "it is not there"
-        raise ScaffoldError(f"{target} is not {where}: {reason}{upstream.whereabouts}")
+        raise ScaffoldError(f"{target} is not {where}: {reason}{follow}")
     if facts.state == "undecidable" and is_sure:
         raise ScaffoldError(f"{target} is not decidable {where}: {facts.reason}; --kind says what")
     if facts.kind == str(Kind.INSTANCE_ATTRIBUTE):

@@ -88,10 +88,9 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
         if is_its and (written := written_bounds(text)):
             return f"{package}{written}"
     version = FoundVersion(package, newest.version, newest.name).counts_as
-    first, second, *_ = [*version.partition(".post")[0].split("."), ""]
-    if not second:
-        return f"{package}>={first},<{int(first) + 1}"
-    return f"{package}>={first}.{second},<{first}.{int(second) + 1}"
+    *outer, last = version.partition(".post")[0].split(".")[:2]
+    lower, upper = (".".join([*outer, one]) for one in (last, str(int(last) + 1)))
+    return f"{package}>={lower},<{upper}"
 
 
 class Place(NamedTuple):
