@@ -176,11 +176,8 @@ class EditedInstallation:
             found = distribution(name)
         except PackageNotFoundError:
             raise UpstreamError(f"found no distribution {name!r}, expected one that is") from None
-        self._files = {
-            str(one): (Path(str(one.locate())), one.hash)
-            for one in found.files or ()
-            if one.hash and is_python(str(one))
-        }
+        files = ((one, one.hash) for one in found.files or () if is_python(str(one)))
+        self._files = {str(one): (Path(str(one.locate())), mark) for one, mark in files if mark}
         if not self._files:
             raise UpstreamError(f"{name}: found no hashes in its RECORD, expected some")
         self.version = found.version
@@ -198,11 +195,9 @@ class EditedInstallation:
 
     def restore(self, files: Iterable[Differing]) -> None:
         """Give files back as they were installed: all of them, or none."""
+        places = ((self._files[one.path][0], one) for one in files)
         try:
-            write(
-                PlannedFile("module", self._files[one.path][0], one.old or b"", one.new)
-                for one in files
-            )
+            write(PlannedFile("module", place, one.old or b"", one.new) for place, one in places)
         except ScaffoldError as error:
             raise ScaffoldError(f"the rows are written, no file is given back: {error}") from error
 
@@ -212,7 +207,5 @@ def _read(file: Path) -> bytes | None:
 
 
 def _is(mark: FileHash, content: bytes | None) -> bool:
-    digest = hashlib.new(mark.mode, content or b"").digest()
-    return content is not None and (
-        base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == mark.value
-    )
+    digest = base64.urlsafe_b64encode(hashlib.new(mark.mode, content or b"").digest())
+    return content is not None and digest.decode().rstrip("=") == mark.value

@@ -13,10 +13,9 @@ from typing import NamedTuple
 from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.adopt.edits import edits, mark
 from patchkit.adopt.guards import CODE
-from patchkit.adopt.imports import with_moved
 from patchkit.adopt.merging import merged
 from patchkit.adopt.ranges import carried
-from patchkit.adopt.transplant import ModuleText
+from patchkit.adopt.transplant import ModuleText, with_moved
 from patchkit.check.comparison import Comparison, compare
 from patchkit.check.coverage import Coverage, package_of
 from patchkit.check.judge import edited

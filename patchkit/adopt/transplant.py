@@ -1,8 +1,8 @@
-"""A module's text with a row's changes made in it, as upstream would write them."""
+"""A module's text with changes made in it, as its author would write them."""
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -10,7 +10,10 @@ from patchkit.adopt.definitions import Definitions, names_in
 from patchkit.check.judge import edited
 from patchkit.errors import ScaffoldError
 from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
+from patchkit.rows.target import Target
+from patchkit.scaffold.rows import TextChange, rewritten, span
 from patchkit.upstream.fingerprint import of_nodes
+from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.syntax import DEFS
 
@@ -126,3 +129,31 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
     ours, theirs = body.imports[name], module.imports.get(name, "")
     plain = all(re.fullmatch(r"import [\w.]+", one) for one in (ours, theirs))
     return plain or ours in (theirs, f"from {module.tree.name} import {name}")
+
+
+def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
+    """Rewrite `from … import …` of names that are elsewhere now; the names stay as they are."""
+
+    def edits(content: bytes) -> Iterator[TextChange]:
+        for node in ast.walk(parse(content)[0]):
+            if isinstance(node, ast.ImportFrom) and (lines := _statements(node, moved)):
+                start, end = span(content, node)
+                before = content[content.rfind(b"\n", 0, start) + 1 : start].decode()
+                yield start, end, ("; " if before.strip() else f"\n{before}").join(lines)
+
+    return rewritten(text.encode(), edits).decode()
+
+
+def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[str]:
+    """Write an import as several, one for each name that has moved; as none where none has."""
+    new = [ast.ImportFrom(node.module, list[ast.alias](), 0)]
+    for alias in node.names if node.module and not node.level else ():
+        whole = Target(f"{node.module}.{alias.name}")
+        place = moved.get(Target(node.module or "", alias.name)) or moved.get(whole)
+        if place is None:
+            new[0].names.append(alias)
+            continue
+        module, _, name = str(place).replace(":", ".").rpartition(".")
+        bound = alias.asname or alias.name
+        new.append(ast.ImportFrom(module, [ast.alias(name, bound if bound != name else None)], 0))
+    return [ast.unparse(one) for one in new if one.names] if len(new) > 1 else []

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from patchkit.adopt.imports import with_moved
+from patchkit.adopt.transplant import with_moved
 from patchkit.rows.target import Target
 
 MOVED = {
