@@ -82,10 +82,16 @@ class Rebase:
     @property
     def changes(self) -> list[Sequence[Change]]:
         """What each of its changes is then: nothing, one or several."""
-        if self.result == "retired":
-            return [[one] for one in self._before]
-        known = [self._changes.get(at, [one]) for at, one in enumerate(self._before)]
-        return list(map(self._both, self._before, known)) if self.keep else known
+        found = list[Sequence[Change]]()
+        for at, old in enumerate(self._before):
+            new = self._changes.get(at, [old]) if self.result != "retired" else [old]
+            if self.keep and list(new) != [old]:
+                of, version = package_of(old), _release(self.new)
+                ended = old.__replace__(requires=(*old.requires, f"{of}<{version}"))
+                later = f"{of}>={version}"
+                new = [ended, *(one.__replace__(requires=(*one.requires, later)) for one in new)]
+            found.append(new)
+        return found
 
     @property
     def requires(self) -> tuple[str, ...]:
@@ -111,12 +117,6 @@ class Rebase:
         patch, rows = self.row.patch, sys.modules[self.pack.name].PATCHES
         others = (one for one in rows if one.name != patch.name and one.body == patch.body)
         return {change.body_name for one in others for change in one.changes}
-
-    def _both(self, old: Change, new: Sequence[Change]) -> Sequence[Change]:
-        name, version = package_of(old), _release(self.new)
-        ended = old.__replace__(requires=(*old.requires, f"{name}<{version}"))
-        begun = [one.__replace__(requires=(*one.requires, f"{name}>={version}")) for one in new]
-        return [old] if list(new) == [old] else [ended, *begun]
 
     def run(self) -> None:
         """Carry each change; those of one function that are Edits are carried together."""

@@ -85,7 +85,9 @@ class ModuleText:
     def _import(self, found: Definitions, statement: str, name: str = "", user: str = "") -> None:
         """Import inside of a function, which makes no circle, unless its header needs the name."""
         node = found.named.get(user)
-        if isinstance(node, DEFS) and name not in names_in(_header(node)):
+        parts = ast.iter_child_nodes(node) if node else ()
+        header = [one for one in parts if not isinstance(one, ast.stmt)]
+        if isinstance(node, DEFS) and not any(name in names_in(one) for one in header):
             at = node.body[int(len(node.body) > 1 and ast.get_docstring(node) is not None)]
             first, text = at.lineno, indent(statement, " " * at.col_offset)
         else:
@@ -114,11 +116,6 @@ def _span(node: ast.stmt) -> tuple[int, int]:
 
 def _after(node: ast.stmt) -> tuple[int, int]:
     return _span(node)[1] + 1, _span(node)[1]
-
-
-def _header(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-    returns = [node.returns] if node.returns else []
-    return ast.Tuple([*node.decorator_list, *returns, ast.Lambda(node.args, ast.Constant(0))])
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:

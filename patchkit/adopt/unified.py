@@ -48,7 +48,7 @@ def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
         left = [int(match[2] or 1), int(match[3] or 1)]
         sides: tuple[list[str], list[str]] = ([], [])
         at += 1
-        while any(left):
+        while any(left) or (at < len(lines) and lines[at].startswith("\\")):
             mark, line = (lines[at][:1] or " ", lines[at][1:]) if at < len(lines) else ("end", "")
             if mark not in " -+\\":
                 raise ScaffoldError(f"{name}:{at + 1}: found {mark!r}, expected more of a hunk")
@@ -58,8 +58,6 @@ def _hunks(name: str, lines: Sequence[str], at: int) -> Iterator[Hunk]:
                     left[side] -= 1
             at += 1
         yield Hunk(int(match[1]), *sides)
-        while at < len(lines) and lines[at].startswith("\\"):
-            at += 1
 
 
 def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
