@@ -88,12 +88,13 @@ class DifferenceRows(AdoptedRows):
 
     def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
         words = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
-        if _named(words) in [one.name for one in self.patches]:  # `mod` and `_mod`
-            words.append(str(len(self.patches)))
-        named = f"patch_{'_'.join(words)}" if body else None
+        name = "-".join(words).replace("_", "-")
+        if name in [one.name for one in self.patches]:  # `mod` and `_mod`
+            name = f"{name}-{len(self.patches)}"
+        named = f"patch_{name.replace('-', '_')}" if body else None
         self.bodies.update({named: body} if named else {})
         row = Patch(
-            name=_named(words),
+            name=name,
             body=named,
             requires=(self.requires,),
             roles=frozenset(Role),
@@ -103,10 +104,6 @@ class DifferenceRows(AdoptedRows):
             sunset="upstream has these changes",
         )
         self.patches.append(row)
-
-
-def _named(words: Sequence[str]) -> str:
-    return "-".join(words).replace("_", "-")
 
 
 def _provided(path: str, text: bytes) -> str:

@@ -45,13 +45,12 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
     """Write the test of a patch, which fails until its author has written what it is for."""
     places = [upstream.target for upstream in targets]
-    modules = [place.module for place in places if not place.qualname]
-    lines = [f'import_module("{module}")' for module in modules] or ["pass"]
+    lines = [f'import_module("{one.module}")' for one in places if not one.qualname]
     return _TEST.format(
         name=patch.name,
         pack=pack,
-        imported="\nfrom importlib import import_module\n" if modules else "",
-        inside="\n".join(f"        {line}" for line in lines),
+        imported="\nfrom importlib import import_module\n" if lines else "",
+        inside=textwrap.indent("\n".join(lines or ["pass"]), INDENT * 2),
         mark=_MARK if any(place.module.partition(".")[0] == "vllm" for place in places) else "",
     )
 

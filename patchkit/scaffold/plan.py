@@ -44,9 +44,11 @@ def plan(wish: Wish, targets: Sequence[UpstreamTarget], place: "Place", tests: P
         taken = {change.body_name for _, change in changes}
         changes.append((upstream, first_change(upstream, wish.kind, taken)))
     body, plain = body_text(changes), wish.name.replace("-", "_")
+    usual = f"patch_{targets[0].target.module.rpartition('.')[2].strip('_')}"
+    is_taken = (place.folder / f"{usual}.py").exists()
     patch = Patch(
         name=wish.name,
-        body=(wish.body or _free_body(targets[0], plain, place)) if body else None,
+        body=(wish.body or (f"patch_{plain}" if is_taken else usual)) if body else None,
         requires=tuple(dict.fromkeys(_requirement(upstream, wish.bounds) for upstream in targets)),
         roles=frozenset(wish.roles) if wish.roles else None,
         changes=tuple(change for _, change in changes),
@@ -73,11 +75,6 @@ def _with_row(plan: Plan) -> Plan:
     except ScaffoldError as error:
         return plan._replace(refusal=error)
     return plan._replace(files=[*plan.files, PlannedFile("row", file, new, old)])
-
-
-def _free_body(upstream: UpstreamTarget, patch: str, place: "Place") -> str:
-    body = f"patch_{upstream.target.module.rpartition('.')[2].strip('_')}"
-    return f"patch_{patch}" if (place.folder / f"{body}.py").exists() else body
 
 
 def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
