@@ -73,7 +73,8 @@ class ModuleDifference:
             self._leave(name, old[name], _STAYS)
         known = {of_nodes([one]) for one in self.before.others}
         for one in self.after.others:
-            if of_nodes([one]) not in known and not _is_for_types(one):
+            is_for_types = dotted(getattr(one, "test", None)).endswith("TYPE_CHECKING")
+            if of_nodes([one]) not in known and not is_for_types:
                 self._leave("", one, _AT_IMPORT)
         self._bind_imports()
 
@@ -156,7 +157,3 @@ def _mark(node: ast.stmt) -> str:
     if not isinstance(node, ast.ClassDef):
         return of_nodes([node])
     return of_nodes([ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list)])
-
-
-def _is_for_types(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING")

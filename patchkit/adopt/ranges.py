@@ -35,14 +35,11 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     if is_over:
         upper = [f"<{new}"]
     elif not allowed:
-        upper = [f"{'==' if is_new else '<='}{new}"] if exact else [f"<{_next(new)}"]
+        first, second, *_ = (*release_order(new).release, 0)
+        upper = [f"<{first}.{second + 1}"]
+        upper = [f"{'==' if is_new else '<='}{new}"] if exact else upper
     if is_new:
         lower = [] if exact else [f">={new}"]
     others = [one for one in bounds if one[0] == "!"]
     marker = f"; {requirement.marker}" if requirement.marker else ""
     return f"{requirement.name}{','.join([*lower, *others, *upper])}{marker}"
-
-
-def _next(version: str) -> str:
-    first, second, *_ = (*release_order(version).release, 0)
-    return f"{first}.{second + 1}"

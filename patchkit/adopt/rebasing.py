@@ -83,7 +83,7 @@ class Rebase:
     def changes(self) -> list[Sequence[Change]]:
         """What each of its changes is then: nothing, one or several."""
         found = list[Sequence[Change]]()
-        for at, old in enumerate(self._before):
+        for at, old in enumerate(self.row.patch.changes):
             new = self._changes.get(at, [old]) if self.result != "retired" else [old]
             if self.keep and list(new) != [old]:
                 of, version = package_of(old), _release(self.new)
@@ -96,7 +96,7 @@ class Rebase:
     @property
     def requires(self) -> tuple[str, ...]:
         """What it requires then."""
-        packages = {self.new.project, *self.new.covers(map(package_of, self._before))}
+        packages = {self.new.project, *self.new.covers(map(package_of, self.row.patch.changes))}
         is_new, is_over = self.result == "merged" and not self.keep, self.result == "retired"
         given, new = self.row.patch.requires, _release(self.new)
         return tuple(carried(given, packages, new, is_new=is_new, is_over=is_over))
@@ -104,12 +104,8 @@ class Rebase:
     @property
     def _body_file(self) -> Path | None:
         body = self.pack.bodies.get(self.row.patch.body or "")
-        is_apart = body and any(one.body_name.startswith(CODE) for one in self._before)
+        is_apart = body and any(one.body_name.startswith(CODE) for one in self.row.patch.changes)
         return body.with_name(body.name.replace("patch", "code", 1)) if body and is_apart else body
-
-    @property
-    def _before(self) -> Sequence[Change]:
-        return list(self.row.patch.changes)
 
     @property
     def _shared(self) -> set[str]:
@@ -126,7 +122,7 @@ class Rebase:
         views = (Coverage([self.row], [one], inverse=True) for one in (self.old, self.new))
         due, then = (one.tried(self.row, one.subjects[0]) for one in views)
         due = [one for one in due if one in then]  # others stand in for what ended
-        numbered = [(at, one) for at, one in enumerate(self._before) if one in due]
+        numbered = [(at, one) for at, one in enumerate(self.row.patch.changes) if one in due]
         numbered.sort(key=lambda one: (isinstance(one[1], Edit), str(one[1].place)))
         for _, group in groupby(numbered, key=lambda one: _together(*one)):
             places, several = zip(*group, strict=True)
@@ -161,8 +157,8 @@ class Rebase:
 
     def refuse(self, reasons: Iterable[str]) -> None:
         """Take note of why the row does not hold as it would be; nothing is written of it then."""
-        place = self._before[0].place
-        self.conflicts += [Conflict(place, one) for one in reasons]
+        first, *_ = self.row.patch.changes
+        self.conflicts += [Conflict(first.place, one) for one in reasons]
         self.files = [] if self.conflicts else self.files
 
     def _carried(self, several: Sequence[Change]) -> _Carried:
@@ -201,7 +197,10 @@ class Rebase:
         last = by.rpartition(".")[2]  # of a method in a class of the body
         for subject, (_, _, facts, _) in ((self.old, found.old), (self.new, found.new)):
             module = Definitions.of(facts.path, subject.source.read(facts.path) or b"")
-            texts.append(_moved_out(module, facts.qualname, last))
+            try:
+                texts.append(module.moved_out(facts.qualname, last))
+            except ScaffoldError:  # no body could have it so: it is merged as it stands
+                texts.append(module.renamed(facts.qualname, last))
         (base, theirs), ours = texts, known.renamed(by, last)
         text = _merged(base, ours, theirs)
         if mark(text) in (mark(theirs), mark(ours)):
@@ -234,13 +233,6 @@ class Rebase:
 
 def _together(at: int, change: Change) -> object:
     return change.__replace__(old="", new="", count=1) if isinstance(change, Edit) else at
-
-
-def _moved_out(module: Definitions, qualname: str, by: str) -> str:
-    """Write upstream's text as a body would have it."""
-    with suppress(ScaffoldError):
-        return module.moved_out(qualname, by)
-    return module.renamed(qualname, by)
 
 
 def _merged(base: str, ours: str, theirs: str) -> str:

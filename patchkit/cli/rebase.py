@@ -94,8 +94,8 @@ def _rebased(
         if not done.conflicts:
             done.plan()
             if done.result != "retired":
-                more = ["--offline"] * offline
-                done.refuse(_faults(done, [old, new] if keep else [new], more))
+                several = [old, new] if keep else [new]
+                done.refuse(_faults(done, several, ["--offline"] * offline))
         if write:
             write_files(done.files)
     except (ScaffoldError, OSError, ValueError) as error:  # other rows may be fine

@@ -140,10 +140,9 @@ class PlannedFile(NamedTuple):
     @property
     def diff(self) -> list[str]:
         """What an edit changes; nothing for a new file."""
-        if self.old is None:
-            return []
-        old = self.old.decode(errors="replace").splitlines()
-        return list(unified_diff(old, self.text.splitlines(), lineterm="", n=2))[2:]
+        old = self.new if self.old is None else self.old
+        lines = old.decode(errors="replace").splitlines(), self.text.splitlines()
+        return list(unified_diff(*lines, lineterm="", n=2))[2:]
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place:
