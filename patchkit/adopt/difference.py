@@ -12,7 +12,6 @@ from patchkit.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.resolving.syntax import DEFS, dotted
 
-_STAYS = "it is gone there, and stays here: no row takes it away"
 _AT_IMPORT = "it runs as the module is imported, or defines something under a condition"
 _CLASS = "bases, decorators or keywords of a class are those that it was made with"
 _FIELD = "it is a field, of which its class is made"
@@ -70,7 +69,7 @@ class ModuleDifference:
             except ScaffoldError as error:
                 self._leave(name, new[name], str(error))
         for name in _outermost(old, new):
-            self._leave(name, old[name], _STAYS)
+            self._leave(name, old[name], "it is gone there, and stays here: no row takes it away")
         known = {of_nodes([one]) for one in self.before.others}
         for one in self.after.others:
             is_for_types = dotted(getattr(one, "test", None)).endswith("TYPE_CHECKING")

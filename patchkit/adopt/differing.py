@@ -21,7 +21,6 @@ from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
 _MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
-_NO_FILE = "the release has no such file"
 _GONE = "the file is gone there; no row takes a module away"
 
 
@@ -130,7 +129,7 @@ def of_diff(name: str, text: str, source: ReleaseSource) -> tuple[list[Differing
         named = one.old or one.new or ""
         path = _inside(named, paths, is_new=not one.old)
         if path is None:
-            left.append(Left(named, 1, "", _NO_FILE, named))
+            left.append(Left(named, 1, "", "the release has no such file", named))
             continue
         old = source.read(path) if one.old else None
         new = applied(one.hunks, old or b"", f"{name}: {named}") if one.new else None

@@ -31,13 +31,11 @@ class Export:
             UpstreamError: the release, or the row's body, cannot be read.
         """
         for change in changes:
-            kept = dict(self.texts)
             try:
                 if row.patch.when or row.patch.env or change.when:
                     raise ScaffoldError("it is made under a condition, which a diff cannot have")
                 self._make(row, change, pack.bodies.get(row.patch.body or ""))
             except (ScaffoldError, TargetError) as error:
-                self.texts = kept
                 reason = str(error).partition("\n")[0]
                 self.unwritten.append(f"{row.name}: {change.place} is not in the diff: {reason}")
 

@@ -46,13 +46,8 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
 def _apart(conflict: re.Match[str]) -> str:
     """Make both changes of a conflict, where git minds only that they touch."""
     ours, base, theirs = (text.splitlines(keepends=True) for text in conflict.groups())
-    changes = sorted(
-        {
-            (start, end, tuple(side[first:last]))
-            for side in (ours, theirs)
-            for start, end, first, last in hunks(base, side)
-        }
-    )
+    sides = [(side, one) for side in (ours, theirs) for one in hunks(base, side)]
+    changes = sorted({(start, end, tuple(side[a:b])) for side, (start, end, a, b) in sides})
     for (first, end, _), (start, last, _) in pairwise(changes):
         if end > start or first == end == start == last:  # they overlap, or both insert there
             return conflict[0]

@@ -34,10 +34,11 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     exact = not allowed and any(one[0] == "=" for one in bounds)
     if is_over:
         upper = [f"<{new}"]
+    elif exact:
+        upper = [f"{'==' if is_new else '<='}{new}"]
     elif not allowed:
         first, second, *_ = (*release_order(new).release, 0)
         upper = [f"<{first}.{second + 1}"]
-        upper = [f"{'==' if is_new else '<='}{new}"] if exact else upper
     if is_new:
         lower = [] if exact else [f">={new}"]
     others = [one for one in bounds if one[0] == "!"]

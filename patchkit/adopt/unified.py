@@ -30,7 +30,7 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
     """Take a diff apart; ScaffoldError where it is none, or is cut off."""
     lines, found = text.replace("\r\n", "\n").split("\n"), list[FileDiff]()
     for at, line in enumerate(lines):
-        if line.startswith("+++ ") and lines[at - 1].startswith("--- "):
+        if at and line.startswith("+++ ") and lines[at - 1].startswith("--- "):
             old, new = map(_path, lines[at - 1 : at + 1])
             found.append(FileDiff(old, new, list(_hunks(name, lines, at + 1))))
     if not found:

@@ -1,13 +1,13 @@
 """A body and a test to start from: what every change of a patch needs in them."""
 
 import ast
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from patchkit.rows.declaration import Add, AfterImport, BeforeImport, Change, Patch, Replace, Wrap
 from patchkit.scaffold.first_change import UpstreamTarget
 from patchkit.scaffold.rows import INDENT, WIDTH, exploded, from_import
+from patchkit.upstream.resolving.syntax import DEFS
 from patchkit.upstream.resolving.values import Kind
 
 Import = tuple[str, str]
@@ -76,8 +76,7 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
 
 def _sections(imports: set[Import]) -> Iterator[str]:
     """Sort as import sorters do: the standard library first, names of a module on one line."""
-    own = {item for item in imports if item[0].partition(".")[0] in sys.stdlib_module_names}
-    for group in filter(None, (own, imports - own)):
+    for group in filter(None, (imports & {_ANY}, imports - {_ANY})):
         lines = []
         for module in sorted({module for module, _ in group}):
             names = sorted(name for there, name in group if there == module)
@@ -121,8 +120,7 @@ def _replace(upstream: UpstreamTarget, change: Replace) -> Code:
         head = f"class {change.by}({place.qualname}):  # type: ignore[misc, unused-ignore]"
         words = f'{INDENT}"""`{place.qualname}`, patched: override here what has to be another."""'
         return f"{head}\n{words}", {(place.module, first)}
-    last = place.qualname.rpartition(".")[2]
-    is_its = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == last
+    is_its = isinstance(node, DEFS) and node.name == place.qualname.rpartition(".")[2]
     if is_its or facts.signature is not None or facts.kind == str(Kind.GENERATED):
         head = f"{'async ' if isinstance(node, ast.AsyncFunctionDef) else ''}def {change.by}"
         words = f"Take the place of `{place.qualname}`."
