@@ -94,8 +94,7 @@ def _rebased(
         if not done.conflicts:
             done.plan()
             if done.result != "retired":
-                several = [old, new] if keep else [new]
-                done.refuse(_faults(done, several, ["--offline"] * offline))
+                done.refuse(_faults(done, ["--offline"] * offline))
         if write:
             write_files(done.files)
     except (ScaffoldError, OSError, ValueError) as error:  # other rows may be fine
@@ -103,7 +102,7 @@ def _rebased(
     return done
 
 
-def _faults(done: Rebase, subjects: Sequence[Subject], more: Sequence[str]) -> Iterator[str]:
+def _faults(done: Rebase, more: Sequence[str]) -> Iterator[str]:
     """Check a copy of the pack, all of it writable, with the row as it would be, in a process."""
     with TemporaryDirectory() as folder:
         top = done.pack.root / done.row.pack.partition(".")[0]
@@ -112,7 +111,7 @@ def _faults(done: Rebase, subjects: Sequence[Subject], more: Sequence[str]) -> I
         for file in done.files:
             Path(folder, file.path.relative_to(done.pack.root)).write_bytes(file.new)
         words = ["check", done.row.name, "--patches", done.row.pack, "--format", "json", *more]
-        for one in subjects:
+        for one in [done.old, done.new] if done.keep else [done.new]:
             words += ["--releases", f"{one.project}=={one.version}"]
         command = [sys.executable, "-m", "patchkit", *words]
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, *filter(None, sys.path)))}
