@@ -78,11 +78,15 @@ def command(
                 sides = base_of(row, subjects, locks.of_all([row]), old, new)
                 done.append(_rebased(row, *sides, keep=keep, write=not dry_run, offline=offline))
     finally:  # what has been written is told, whatever came then
-        if done and form == "json":
-            click.echo(rebase_json(done))
-        elif done:
-            print_rebase(done, written=not dry_run)
+        _tell(done, form, written=not dry_run)
     return int(any(one.conflicts for one in done))
+
+
+def _tell(done: Sequence[Rebase], form: str, *, written: bool) -> None:
+    if done and form == "json":
+        click.echo(rebase_json(done))
+    elif done:
+        print_rebase(done, written=written)
 
 
 def _rebased(
