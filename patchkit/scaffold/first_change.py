@@ -156,10 +156,8 @@ def _refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
         trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
         trails.follow()
         told = trails.told(target, upstream.newest)
-        follow = f"; 'patchkit history {target}' looks in all releases"
-        follow = (
-            f"; {told.words}" if told and told.words else meant(target, upstream.newest) or follow
-        )
+        known = f"; {told.words}" if told and told.words else meant(target, upstream.newest)
+        follow = known or f"; 'patchkit history {target}' looks in all releases"
         reason = facts.reason or "it is not there"
         raise ScaffoldError(f"{target} is not {where}: {reason}{follow}")
     if facts.state == "undecidable" and is_sure:
