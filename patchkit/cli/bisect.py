@@ -3,7 +3,7 @@
 import hashlib
 import json
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,13 @@ import click
 from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.cli.run import environment_here
-from patchkit.cli.trial import TIMED_OUT, run_alone
+from patchkit.cli.trial import run_alone
 from patchkit.errors import BisectionError
 from patchkit.process.patch_set import fingerprint, modules_digest
 from patchkit.report.as_json import bisect_json
 from patchkit.report.doctor import print_bisection
 from patchkit.report.words import count
-from patchkit.rows.culprits import SKIP, Judgement, Search, judged_exit, lacking
+from patchkit.rows.culprits import Search, judged
 from patchkit.rows.declaration import Row
 from patchkit.settings import Settings
 from patchkit.status import read_directory
@@ -60,7 +60,7 @@ def command(
     """Find the patch, or the smallest set of them, that makes a command fail.
 
     The command has to fail with all patches that apply here and pass with none of them. Its exit
-    code judges a set: 0 good, 125 skip it, others to 127 bad; above 127 ends the search. Bad too:
+    code judges a set: 0 good, 125 skipped, others to 127 bad; above 127 ends the search. Bad too:
     it is killed by a fault such as SIGSEGV, or by --timeout. What is known, and the output of each
     run, is in .patchkit-bisect. Exit code 1 means that culprits were found.
 
@@ -73,11 +73,15 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = _selected(packs)
     order = _suspects(rows, names)
-    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
+    facts: dict[str, Any] = {"command": list(words), "timeout": timeout, "suspects": order}
+    facts["patches"] = {row.name: fingerprint(row) for row in rows}
+    facts["packs"] = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
-    search = Search(order, {row.name: row.patch.after for row in rows}, trials.judge)
-    found = _minimal(search, trials, order)
+    search = Search(order, {row.name: row.patch.after for row in rows}, trials.fails)
+    trials.expect("fails", order, "all")
+    trials.expect("passes", (), "none")
+    found = search.minimal()
     culprits = search.last(found)
     beside = [name for name in order if name in found and name not in culprits]
     if form == "json":
@@ -85,20 +89,6 @@ def command(
     else:
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
-
-
-def _identity(rows: Sequence[Row]) -> dict[str, Any]:
-    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
-    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
-
-
-def _minimal(search: Search, trials: "_Trials", order: Sequence[str]) -> frozenset[str]:
-    """Search, if the command fails with all patches and passes with none."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    trials.expect(Judgement.BAD, search.ask(order, len(order)), "all")
-    trials.expect(Judgement.GOOD, search.ask((), len(order)), "none")
-    return search.minimal()
 
 
 def _selected(packs: Sequence[str]) -> list[Row]:
@@ -148,52 +138,49 @@ class _Trials:
             hint = "; found no bisect of this command to resume" if resume else ""
             raise BisectionError(f"{self._file}: {error}{hint}") from error
         say(f"{count(len(self.runs), 'run')} known, in {self._file}")
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
 
-    def judge(self, patches: frozenset[str], suspected: int) -> Judgement:
-        """Run the command until a set is judged; runs that are known count."""
-        chosen = [name for name in self._facts["suspects"] if name in patches]
-        exits = [judged_exit(run, self.runs) for run in self.runs if run["patches"] == chosen]
-        while (verdict := self._verdict(exits)) is None:
-            exits.append(self._run(chosen, suspected))
-        return verdict
+    def fails(self, patches: frozenset[str]) -> bool:
+        """Say whether the command fails with a set."""
+        return "bad" in self._told(patches)
 
-    def expect(self, expected: Judgement, found: Judgement, which: str) -> None:
-        """Raise BisectionError unless the command ended as it must for a search."""
-        if found is not expected:
+    def expect(self, expected: str, patches: Iterable[str], which: str) -> None:
+        """Raise BisectionError unless the command ends as it must for a search."""
+        told = self._told(frozenset(patches))
+        found = "fails" if "bad" in told else "cannot be judged" if "skipped" in told else "passes"
+        if found != expected:
             patches = f"{which} of the {count(len(self._facts['suspects']), 'suspected patch')}"
             raise BisectionError(
-                f"with {patches} the command {found.value}, expected that it {expected.value}; "
+                f"with {patches} the command {found}, expected that it {expected}; "
                 f"its output is in {self.folder}"
             )
 
-    def _verdict(self, exits: Sequence[int]) -> Judgement | None:
-        if any(code not in (0, SKIP) for code in exits):
-            return Judgement.BAD
-        if SKIP in exits:
-            return Judgement.SKIPPED
-        return Judgement.GOOD if len(exits) >= self._times else None
+    def _told(self, patches: frozenset[str]) -> list[str]:
+        """Run the command until a set is judged; runs that are known count."""
+        chosen = [name for name in self._facts["suspects"] if name in patches]
+        told = [judged(run, self.runs) for run in self.runs if run["patches"] == chosen]
+        while told.count("good") == len(told) < self._times:
+            told.append(judged(self._run(chosen), self.runs))
+        return told
 
-    def _run(self, chosen: list[str], suspected: int) -> int:
+    def _run(self, chosen: list[str]) -> dict[str, Any]:
         log = self.folder / f"{len(self.runs) + 1}.log"
         environ = environment_here(self._packs, str(journal := log.with_suffix(".journal")))
         out = [name for name in self._facts["suspects"] if name not in chosen]
         environ["PATCHKIT_DISABLE"] = ",".join((*Settings.read().disabled, *out))
-        told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, {suspected} suspected"
-        say(f"{told}: started")
         code, seconds = run_alone(self._facts["command"], environ, log, self._facts["timeout"])
-        how = "timeout" if code == TIMED_OUT else f"exit {code}" if code >= 0 else f"signal {-code}"
+        told = f"run {len(self.runs) + 1}: {count(len(chosen), 'patch')}, exit {code}"
         if code > _LAST_BAD or code in _ENDED_BY_SOMEBODY:
             kept = "--resume goes on from the runs before"
-            raise BisectionError(f"{told}: {how} ends the search, see {log}; {kept}")
-        say(f"{told}: {how} after {seconds:.1f} s")
+            raise BisectionError(f"{told} ends the search, see {log}; {kept}")
+        say(f"{told} after {seconds:.1f} s")
         every = (one for process in read_directory(journal) for one in process.patches.values())
         failed = sorted({patch.name for patch in every if patch.status == "failed"})
         run = {"patches": chosen, "exit": code, "seconds": round(seconds, 3), "failed": failed}
         self.runs.append(run)
         self._write()
-        if alone := lacking(run, self.runs):
-            say(f"{told}: skipped, without the others {', '.join(alone)} cannot be applied")
-        return judged_exit(run, self.runs)
+        return run
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".draft")

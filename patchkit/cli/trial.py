@@ -15,7 +15,6 @@ TIMED_OUT = 124
 """Stands for a command that was ended, as with coreutils' `timeout`."""
 
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
-_GRACE_SECONDS = 5.0
 
 
 def run_alone(
@@ -43,22 +42,13 @@ def run_alone(
         except subprocess.TimeoutExpired:
             code = TIMED_OUT
         finally:
-            _end_group(process)
+            with suppress(OSError):  # all have ended
+                os.killpg(process.pid, signal.SIGKILL)
     except OSError as error:
         raise BisectionError(f"{error.filename}: cannot be run: {error.strerror}") from error
     finally:
         _end_rest(others)
     return code, time.monotonic() - started
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Give a command that still runs a few seconds to end, then end its process group."""
-    with suppress(OSError):  # all have ended
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE_SECONDS)
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_rest(others: set[int]) -> None:

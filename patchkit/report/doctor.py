@@ -1,10 +1,8 @@
 """`patchkit doctor`, `bootstrap status`, `explain` and `bisect` for a person."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill, indent
 from typing import Any
 
 from rich.table import Column
@@ -17,7 +15,7 @@ from patchkit.report.check_view import label
 from patchkit.report.console import Line, columns, console, print_lines, whole
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
-from patchkit.rows.culprits import SKIP, judged_exit
+from patchkit.rows.culprits import judged
 
 _MARKS = {"installed": "ok", "absent": "note", "foreign": "bad"}
 _FIXES = {
@@ -28,8 +26,7 @@ _FIXES = {
 _WIDEST = 100
 """Longer lines of prose are hard to read."""
 _FEW = 3
-_WORDS = {0: ("good", "ok"), SKIP: ("skipped", "warn")}
-_CODE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WORDS = {"good": "ok", "skipped": "warn", "bad": "bad"}
 
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
@@ -74,27 +71,12 @@ def print_codes(codes: Iterable[Code]) -> None:
 
 
 def print_explain(code: Code, text: str) -> None:
-    """Print what a code means: laid out on a terminal, as plain text elsewhere."""
+    """Print what a code means, laid out as on a page."""
     out = console()
     out.print(Text(f"{code.code} {code.title}\n", style="heading"))
-    if out.is_terminal:
-        from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
+    from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
 
-        page = Markdown(text, code_theme="ansi_dark")
-        out.print(page, width=min(out.width, _WIDEST))
-    else:
-        for part in _plain(text, min(out.width, _WIDEST)):
-            out.print(Text(part), soft_wrap=True)
-
-
-def _plain(text: str, width: int) -> Iterator[str]:
-    for at, part in enumerate(_CODE.split(text)):
-        if at % 2:
-            yield indent(part, "    ")
-            continue
-        for paragraph in filter(None, part.strip().split("\n\n")):
-            words = " ".join(paragraph.split())
-            yield fill(words, width, break_long_words=False, break_on_hyphens=False) + "\n"
+    out.print(Markdown(text, code_theme="ansi_dark"), width=min(out.width, _WIDEST))
 
 
 def print_bisection(
@@ -105,8 +87,8 @@ def print_bisection(
     for number, run in enumerate(runs, 1):
         names = run["patches"]
         told = ", ".join(names) if len(names) <= _FEW else count(len(names), "patch")
-        word = Text(*_WORDS.get(judged_exit(run, runs), ("bad", "bad")))
-        facts = str(number), str(run["exit"]), word, f"{run['seconds']:.1f}"
+        word = judged(run, runs)
+        facts = str(number), str(run["exit"]), Text(word, _WORDS[word]), f"{run['seconds']:.1f}"
         table.add_row(*facts, Text(told or "none"))
     out = console()
     out.print(table)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.rows.culprits import Judgement, Search
+from patchkit.rows.culprits import Search, judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -29,17 +29,17 @@ class Trials:
     last: list[str]
 
 
-def bisect(order: list[str], before: Before, verdict: Callable[[Set], Judgement]) -> Trials:
+def bisect(order: list[str], before: Before, verdict: Callable[[Set], bool]) -> Trials:
     """Search as the command does: all and none first."""
     tried: list[Set] = []
 
-    def judge(patches: Set, suspected: int) -> Judgement:
+    def fails(patches: Set) -> bool:
         tried.append(patches)
         return verdict(patches)
 
-    search = Search(order, before, judge)
-    assert search.ask(order, len(order)) is Judgement.BAD
-    assert search.ask((), len(order)) is Judgement.GOOD
+    search = Search(order, before, fails)
+    assert search.fails(frozenset(order))
+    assert not search.fails(frozenset())
     answer = search.minimal()
     return Trials(tried, answer, search.last(answer))
 
@@ -49,7 +49,7 @@ def seeded(
 ) -> Trials:
     """Search where exactly the sets fail that hold all culprits."""
     wanted = frozenset(culprits)
-    return bisect(order, before or {}, lambda it: Judgement.BAD if wanted <= it else Judgement.GOOD)
+    return bisect(order, before or {}, lambda it: wanted <= it)
 
 
 def closed_sets(order: list[str], before: Before) -> list[Set]:
@@ -80,15 +80,14 @@ def removals(found: Set, closed: list[Set]) -> list[Set]:
 def test_the_answer_fails_and_nothing_can_be_taken_away(
     rows: tuple[list[str], dict[str, list[str]]], data: st.DataObject
 ) -> None:
-    """Whatever the verdicts, skips among them: it is 1-minimal, and no set is tried twice."""
+    """Whatever the verdicts: it is 1-minimal, and no set is tried twice."""
     order, before = rows
     closed = closed_sets(order, before)
-    drawn = st.sampled_from(list(Judgement))
-    verdicts = {one: data.draw(drawn) for one in closed}
-    verdicts.update({frozenset(order): Judgement.BAD, frozenset(): Judgement.GOOD})
+    verdicts = {one: data.draw(st.booleans()) for one in closed}
+    verdicts.update({frozenset(order): True, frozenset(): False})
     done = bisect(order, before, verdicts.__getitem__)  # KeyError for a set that is not closed
-    assert verdicts[done.answer] is Judgement.BAD
-    assert all(verdicts[rest] is not Judgement.BAD for rest in removals(done.answer, closed))
+    assert verdicts[done.answer]
+    assert not any(verdicts[rest] for rest in removals(done.answer, closed))
     assert len(done.tried) == len(set(done.tried))
 
 
@@ -101,7 +100,7 @@ def test_where_more_patches_never_cure_the_answer_is_minimal(
     closed = closed_sets(order, before)
     seeds = data.draw(st.lists(st.sampled_from(closed[1:]), min_size=1, max_size=3))
     failing = [one for one in closed if any(seed <= one for seed in seeds)]
-    done = bisect(order, before, lambda it: Judgement.BAD if it in failing else Judgement.GOOD)
+    done = bisect(order, before, lambda it: it in failing)
     assert done.answer in failing
     assert not [one for one in failing if one < done.answer]
     each = ceil(log2(len(order))) + 3
@@ -116,7 +115,7 @@ def test_the_last_of_a_set_bring_all_others_with_them(
     order, before = rows
     some = data.draw(st.sampled_from(closed_sets(order, before)))
     inner = {other for name in some for other in before[name]}
-    search = Search(order, before, lambda *_: Judgement.GOOD)
+    search = Search(order, before, lambda _: False)
     assert search.last(some) == [name for name in order if name in some and name not in inner]
 
 
@@ -127,11 +126,6 @@ def test_one_culprit_of_sixty(culprit: str) -> None:
     assert done.answer == {culprit}
     assert len(done.tried) <= 2 + 7
     assert frozenset({culprit}) in done.tried
-
-
-def test_half_of_sixty_need_no_more_than_eight() -> None:
-    """Of the last two, one is tried alone at once."""
-    assert sum(len(seeded([name]).tried) <= 8 for name in SIXTY) >= 30
 
 
 def test_every_pair_of_sixty() -> None:
@@ -152,28 +146,12 @@ def test_a_chain_is_named_by_its_end() -> None:
     assert done.last == [SIXTY[3]]
 
 
-def test_what_cannot_be_told_apart_stays_together() -> None:
-    """Where one of two alone is always skipped, both are the answer."""
-    pair = frozenset(SIXTY[20:22])
-
-    def verdict(some: frozenset[str]) -> Judgement:
-        if len(some & pair) == 1:
-            return Judgement.SKIPPED
-        return Judgement.BAD if pair <= some else Judgement.GOOD
-
-    assert bisect(SIXTY, {}, verdict).answer == pair
-
-
-def test_prefixes_that_are_skipped_are_passed_by() -> None:
-    """What cannot be judged in part is no part of the answer."""
-    few = frozenset(SIXTY[25:35])
-
-    def verdict(some: frozenset[str]) -> Judgement:
-        if 0 < len(some & few) < len(few):
-            return Judgement.SKIPPED
-        return Judgement.BAD if SIXTY[7] in some else Judgement.GOOD
-
-    assert bisect(SIXTY, {}, verdict).answer == {SIXTY[7]}
+def test_what_a_run_shows() -> None:
+    """Its exit code, unless that is 125, or a patch could not be applied without the others."""
+    runs = [{"exit": code, "failed": []} for code in (1, 0, 125)]
+    assert [judged(run, runs) for run in runs] == ["bad", "good", "skipped"]
+    alone = {"exit": 1, "failed": ["a"]}
+    assert (judged(alone, runs), judged(alone, [alone])) == ("skipped", "bad")
 
 
 def test_names_outside_the_order_do_not_count() -> None:
