@@ -9,7 +9,7 @@ from importlib.resources import files
 import click
 
 from patchkit import __version__
-from patchkit.cli.output import own_streams, say
+from patchkit.cli.output import own_stdout, say
 from patchkit.errors import DeclarationError, PatchkitError, near
 from patchkit.rows.project import Project
 
@@ -91,7 +91,7 @@ def group(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error that a user can cause ends as one line on stderr."""
-    with own_streams() as out:
+    with own_stdout() as out:
         code = _run(list(sys.argv[1:] if argv is None else argv))
     if out and out.fault:
         say(f"the output cannot be written: {out.fault}")

@@ -1,19 +1,15 @@
 """What a command prints to: a closed pipe, a full disk, an encoding without some letters."""
 
-import codecs
 import contextlib
 import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from pathlib import Path
 
 import click
 
 from patchkit.upstream.reading.parallel import Progress
-
-_PLAIN = str.maketrans("├└│─…✓✗¿·→", "|`|-~+X%.>")
-_HANDLER = "patchkit.plain"
 
 
 def say(text: str) -> None:
@@ -41,62 +37,32 @@ class Output(io.FileIO):
 
 
 @contextlib.contextmanager
-def own_streams() -> Iterator[Output | None]:
-    """Put our own below stdout and stderr for the time of a command; tell of that of stdout."""
-    former = sys.stdout, sys.stderr
-    codecs.register_error(_HANDLER, _plainly)
-    # Held here as long as their descriptors are in use; there are none after `patchkit list >&-`.
-    below = former[0] or _nowhere(), former[1] or _nowhere()
-    sys.stdout, sys.stderr = below
-    for stream in below:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_HANDLER)
+def own_stdout() -> Iterator[Output | None]:
+    """Put our own below stdout for the time of a command, where it is the system's."""
+    former = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        (sys.stdout, out), (sys.stderr, _) = map(_over, below)
+        out = Output(former.fileno(), "wb", closefd=False)
+    except OSError:  # a test's
+        yield None
+        return
+    raw: io.RawIOBase = out
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=former.encoding,
+        errors="backslashreplace",  # an encoding may lack a letter
+        line_buffering=former.isatty(),
+    )
+    try:
         yield out
     finally:
         sys.stdout.flush()
-        sys.stderr.flush()
-        sys.stdout, sys.stderr = former
-
-
-def _over(stream: TextIO) -> tuple[TextIO, Output | None]:
-    """Put our own below a stream of the system's; what it held back would fail at exit."""
-    if not isinstance(stream, io.TextIOWrapper):
-        return stream, None
-    try:
-        number = stream.fileno()
-        stream.flush()
-    except (OSError, ValueError):  # a test's
-        return stream, None
-    out = Output(number, "wb", closefd=False)
-    raw: io.RawIOBase = out
-    above = io.TextIOWrapper(
-        io.BufferedWriter(raw),
-        encoding=stream.encoding,
-        errors=stream.errors,
-        line_buffering=stream.line_buffering,
-    )
-    return above, out
-
-
-def _nowhere() -> io.TextIOWrapper:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - as long as the process
-
-
-def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Draw lines and marks in ASCII where an encoding lacks them; any other letter is an escape."""
-    if isinstance(error, UnicodeEncodeError):
-        text = error.object[error.start : error.end]
-        if (plain := text.translate(_PLAIN)).isascii():
-            return plain, error.end
-    return codecs.backslashreplace_errors(error)
+        sys.stdout = former
 
 
 @contextlib.contextmanager
 def progress() -> Iterator[Progress | None]:
     """Show on stderr, for a person who waits, how far the reading of releases has come."""
-    if not sys.stderr.isatty():
+    if not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal gets a bar

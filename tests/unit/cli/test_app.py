@@ -182,16 +182,6 @@ def test_streams_that_are_closed_or_full_are_no_fault(python: Python, redirectio
 
 
 @pytest.mark.processes
-def test_lines_are_drawn_in_ascii_where_a_terminal_has_no_more(python: Python) -> None:
-    """A tree, a cropped name and marks keep their widths."""
-    code = (
-        "from patchkit.cli.output import own_streams as own\nwith own(): print('├─ └─ │ na… ✓ ü')"
-    )
-    child = python("-c", code, PYTHONIOENCODING="ascii")
-    assert child.stdout == "|- `- | na~ + \\xfc\n"
-
-
-@pytest.mark.processes
 def test_a_letter_that_the_terminal_lacks_is_escaped(
     write_pack: Callable[..., Path],
     python: Callable[..., subprocess.CompletedProcess[str]],
