@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import BLOCKS, ModuleTree
 from patchkit.upstream.resolving.syntax import DEFS, Signature, dotted, of_arguments
-from patchkit.uses.scopes import COMPREHENSIONS, Deciding, Guards, LexicalScope, catches, imported
+from patchkit.uses.scopes import Deciding, Guards, catches, imported, names_of
 
+_FUNCTIONS = (*DEFS, ast.Lambda)
 _ASKS = {"hasattr": 2, "getattr": 3}  # with how many arguments they reckon with an absence
 _IMPORTS = {"import_module": False, "find_spec": True}
 _PLAIN = frozenset({"override", "abstractmethod"})
@@ -79,10 +80,7 @@ class _Reader:
         nodes: list[ast.AST] = [tree.tree]
         for node in nodes:  # it grows by all statements
             nodes += (inner for block in BLOCKS for inner in getattr(node, block, ()))
-        several = [one for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal))]
-        self._shared = {name for one in several for name in one.names}
-        self._guards = Guards(nodes, roots)
-        self._scope = LexicalScope(tree.tree, tree, None, self._shared)
+        self._guards, self._names = Guards(nodes, roots), names_of(tree)
         self._guarded = self._in_function = False
         self._bases: list[Target] = []
         plain = (one for one in nodes if isinstance(one, ast.Import))
@@ -118,35 +116,37 @@ class _Reader:
                 self._guarded |= self._guards.leaves(statement, at_import=at_import)
 
     @contextlib.contextmanager
-    def _as(self, *, guarded: bool = False, scope: ast.AST | None = None) -> Iterator[None]:
-        before = (self._guarded, self._in_function, self._scope, self._bases)
+    def _as(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
+        before = (self._guarded, self._in_function, self._bases)
         self._guarded |= guarded
-        if scope is not None:
-            self._scope = LexicalScope(scope, self._tree, self._scope, self._shared)
+        self._in_function |= called
         try:
             yield
         finally:
-            self._guarded, self._in_function, self._scope, self._bases = before
+            self._guarded, self._in_function, self._bases = before
 
     def _visit(self, node: ast.AST) -> None:
-        special = getattr(self, f"_{type(node).__name__}", None)
-        if isinstance(node, COMPREHENSIONS):
-            with self._as(scope=node):
-                self._children(node)
-        elif special:
-            special(node)
-        else:
-            self._children(node)
+        special = getattr(self, f"_{type(node).__name__}", self._children)
+        special(node)
 
     def _children(self, node: ast.AST) -> None:
+        # Python evaluates no annotation of a local variable.
+        is_bare = self._is_lazy or (self._in_function and isinstance(node, ast.AnnAssign))
         for name, value in ast.iter_fields(node):
-            is_read = name not in ("annotation", "returns") or not self._is_lazy
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                self._block(value)
-            elif is_read:
-                for one in value if isinstance(value, list) else [value]:
-                    if isinstance(one, ast.AST):
-                        self._visit(one)
+            parts = value if isinstance(value, list) else [value]
+            if name == "body" and isinstance(node, _FUNCTIONS):
+                with self._as(called=True):
+                    self._parts(parts)
+            elif not (is_bare and name in ("annotation", "returns")):
+                self._parts(parts)
+
+    def _parts(self, several: Sequence[Any]) -> None:
+        if several and isinstance(several[0], ast.stmt):
+            self._block(several)
+            return
+        for one in several:
+            if isinstance(one, ast.AST):
+                self._visit(one)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
         with self._as(guarded=catches(node, at_import=not self._in_function)):
@@ -164,28 +164,6 @@ class _Reader:
 
     _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _decided
 
-    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:  # noqa: N802 - ast's name
-        for outside in (*node.decorator_list, node.args, node.returns):
-            if outside is not None and not (outside is node.returns and self._is_lazy):
-                self._visit(outside)
-        with self._as(scope=node):
-            self._in_function = True
-            self._block(node.body)
-
-    _AsyncFunctionDef = _FunctionDef
-
-    def _Lambda(self, node: ast.Lambda) -> None:  # noqa: N802 - ast's name
-        self._visit(node.args)
-        with self._as(scope=node):
-            self._in_function = True
-            self._visit(node.body)
-
-    def _AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802 - ast's name
-        never = self._is_lazy or self._in_function  # Python evaluates none of a local variable
-        for part in (node.target, None if never else node.annotation, node.value):
-            if part is not None:
-                self._visit(part)
-
     def _ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - ast's name
         bases = [(base, self._place(base)) for base in node.bases]
         for base, place in bases:
@@ -195,7 +173,7 @@ class _Reader:
                 self._visit(base)
         for outside in (*node.decorator_list, *node.keywords):
             self._visit(outside)
-        with self._as(scope=node):
+        with self._as():
             self._bases = [place for _, place in bases if place] if len(bases) == 1 else []
             self._overrides(node, [place for _, place in bases if place])
             self._block(node.body)
@@ -268,7 +246,7 @@ class _Reader:
 
     def _place(self, node: ast.AST) -> Target | None:
         first, *rest = dotted(node).split(".")
-        place = self._scope.find(first) if first else None
+        place = self._names.get(first)
         for name in rest if place else ():
             assert place is not None
             inner = f"{place.module}.{name}"

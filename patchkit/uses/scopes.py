@@ -2,16 +2,11 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from patchkit.rows.target import Target
 from patchkit.upstream.resolving.module_tree import ModuleTree
 
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_INNER = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
-_LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
-_Bound = tuple[str, Target | None]
 _ERRORS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _WORD = re.compile(r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature")
 _ASKS = frozenset({"hasattr", "getattr"})
@@ -34,53 +29,27 @@ def imported(node: ast.stmt, tree: ModuleTree) -> Iterator[tuple[str, Target, Ta
             yield alias.asname or alias.name, whole, whole
 
 
-class LexicalScope:
-    """The names of a scope; what anything but one import may bind stands for nothing known."""
-
-    def __init__(
-        self, node: ast.AST, tree: ModuleTree, outer: "LexicalScope | None", shared: Collection[str]
-    ) -> None:
-        self._outer = outer
-        self._is_class = isinstance(node, ast.ClassDef)
-        self._names: dict[str, set[Target | None]] = {}
-        for name, place in _bound(_parts(node), tree):
-            self._names.setdefault(name, set()).add(place)
-        self._shared = shared  # what functions bind in scopes around them
-
-    def find(self, name: str, *, inner: bool = False) -> Target | None:
-        """Tell what a name stands for; None where that is not told, or not upstream's."""
-        if name in self._shared:
-            return None
-        if name in self._names and not (inner and self._is_class):
-            found = self._names[name]
-            return next(iter(found)) if len(found) == 1 else None
-        return self._outer.find(name, inner=True) if self._outer else None
-
-
-def _parts(node: ast.AST) -> Iterable[ast.AST]:
-    if isinstance(node, COMPREHENSIONS):
-        return [one.target for one in node.generators]
-    if isinstance(node, FUNCTIONS):
-        return [node.args, *(node.body if isinstance(node.body, list) else ())]
-    return node.body if isinstance(node, (ast.Module, ast.ClassDef)) else ()
-
-
-def _bound(nodes: Iterable[ast.AST], tree: ModuleTree) -> Iterator[_Bound]:
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
+def names_of(tree: ModuleTree) -> dict[str, Target | None]:
+    """Tell what the names of a file stand for; None of what it binds otherwise, wherever in it."""
+    found: dict[str, Target | None] = {}
+    for node in ast.walk(tree.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from ((name, place) for name, place, _ in imported(node, tree))
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id, None
-        elif isinstance(node, ast.arg):
-            yield node.arg, None
-        elif isinstance(name := getattr(node, "name", getattr(node, "rest", None)), str):
-            yield name, None  # a definition, a handler, a pattern
-        if isinstance(node, COMPREHENSIONS):
-            waiting += (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
-        elif not isinstance(node, (*_LEAVES, *_INNER)):
-            waiting += ast.iter_child_nodes(node)
+            for name, place, _ in imported(node, tree):
+                found[name] = place if found.get(name, place) == place else None
+        elif bound := _bound(node):
+            found[bound] = None
+    return found
+
+
+def _bound(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return None if isinstance(node.ctx, ast.Load) else node.id
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.alias):
+        return None
+    name = getattr(node, "name", getattr(node, "rest", None))  # a definition, a handler, a pattern
+    return name if isinstance(name, str) else None
 
 
 def catches(node: ast.Try, *, at_import: bool = False) -> bool:
