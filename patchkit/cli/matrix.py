@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from patchkit.check.findings import told_causes
-from patchkit.check.matrix import boundaries, cases, few, read_lanes, refuse_unused
+from patchkit.check.matrix import boundaries, cases, few, read_lanes
 from patchkit.check.opening import on_index
 from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
@@ -56,7 +56,7 @@ def command(
         raise click.UsageError("--releases and --lanes: expected one of them at most")
     rows = look.own_rows_of(packs, names)
     if file:
-        return _tell_boundaries(rows, Path(file), form, library, of_all=not names)
+        return _tell_boundaries(rows, Path(file), form, library)
     return _choose(rows, releases or (*Project.read().releases, "vllm")[0], form, library)
 
 
@@ -83,16 +83,12 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     return 1 if faults else 0
 
 
-def _tell_boundaries(
-    rows: Sequence[Row], file: Path, form: str, library: Library, *, of_all: bool
-) -> int:
+def _tell_boundaries(rows: Sequence[Row], file: Path, form: str, library: Library) -> int:
     lanes = read_lanes(file)
     able = [{"lane": one.name, **one.releases} for one in lanes.lanes if not one.reason]
     released = cache(lambda name: [one.version for one in find_releases(name, library)])
     found = boundaries(rows, lanes, released)
     uncovered = [one for one in found if one.covered == "no"]
-    if of_all:
-        refuse_unused(file, lanes, found)
     if form == "json":
         parts = [dict(vars(one)) for one in found]
         click.echo(to_json({"lanes": able, "boundaries": parts, "uncovered": len(uncovered)}))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packages import REPOSITORY, row
 
-from patchkit.check.matrix import boundaries, read_lanes, refuse_unused
+from patchkit.check.matrix import boundaries, read_lanes
 from patchkit.errors import SettingsError
 from patchkit.registry import OWN_PACKS, read_pack
 
@@ -154,41 +154,6 @@ def test_a_lane_that_only_imports_says_so(world: World) -> None:
     assert (found.covered, [*found.lanes]) == ("exact", ["more"])
 
 
-@pytest.mark.parametrize(
-    ("releases", "expected"),
-    [
-        ("up-cpu = '3.0', side = '1.0'", "found up-cpu, expected up, as rows name it"),
-        ("UP_cpu = '3.0'", "found up-cpu, expected up, as rows name it"),
-        ("other = '1'", "found other, expected one of side, up, as rows name them"),
-    ],
-)
-def test_a_lane_of_another_distribution_is_refused(
-    releases: str, expected: str, world: World
-) -> None:
-    """It would count for no bound on `up`, and nobody would say so."""
-    with pytest.raises(SettingsError) as caught:
-        refuse(world, releases)
-    assert str(caught.value).endswith(f"lanes.toml, lanes.a.releases: {expected}")
-
-
-@pytest.mark.parametrize(
-    "releases", ["up = '3.0', up-cpu = '3.0', other = '1'", "side = '1.0', other = '1'", ""]
-)
-def test_what_a_lane_has_beside_the_bounds_is_free(releases: str, world: World) -> None:
-    """Others read the file too."""
-    refuse(world, releases)
-
-
-def refuse(world: World, releases: str) -> None:
-    """Refuse what one lane has and a row with two distributions does not ask for."""
-    wrap, requires = "Wrap('up.mod:f', by='w')", "('up<5', 'side<2')"
-    world.pack(row("p", "patch_a", wrap, requires=requires), patch_a="")
-    file = world.folder / "lanes.toml"
-    file.write_text(f"[lanes.a]\nreleases = {{ {releases} }}\n")
-    lanes = read_lanes(file)
-    refuse_unused(file, lanes, boundaries(read_pack("pack"), lanes, lambda _: WHOLE))
-
-
 def used_keys(found: Sequence[Boundary], reasons: Mapping[str, str]) -> set[str]:
     """The keys of `[boundaries]` that excuse something: a patch's own comes before that of all."""
     excused = [one for one in found if one.covered == "reason"]
@@ -211,7 +176,6 @@ def test_every_end_of_our_own_ranges_has_a_lane_or_a_reason() -> None:
     found = boundaries(
         rows, lanes, lambda name: (DATA / f"versions_{name}.txt").read_text().split()
     )
-    refuse_unused(OURS, lanes, found)
     assert len(found) > 50
     assert [f"{one.patch}: {one.requirement}" for one in found if one.covered == "no"] == []
     assert lanes.reasons.keys() - used_keys(found, lanes.reasons) == set()

@@ -141,15 +141,9 @@ def test_matrix_of_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.write_text(file.read_text() + "[boundaries]\n'up<4' = 'no time'\n")
     assert main(["matrix", "--lanes", str(file), "--format", "github"]) == 0
     assert json.loads(capsys.readouterr().out) == {"include": [{"lane": "a", "up": "1.0"}]}
-    file.write_text(file.read_text() + "'upp<4' = 'no time'\n")
-    assert main(["matrix", "--lanes", str(file)]) == 2
-    assert "boundaries: found 'upp<4', expected an end of a range here" in capsys.readouterr().err
     other = tmp_path / "other.toml"
     other.write_text("[lanes.b]\nreleases = { up-cpu = '1.0' }\n[lanes.unit]\nreleases = {}\n")
-    assert main(["matrix", "--lanes", str(other)]) == 2
-    words = "lanes.b.releases: found up-cpu, expected up, as rows name it"
-    assert words in capsys.readouterr().err
-    assert main(["matrix", "p", "--lanes", str(file)]) == 0  # it may be another patch's
+    assert main(["matrix", "--lanes", str(other)]) == 1  # it covers no end of `up`
     assert main(["matrix", "--lanes", "nowhere.toml"]) == 2
     assert "nowhere.toml: found no file of lanes" in capsys.readouterr().err
     assert main(["matrix", "--lanes", str(file), "--releases", "up"]) == 2
