@@ -4,7 +4,6 @@ import os
 import site
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -14,7 +13,6 @@ from pathlib import Path
 import click
 
 from patchkit.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
-from patchkit.check.declarations import unordered
 from patchkit.cli import options
 from patchkit.cli.run import WAY_IN
 from patchkit.errors import LockError, PatchkitError, VersionError, near
@@ -33,17 +31,11 @@ from patchkit.report.doctor import print_doctor
 from patchkit.report.here import HealthLine
 from patchkit.report.words import count
 from patchkit.review.lock_files import Locks
-from patchkit.rows.declaration import Change, Row
+from patchkit.rows.declaration import Row
 from patchkit.rows.project import Project
 from patchkit.rows.selection import Selection
 from patchkit.settings import VARIABLES, Settings
 from patchkit.versions.installed import Versions
-
-_HEAVY = ("vllm", "torch", "ray")
-_EFFECTS = {
-    "skip": "; PATCHKIT_ON_DRIFT=skip leaves it out",
-    "stop": "; PATCHKIT_ON_DRIFT=stop makes that a failure",
-}
 
 
 @click.command("doctor")
@@ -105,7 +97,6 @@ def _version(versions: Versions, name: str) -> HealthLine:
 
 def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Iterator[HealthLine]:
     for name in packs_for(settings, extra):
-        there = {heavy for heavy in _HEAVY if heavy in sys.modules}
         try:
             read = read_pack(name)
         except PatchkitError as error:
@@ -114,10 +105,6 @@ def _packs(settings: Settings, extra: Collection[str], rows: list[Row]) -> Itera
         rows += read
         message = f"{count(len(read), 'patch')}, {_origin(name, settings)}"
         yield HealthLine("packs", "ok", name, message)
-        slow = [heavy for heavy in _HEAVY if heavy in sys.modules and heavy not in there]
-        if slow:
-            message = f"reading it imports {', '.join(slow)}: slow, and in every process"
-            yield HealthLine("packs", "warn", name, message)
 
 
 def _origin(name: str, settings: Settings) -> str:
@@ -141,17 +128,6 @@ def _selected(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
             yield HealthLine("patches", "bad", row.name, message)
     for name, message in options.without_process(registry, selection):
         yield HealthLine("patches", "warn", name, message)
-    for target, inner, outer in unordered(selected, partial(_due, selection)):
-        message = f"both change {target}, and neither says which is first; use `after`"
-        yield HealthLine("patches", "warn", f"{inner}, {outer}", message)
-
-
-def _due(selection: Selection, row: Row) -> Iterator[Change]:
-    for change in row.patch.changes:
-        with suppress(VersionError):
-            if not selection.applies(change, row):
-                continue
-        yield change
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
@@ -177,10 +153,9 @@ def _reviews_of_pack(
     mark = "ok" if fine == len(rows) else "note"
     share = f"{fine} of {count(len(rows), 'patch')}"
     yield HealthLine("locks", mark, pack, f"{share} unchanged since review, {files[-1]}")
-    effect = _EFFECTS.get(selection.settings.on_drift, "")
     for name, words in differences.items():
         if words:
-            yield HealthLine("locks", "warn", name, f"{words}{effect}")
+            yield HealthLine("locks", "warn", name, words)
 
 
 def _settings(

@@ -74,13 +74,10 @@ def command(
 
 
 def _check_words(lists: Sequence[str], name: str | None, form: str, *, watch: bool) -> None:
-    given = " and ".join(lists)
-    if watch and form == "json":
-        raise click.UsageError("--watch is for a person: found --format json with it")
-    if watch and (name is not None or lists):
-        raise click.UsageError(f"--watch shows all patches: found {given or '--patch'} with it")
-    if lists and (len(lists) > 1 or name is not None or form == "json"):
-        raise click.UsageError(f"{given}: expected one list, without --patch and --format json")
+    given = [*lists, *(["--patch"] if name is not None else ()), *(["--watch"] if watch else ())]
+    if len(given) > 1 or (form == "json" and (lists or watch)):
+        found = f"found --format {form} with {' and '.join(given)}"
+        raise click.UsageError(f"{found}: expected one of them, for a person")
 
 
 def _print(picture: Picture, name: str | None, lists: Sequence[str]) -> None:

@@ -30,9 +30,7 @@ def debt_markdown(ledger: Sequence[Debt]) -> str:
 
 def debt_badge(ledger: Sequence[Debt]) -> str:
     """Write the JSON of a badge, as shields.io asks an endpoint for it."""
-    color = "orange" if any(one.is_over for one in ledger) else "blue"
-    told = {"schemaVersion": 1, "label": "patches", "message": _sum(ledger)}
-    return to_json({**told, "color": color})
+    return to_json({"schemaVersion": 1, "label": "patches", "message": _sum(ledger)})
 
 
 def debt_json(ledger: Sequence[Debt]) -> str:

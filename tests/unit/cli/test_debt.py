@@ -51,7 +51,6 @@ def test_each_form(capsys: pytest.CaptureFixture[str]) -> None:
         "schemaVersion": 1,
         "label": "patches",
         "message": "2 patches, 1 may go",
-        "color": "orange",
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import doctored
 import packages
 import pytest
-from samples import VOCABULARY, pack_source, row_source
+from samples import pack_source, row_source
 
 from patchkit.bootstrap.install import install
 from patchkit.cli import main
@@ -122,21 +122,6 @@ def test_packs_that_do_not_go_together_are_bad(
     ((mark, _, message),) = findings(capsys, "--patches", "one_pack", "--patches", "two_pack")
     assert mark == "bad"
     assert "pack one_pack as well" in message
-
-
-def test_a_pack_whose_reading_imports_upstream_is_slow(
-    capsys: pytest.CaptureFixture[str],
-    write_pack: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A pack that imports vLLM makes every process pay."""
-    write_pack("slow_pack", f"import ray\n{VOCABULARY}PATCHES = ()", bodies=())
-    (tmp_path / "ray.py").touch()
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    ((mark, subject, message),) = findings(capsys, "--patches", "slow_pack")
-    assert (mark, subject) == ("warn", "slow_pack")
-    assert message.startswith("reading it imports ray")
 
 
 def test_names_that_no_patch_has_are_a_warning(
@@ -275,44 +260,3 @@ def test_a_bootstrap_that_is_not_whole_is_a_warning(tmp_path: Path) -> None:
 def test_patchkit_0_is_a_warning() -> None:
     """Whoever asks why nothing is patched should see it."""
     assert way(ways_in({"PATCHKIT": "0"}), "PATCHKIT=0")["mark"] == "warn"
-
-
-# -- order -----------------------------------------------------------------------------------------
-
-TARGET = "Wrap('vllm.x:f', by='by')"
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_told"),
-    [
-        ({}, True),
-        ({"after": "('a',)"}, False),
-        ({"after": "('between',)"}, False),
-        ({"roles": "{Role.WORKER}"}, False),
-        ({"changes": "(Wrap('vllm.x:g', by='by'),)"}, False),
-        ({"changes": "(Wrap('vllm.x:f', by='by', requires=('vllm>99',)), "
-          "Wrap('vllm.x:g', by='by'))"}, False),
-    ],
-)  # fmt: skip
-def test_two_patches_on_one_target_without_an_order(
-    capsys: pytest.CaptureFixture[str],
-    write_pack: Callable[..., Path],
-    fields: dict[str, str],
-    is_told: bool,
-) -> None:
-    """It is said where they meet in a process, and no `after` leads from one to the other."""
-    rows = [
-        row_of("a"),
-        row_of("between", changes="(Wrap('vllm.x:other', by='by'),)", after="('a',)"),
-        row_of("b", **fields),
-    ]
-    write_pack("my_pack", pack_source(*rows))
-    found = findings(capsys, "--patches", "my_pack")
-    message = "both change vllm.x:f, and neither says which is first; use `after`"
-    assert found == ([("warn", "a, b", message)] if is_told else [])
-
-
-def row_of(name: str, **fields: str) -> str:
-    texts = {"changes": f"({TARGET},)", "roles": "{Role.MAIN}", **fields}
-    rest = ", ".join(f"{key}={text}" for key, text in texts.items())
-    return f"Patch(name={name!r}, body='patch_a', requires=('vllm>=0.1',), {rest})"

@@ -68,20 +68,12 @@ def test_what_is_as_reviewed_is_counted(
     assert locks(capsys) == [("ok", "pack", f"2 of 2 patches unchanged since review, {drifted}")]
 
 
-@pytest.mark.parametrize(
-    ("policy", "effect"),
-    [
-        ("warn", ")"),
-        ("skip", "; PATCHKIT_ON_DRIFT=skip leaves it out"),
-        ("stop", "; PATCHKIT_ON_DRIFT=stop makes that a failure"),
-    ],
-)
+@pytest.mark.parametrize("policy", ["warn", "skip", "stop"])
 def test_what_was_not_reviewed_is_a_warning(
     drifted: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     policy: str,
-    effect: str,
 ) -> None:
     """Whatever the policy; once for each target, and of patches that are for here only."""
     monkeypatch.setenv("PATCHKIT_ON_DRIFT", policy)
@@ -89,7 +81,7 @@ def test_what_was_not_reviewed_is_a_warning(
     assert pack == ("note", "pack", f"1 of 2 patches unchanged since review, {drifted}")
     assert (mark, subject) == ("warn", "p")
     assert message.count("up.mod:function differs from the source last reviewed") == 1
-    assert message.endswith(effect)
+    assert message.endswith(")")
 
 
 @pytest.mark.parametrize("named", [True, False])

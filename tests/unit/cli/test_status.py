@@ -183,7 +183,7 @@ def test_nothing_there_is_a_finding(
     [
         ((), "PATCHKIT_JOURNAL is not set"),
         (("/nowhere",), "found no such directory"),
-        (("/", "--watch", "--format", "json"), "--watch is for a person"),
+        (("/", "--watch", "--format", "json"), "found --format json with --watch"),
         (("--ray", "nonsense"), "--ray"),
     ],
 )
