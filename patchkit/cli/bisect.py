@@ -71,7 +71,8 @@ def command(
       patchkit bisect --patch one --patch other -- pytest -x test_it.py
       patchkit bisect --resume -- python compare_tokens.py
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    rows = _selected(packs)
+    every, selection = options.rows_and_selection(packs, None)
+    rows = [row for row in every if selection.reason_to_skip(row) is None]
     order = _suspects(rows, names)
     facts: dict[str, Any] = {"command": list(words), "timeout": timeout, "suspects": order}
     facts["patches"] = {row.name: fingerprint(row) for row in rows}
@@ -89,19 +90,6 @@ def command(
     else:
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
-
-
-def _selected(packs: Sequence[str]) -> list[Row]:
-    """Return the rows that apply here, of which no two may conflict: so no set of them does."""
-    rows, selection = options.rows_and_selection(packs, None)
-    chosen = {row.name: row for row in rows if selection.reason_to_skip(row) is None}
-    for row in chosen.values():
-        for other in chosen.keys() & set(row.patch.conflicts):
-            raise BisectionError(
-                f"{row.name} conflicts with {other}, and both apply here: "
-                "leave one of them out with PATCHKIT_DISABLE"
-            )
-    return list(chosen.values())
 
 
 def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:

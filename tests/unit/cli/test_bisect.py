@@ -131,12 +131,6 @@ def test_a_patch_that_needs_another_is_named_with_it(bisect: Python, tmp_path: P
     assert (alone["patches"], alone["exit"]) == (["p7"], 1)
 
 
-def test_conflicts_are_refused(bisect: Python, tmp_path: Path) -> None:
-    """Two patches that exclude each other would fail without the command."""
-    write_pack(tmp_path, "5: {'conflicts': ('p2',)}")
-    assert "p5 conflicts with p2, and both apply here" in error(bisect(code="sys.exit(1)"))
-
-
 @pytest.mark.parametrize(
     ("code", "says"),
     [
