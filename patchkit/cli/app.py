@@ -125,8 +125,4 @@ def _wording(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "patchkit"
     text = error.format_message().rstrip(".")
-    if isinstance(error, click.NoSuchOption):
-        meant = " or ".join(error.possibilities or ())
-        hint = f"; did you mean {meant}?" if meant else ""
-        text = f"No such option {error.option_name!r}{hint}"
     return f"{text} (see '{command} --help')"

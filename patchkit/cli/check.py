@@ -12,7 +12,7 @@ from patchkit.check.coverage import packages_of
 from patchkit.check.findings import Report
 from patchkit.check.review import Commands
 from patchkit.cli import look, options, pages
-from patchkit.cli.output import progress, say
+from patchkit.cli.output import progress
 from patchkit.errors import SettingsError, UpstreamError, near
 from patchkit.report.as_json import check_json
 from patchkit.rows.project import Project
@@ -56,12 +56,6 @@ def command(
     how = {"inverse": inverse, "with_diffs": form == "html"}
     report, diffs = checked(names, packs, wanted, lock, library, **how)
     pages.tell(report, form, output, lambda: check_json(report), diffs)
-    if wanted == options.Wanted().or_of_project() and not names and not report.unreadable:
-        project = Project.read()
-        used = {name for finding in report.accepted for name in finding.names}
-        if unused := [entry for entry in project.accept if entry not in used]:
-            where = f"{project.file}, [tool.patchkit] accept"
-            say(f"{where}: no finding matches {', '.join(unused)}")
     return 0 if report.is_fine else 1
 
 

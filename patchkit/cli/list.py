@@ -5,6 +5,7 @@ import click
 from patchkit.cli import options
 from patchkit.cli.output import say
 from patchkit.report.as_json import list_json
+from patchkit.report.words import count
 from patchkit.rows.declaration import Role
 from patchkit.versions.requirements import canonical
 
@@ -59,14 +60,9 @@ def command(
         from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
         print_list(versions, listed, everything=everything)
-        _tell_hidden(sum(reason is not None for _, reason in listed), len(listed), everything)
-
-
-def _tell_hidden(hidden: int, total: int, everything: bool) -> None:
-    if hidden and not everything:
-        more = "more " if hidden < total else ""
-        patches, them = ("patch does", "it") if hidden == 1 else ("patches do", "them")
-        say(f"{hidden} {more}{patches} not apply here: --all shows {them} and why")
+        hidden = sum(reason is not None for _, reason in listed)
+        if hidden and not everything:
+            say(f"{count(hidden, 'patch')} left out: --all says why")
 
 
 def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool) -> None:

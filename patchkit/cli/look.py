@@ -83,16 +83,9 @@ def open_packages(
         return archive(Path(wanted.wheel), versions)
     found, missing = installed(packages, versions)
     if not found:
-        names = ", ".join(missing) or "no package"
-        verb = "are" if len(missing) > 1 else "is"
-        way = (
-            "leave out --here"
-            if wanted.here
-            else "name others: `releases` of [tool.patchkit], --releases, --path or --wheel"
-        )
         raise UpstreamError(
-            f"found no release to look at: {names} {verb} not installed, expected one at least; "
-            f"install one, or {way}"
+            f"found no release to look at, expected one of {', '.join(missing) or 'a package'}: "
+            "none is installed here; --releases, --path and --wheel name others"
         )
     if missing:
         say(f"not installed, so not looked at: {', '.join(missing)}")

@@ -146,10 +146,9 @@ def locks_of(file: str | None) -> Locks:
     """Open the lock that is named, else the one here and the packs'."""
     named = lock_named(file)
     if named and not Path(named).exists():
-        settings = f"{Project.read().file}, [tool.patchkit] lock"
-        who = "--lock" if file else "PATCHKIT_LOCK" if Settings.read().lock else settings
+        places = f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
         expected = "expected a lock, which 'patchkit lock' writes"
-        raise click.UsageError(f"{who}: found no file {named!r}, {expected}")
+        raise click.UsageError(f"{places}: found no file {named!r}, {expected}")
     return Locks(named, Path())
 
 

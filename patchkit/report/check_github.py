@@ -83,12 +83,8 @@ def as_markdown(report: Report) -> str:
 def _table(grid: view.StateTable) -> Iterator[str]:
     yield f"**{_text(str(grid))}**\n"
     shown = {name: row for name, row in grid.rows.items() if not _HOLDS.issuperset(row)}
-    fine = [row for name, row in grid.rows.items() if any(row) and name not in shown]
-    if holding := sum("ok" in row for row in fine):
-        words = "holds" if holding == 1 else "hold"
-        yield f"{count(holding, 'patch')} {words} in each of these releases that it is for.\n"
-    if out := len(fine) - holding:
-        yield f"{count(out, 'patch')} {'is' if out == 1 else 'are'} for none of these releases.\n"
+    if fine := sum(any(row) for name, row in grid.rows.items() if name not in shown):
+        yield f"Fine, or for other releases: {count(fine, 'patch')}.\n"
     if not shown:
         return
     marks = {name: [_MARKS[one] if one else "" for one in row] for name, row in shown.items()}

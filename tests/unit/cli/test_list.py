@@ -157,7 +157,7 @@ def test_the_table_shows_what_is_selected_and_counts_the_rest(
     assert "for-here" in out
     assert "too-new" not in out
     assert "0.12.0" in out
-    assert err == "patchkit: 2 more patches do not apply here: --all shows them and why\n"
+    assert err == "patchkit: 2 patches left out: --all says why\n"
 
 
 def test_all_shows_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -258,4 +258,4 @@ def test_markdown_counts_what_holds() -> None:
     text = as_markdown(sample())
     assert "| `one` |" in text
     assert "| `two` |" not in text
-    assert "1 patch holds" in text
+    assert "Fine, or for other releases: 1 patch." in text
