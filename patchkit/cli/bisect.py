@@ -74,9 +74,7 @@ def command(
     every, selection = options.rows_and_selection(packs, None)
     rows = [row for row in every if selection.reason_to_skip(row) is None]
     order = _suspects(rows, names)
-    facts: dict[str, Any] = {"command": list(words), "timeout": timeout, "suspects": order}
-    facts["patches"] = {row.name: fingerprint(row) for row in rows}
-    facts["packs"] = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    facts = {"command": list(words), "timeout": timeout, "suspects": order, **_identity(rows)}
     trials = _Trials(facts, runs, (*Settings.read().packs, *packs))
     trials.begin(resume=resume)
     search = Search(order, {row.name: row.patch.after for row in rows}, trials.fails)
@@ -90,6 +88,11 @@ def command(
     else:
         print_bisection(culprits, beside, trials.runs, str(trials.folder))
     return 1
+
+
+def _identity(rows: Sequence[Row]) -> dict[str, Any]:
+    packs = {name: modules_digest(name) for name in sorted({row.pack for row in rows})}
+    return {"patches": {row.name: fingerprint(row) for row in rows}, "packs": packs}
 
 
 def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:

@@ -37,7 +37,6 @@ def command(
     Examples:
       patchkit list
       patchkit list --all --role worker     also those that do not apply, and why
-      patchkit list --vllm 0.11.0           as if that vLLM ran here
       patchkit list --patches mine.patches  with a pack that is not installed
       patchkit list --debt --releases 'vllm>=0.30' --format markdown
       patchkit list --format json | jq -r '.patches[] | select(.selected) | .name'
@@ -60,8 +59,7 @@ def command(
         from patchkit.report.rows import print_list  # noqa: PLC0415 - JSON needs no rich
 
         print_list(versions, listed, everything=everything)
-        hidden = sum(reason is not None for _, reason in listed)
-        if hidden and not everything:
+        if not everything and (hidden := sum(reason is not None for _, reason in listed)):
             say(f"{count(hidden, 'patch')} left out: --all says why")
 
 
