@@ -5,7 +5,6 @@ They are read as they are stored (a staticmethod stays one), without running des
 
 import functools
 import sys
-from collections import ChainMap
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
@@ -69,9 +68,7 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
     if isinstance(owner, list) and isinstance(last.key, int) and -len(owner) <= last.key < 0:
         last = Item(len(owner) + last.key)  # `[-1]` names the same place as `[2]`
     value = item_of(owner, last)
-    # What a ChainMap has from a map below does not go for good when it is deleted.
-    inherits = value is MISSING or (isinstance(owner, ChainMap) and last.key not in owner.maps[0])
-    return Location(owner, last, value, not inherits)
+    return Location(owner, last, value, value is not MISSING)
 
 
 def peek(owner: Any, step: Step) -> Any:
@@ -124,6 +121,10 @@ def read(owner: Any, step: Step) -> Any:
     if isinstance(step, Item):
         return item_of(owner, step)
     value = peek(owner, step)
+    if value is MISSING and isinstance(owner, type):
+        metas = peek(type(owner), step)
+        if metas is not MISSING and not hasattr(type(metas), "__set__"):
+            return MISSING  # what only the metaclass has (`type.__call__`), the class may get
     # A module's `__getattr__` may build it.
     return getattr(owner, step, MISSING) if value is MISSING else value
 
@@ -136,18 +137,11 @@ def write(owner: Any, step: Step, value: Any) -> None:
         setattr(owner, step, value)
 
 
-def put_back(owner: Any, step: Step, value: Any) -> None:
-    """Store what was there before, also in a dict that makes something else of what it is given."""
-    write(owner, step, value)
-    if isinstance(step, Item) and isinstance(owner, dict) and read(owner, step) is not value:
-        dict.__setitem__(owner, step.key, value)
-
-
 def restore(owner: Any, step: Step, original: Any) -> None:
     """Take out what was put on an owner that had none of its own.
 
-    What is there then is the original: what the owner inherits, has from a map below, or keeps
-    elsewhere than in its dict; MISSING for none.
+    What is there then is the original: what the owner inherits, or keeps elsewhere than in its
+    dict; MISSING for none.
     """
     if isinstance(step, Item):
         if read(owner, step) is not original:

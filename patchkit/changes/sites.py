@@ -18,7 +18,6 @@ from patchkit.changes.owners import (
     function_of,
     held_elsewhere,
     place_of,
-    put_back,
     read,
     restore,
     words,
@@ -150,7 +149,7 @@ class Site(Record, frozen=False, eq=False):
         elif not (layers or self.own):
             restore(self.owner, self.name, self.original)
         elif not self.is_intact():
-            (write if layers else put_back)(self.owner, self.name, value)
+            write(self.owner, self.name, value)
             if not self.is_intact():
                 self._give_up(*former)
         function = function_of(self.current)
@@ -162,7 +161,7 @@ class Site(Record, frozen=False, eq=False):
         kept = read(self.owner, self.name)
         self.layers, self.current, self._is_made = layers, current, is_made
         if layers or self.own:
-            put_back(self.owner, self.name, current)
+            write(self.owner, self.name, current)
         else:
             restore(self.owner, self.name, self.original)
         now = read(self.owner, self.name)

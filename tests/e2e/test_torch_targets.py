@@ -163,7 +163,7 @@ def test_a_function_that_calls_its_operator(bench: Bench) -> None:
     [
         (Replace("upstream:torch.ops.pk_up.twice", by="minus_one"), "no kernel of its own here"),
         (Replace(f"upstream:{OP}['CPU']", by="minus"), "is not there"),
-        (Add(f"upstream:{OP}['CUDA']", by="minus"), "expected a mapping"),
+        (Add(f"upstream:{OP}['CUDA']", by="minus"), "expected a dict"),
         (Replace(f"upstream:{OP}", by="no_arguments"), "expected to take"),
         (Replace("upstream:defined", by="no_arguments"), "expected to take"),
         (Replace("upstream:torch.ops.aten.add", by="minus"), "overloads"),
@@ -252,7 +252,7 @@ from types import ModuleType
 from patchkit.changes import prepare
 from patchkit.changes.context import Context
 from patchkit.changes.sites import Sites
-from patchkit.rows.declaration import Replace, Wrap
+from patchkit.rows.declaration import Wrap
 
 @triton.jit
 def double(x, out, BLOCK: tl.constexpr):
@@ -285,7 +285,8 @@ assert torch.equal(run(), x * 2)
 undo = made(Wrap("upstream:double", by="by"))
 assert torch.equal(run(), x * 2) and calls == [(True, (2,))], calls
 undo()
-undo = made(Replace("upstream:double", by="plain"))
+body.instead = lambda wrapped, instance, args, kwargs: plain(*args, BLOCK=kwargs['BLOCK'])
+undo = made(Wrap("upstream:double", by="instead"))
 assert torch.equal(run(), x * 3) and upstream.double is double
 undo()
 assert torch.equal(run(), x * 2) and len(calls) == 1 and "run" not in vars(double)
@@ -294,7 +295,7 @@ print(type(double).__name__)
 
 
 def test_a_kernel_of_triton_runs(tmp_path: Any) -> None:
-    """Triton's interpreter runs it, the wrapper around it, and a function in its place."""
+    """Triton's interpreter runs it, the wrapper around it, and a function that one calls."""
     script = tmp_path / "kernels.py"
     script.write_text(textwrap.dedent(KERNELS))
     done = subprocess.run(

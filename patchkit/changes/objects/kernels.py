@@ -11,7 +11,6 @@ gradients stay. torch is never imported here: a target that is an operator has i
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -40,29 +39,6 @@ def is_kernel(value: Any) -> bool:
 def launch(kernel: Any) -> Location:
     """Return the place that every launch goes through."""
     return Location(kernel, "run", read(kernel, "run"), "run" in namespace(kernel))
-
-
-def launched(kernel: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `run` that calls a plain function in the kernel's place.
-
-    It gets the kernel's arguments, and of the launch's own (`grid`, `num_warps`, …) those that it
-    names. A warm-up, which only compiles, does nothing.
-    """
-    parameters = inspect.signature(function).parameters.values()
-    takes_all = any(given.kind is given.VAR_KEYWORD for given in parameters)
-    takes = {given.name for given in parameters if given.kind is not given.POSITIONAL_ONLY}
-    own = set(getattr(kernel, "arg_names", ()))
-
-    def run(*args: Any, grid: Any = None, warmup: bool = False, **kwargs: Any) -> Any:
-        if warmup:
-            return None
-        if not takes_all:
-            kwargs = {name: kwargs[name] for name in kwargs if name in own or name in takes}
-        if takes_all or "grid" in takes:
-            kwargs["grid"] = grid
-        return function(*args, **kwargs)
-
-    return run
 
 
 class Op(NamedTuple):

@@ -3,11 +3,10 @@
 import enum
 import inspect
 import threading
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from types import (
     FunctionType,
     GetSetDescriptorType,
-    MappingProxyType,
     MemberDescriptorType,
     ModuleType,
 )
@@ -21,6 +20,7 @@ from patchkit.rows.target import Item
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_Pair", "one"))["one"]))
 """What `__slots__`, msgspec and NamedTuple put on a class for each field."""
+_SET_ITEM = (dict.__setitem__, OrderedDict.__setitem__, list.__setitem__)
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 
 
@@ -29,10 +29,11 @@ def refuse_fixed(location: Location, words: str) -> None:
     owner, kind = location.owner, type(location.owner)
     fault = ""
     if isinstance(location.name, Item):
-        if not hasattr(kind, "__setitem__"):
+        if getattr(kind, "__setitem__", None) not in _SET_ITEM:
             fault = (
-                f"found a {kind.__name__}, which takes no items; name the container behind it, or "
-                "Replace the whole"
+                f"found a {kind.__name__}, expected a dict or list, which keeps what it is given; "
+                "name that behind it, Replace the whole, or let an AfterImport set the item and "
+                "return what takes that back"
             )
     elif isinstance(owner, type):
         fault = _class_fault(owner, location)
@@ -96,30 +97,12 @@ def refuse_kept(location: Location, new: Any, words: str) -> None:
 
 
 def refuse_registered(value: Any, words: str) -> None:
-    """Refuse a function that a dispatcher or an operator of torch goes on calling."""
-    if not isinstance(value, FunctionType):
-        return
-    if operator := _operator_of(value):
+    """Refuse a function that an operator of torch goes on calling."""
+    if isinstance(value, FunctionType) and (operator := _operator_of(value)):
         raise TargetError(
             f"{words}: found the function of the operator {operator}, which torch goes on calling;"
             f" name the operator ({value.__module__}:{operator}) or Edit the function"
         )
-    # A dict of the module, which other threads may be filling: copied in one go.
-    for held in list(value.__globals__.values()):
-        may_dispatch = type(held) is FunctionType and hasattr(held, "registry")
-        if may_dispatch and any(part is value for part in registrations(held)):
-            name = held.__name__
-            raise TargetError(
-                f"{words}: found a function that {name} dispatches to, and goes on calling; let "
-                f"an AfterImport call {name}.register, or Edit the function"
-            )
-
-
-def registrations(value: Any) -> list[object]:
-    """What a dispatcher (`functools.singledispatch`), or a wrapper of one, dispatches to."""
-    registry = getattr(value, "registry", None) if isinstance(value, FunctionType) else None
-    is_one = isinstance(registry, MappingProxyType) and hasattr(value, "dispatch")
-    return list(registry.values()) if registry and is_one else []
 
 
 def _operator_of(function: FunctionType) -> str | None:

@@ -13,13 +13,12 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from patchkit.changes.context import Context, PreparedLayers
-from patchkit.changes.objects.kernels import is_kernel, launch, launched, op_at
+from patchkit.changes.objects.kernels import is_kernel, op_at
 from patchkit.changes.objects.refusals import (
     refuse_fixed,
     refuse_kept,
     refuse_registered,
     refused_call,
-    registrations,
 )
 from patchkit.changes.owners import CACHED, MISSING, Location, is_marked, locate, locate_free, read
 from patchkit.errors import TargetError
@@ -45,8 +44,6 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
             raise TargetError(f"{words}: found {new!r}, expected a function")
         _refuse_call(change, op.like, new)
         return _layers(op.places, new, context)
-    if is_kernel(old) and isinstance(new, FunctionType) and not change.unrelated:
-        return _layers([launch(old)], launched(old, new), context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
     refuse_kept(location, new, words)
@@ -77,31 +74,19 @@ def _layers(places: Iterable[Location], value: Any, context: Context) -> Prepare
 def _added(change: Add, context: Context) -> PreparedLayers:
     assert context.module is not None
     words = f"Add({change.target!r})"
-    location = _past_metaclass(locate_free(context.module, change.place.qualname))
+    location = locate_free(context.module, change.place.qualname)
     new = _body_object(context, change.by)
     _refuse_present(words, location, context)
     refuse_kept(location, new, words)
     kind = type(location.owner)
-    if isinstance(location.name, Item) and not hasattr(kind, "keys"):
+    if isinstance(location.name, Item) and not issubclass(kind, dict):
         raise TargetError(
-            f"{words}: found a {kind.__name__}, expected a mapping; Replace the whole, or let an "
+            f"{words}: found a {kind.__name__}, expected a dict; Replace the whole, or let an "
             "AfterImport extend it and return what takes that back"
         )
     refuse_fixed(location, words)
     value = _substitute(location, new)
     return _layers([location], value, context)
-
-
-def _past_metaclass(location: Location) -> Location:
-    """What only the metaclass has (`type.__call__`, `ABCMeta.register`), the class may get."""
-    owner, name = location.owner, location.name
-    if not isinstance(owner, type) or isinstance(name, Item):
-        return location
-    value = read(type(owner), name)
-    takes_it = hasattr(type(value), "__set__")  # instead of the class
-    if value is MISSING or takes_it or any(name in vars(base) for base in owner.__mro__):
-        return location
-    return Location(owner, name, MISSING, own=False)
 
 
 def _refuse_present(words: str, location: Location, context: Context) -> None:
@@ -135,13 +120,10 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
     if isinstance(old, type) and not (isinstance(new, type) and old in new.__mro__):
         whose = f"{old.__module__}.{old.__qualname__}"
         fault = f"found {new!r}, expected a class that derives from {whose}"
+    elif is_kernel(old) and not is_kernel(new):
+        fault = f"found {new!r}, expected a kernel; to run a function in its place, Wrap it"
     elif _is_code(old) and not (callable(new) or _is_code(new)):
         fault = f"found {new!r}, expected something to call in place of {old!r}"
-    elif registrations(old) and isinstance(new, FunctionType) and not registrations(new):
-        fault = (
-            "found a dispatcher (functools.singledispatch), whose registrations would be lost; let "
-            f"an AfterImport call {old.__name__}.register"
-        )
     if fault:
         raise TargetError(f"{words}: {fault} (unrelated=True allows another)")
 
@@ -149,7 +131,7 @@ def _refuse_unrelated(words: str, old: Any, new: Any) -> None:
 def _is_code(value: Any) -> bool:
     if isinstance(value, (FunctionType, staticmethod, classmethod, property, CACHED)):
         return True
-    return is_marked(value) or (is_kernel(value) and not callable(value))
+    return is_marked(value)
 
 
 def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any:

@@ -59,39 +59,6 @@ def test_a_member_of_an_enum_is_refused(change: Change) -> None:
     assert [color.value for color in bench.upstream.Color] == ["red"]
 
 
-@pytest.mark.parametrize("wrapped_before", [False, True])
-@pytest.mark.parametrize(
-    "change",
-    [Wrap("upstream:show_int", by="by"), Replace("upstream:show_int", by="cached")],
-)
-def test_a_function_of_a_dispatcher_is_refused(change: Change, wrapped_before: bool) -> None:
-    """The dispatcher would go on calling the original, whatever the name holds."""
-    bench = Bench(UPSTREAM, BODY)
-    if wrapped_before:
-        bench.apply(Wrap("upstream:show", by="by"))
-    with pytest.raises(TargetError, match="show dispatches to, and goes on calling"):
-        bench.apply(change)
-    assert bench.upstream.show(1) == bench.upstream.show_int(1) == ("int", 1)
-
-
-@pytest.mark.parametrize(
-    "dispatches",
-    [
-        "own.registry = {'key': function}",
-        "own.registry, own.dispatch = {'key': function}, own",
-        "own.registry = types.MappingProxyType({'key': function})",
-        "own.registry, own.dispatch = [], own",
-        "own.dispatch = own",
-    ],
-)
-def test_a_function_with_a_registry_of_its_own_is_no_dispatcher(dispatches: str) -> None:
-    """It may look functions up by their names; only `functools.singledispatch` is known."""
-    source = f"import types\ndef function(x): ...\ndef own(): ...\n{dispatches}\n"
-    bench = Bench(source, BODY)
-    bench.apply(Replace("upstream:function", by="cached"))
-    assert bench.upstream.function(1) == ("new", 1)
-
-
 @pytest.mark.parametrize("hook", ["__init__", "__post_init__"])
 def test_what_a_struct_looks_for_once(hook: str) -> None:
     """The error says what to do instead; another method of it can be wrapped."""
@@ -102,16 +69,6 @@ def test_what_a_struct_looks_for_once(hook: str) -> None:
     original = bench.upstream.Point.method
     bench.apply(Wrap("upstream:Point.method", by="by"))
     assert bench.upstream.Point.method is not original
-
-
-def test_a_dispatcher_by_a_plain_function_is_refused() -> None:
-    """It would lose its registrations; the error says what keeps them."""
-    bench = Bench(UPSTREAM, BODY)
-    with pytest.raises(TargetError, match=r"let an AfterImport call show\.register"):
-        bench.apply(Replace("upstream:show", by="cached"))
-    assert bench.upstream.show(1) == ("int", 1)
-    bench.apply(Replace("upstream:show", by="cached", unrelated=True))
-    assert bench.upstream.show(1) == ("new", 1)
 
 
 def test_methods_of_an_enum_as_usual() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, UserDict
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,8 +110,8 @@ def test_a_list_counted_from_either_end(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("FIXED['a']", "found a mappingproxy, which takes no items; name the container behind it"),
-        ("PAIR[0]", "found a tuple, which takes no items"),
+        ("FIXED['a']", "found a mappingproxy, expected a dict or list, .*; name that behind it"),
+        ("PAIR[0]", "found a tuple, expected a dict or list"),
         ("MADE['gone']", r"defaultdict has no item \['gone'\]"),
         ("ROWS[7]", r"list has no item \[7\]"),
         ("TABLE['g']", "did you mean f|has no item"),
@@ -136,7 +136,7 @@ def test_somebody_takes_the_item_out(bench: Bench) -> None:
 
 
 @given(
-    kind=st.sampled_from([dict, OrderedDict, UserDict]),
+    kind=st.sampled_from([dict, OrderedDict]),
     keys=st.lists(st.text("abc", min_size=1), unique=True, min_size=1),
     data=st.data(),
 )
