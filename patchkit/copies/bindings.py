@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 
@@ -33,14 +32,10 @@ _BY_TEXT = frozenset(("globals", "locals", "vars", "setattr", "exec", "__dict__"
 
 
 class Bindings:
-    """The bindings that a module's, a class's or a function's own code makes.
+    """The bindings that a module's or a class's own code makes; of others nothing is known."""
 
-    Of a function's own names nothing is known, and in a function in another of no name at all.
-    """
-
-    def __init__(self, scope: ast.AST, *, is_local: bool = False) -> None:
+    def __init__(self, scope: ast.AST) -> None:
         self._scope = scope
-        self._is_local = is_local
         self._names: dict[str, set[Value]] = {}
         self.stars: list[NameSource] = []
         nodes = list(_own_nodes(scope))
@@ -49,25 +44,17 @@ class Bindings:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
             elif isinstance(getattr(node, "ctx", None), ast.Store):
-                self._bind(_dotted(node), self._values(values.get(node)))
+                self._bind(_dotted(node), _value(values.get(node)))
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
-                self._bind(node.name, {Constant()})
+                self._bind(node.name, Constant())
             elif isinstance(node, _NAMED) and node.name is not None:
-                self._bind(node.name, {None})
-        if isinstance(scope, FUNCTIONS):
-            self._forget_locals(scope)
+                self._bind(node.name, None)
+        for name in _declared_global(scope):
+            self._bind(name, None)
 
     def own(self, name: str) -> set[Value]:
         """Everything that this code binds a name to, or an attribute of one (`A.name`)."""
         return self._names.get(name, set())
-
-    def of(self, name: str) -> set[Value]:
-        """Everything that a name is bound to, also by functions that declare it `global`."""
-        binding = [scope for scope, names in self._globals if name in names]
-        functions = [scope for scope in all_scopes(self._scope) if isinstance(scope, FUNCTIONS)]
-        nested = {inner for outer in functions if binding for inner in all_scopes(outer)}
-        inner = (Bindings(scope, is_local=scope in nested).own(name) for scope in binding)
-        return self.own(name).union(*inner)
 
     def may_set(self, name: str) -> bool:
         """Whether a name may be bound by what `of` does not see: `setattr`, `cls.name = …`."""
@@ -82,23 +69,14 @@ class Bindings:
         return False
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
-        """Find the bodies of the class with this path."""
-        bodies: list[Any] = [self._scope]
-        is_local = False
+        """Find the bodies of the class with this path; none of one that a function makes."""
+        bodies: list[ast.AST] = [self._scope]
         for part in path:
             inside = [node for body in bodies for node in _statements(body)]
-            bodies = [node for node in inside if isinstance(node, _SCOPES) and node.name == part]
-            is_local = is_local or any(isinstance(body, FUNCTIONS) for body in bodies)
-        return [Bindings(body, is_local=is_local) for body in bodies]
-
-    @cached_property
-    def _globals(self) -> list[tuple[ast.AST, list[str]]]:
-        return [
-            (scope, node.names)
-            for scope in all_scopes(self._scope)
-            for node in _statements(scope)
-            if isinstance(node, ast.Global)
-        ]
+            bodies = [
+                node for node in inside if isinstance(node, ast.ClassDef) and node.name == part
+            ]
+        return [Bindings(body) for body in bodies]
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -110,34 +88,33 @@ class Bindings:
             if alias.name == "*":
                 self.stars.append(source._replace(names=()))
             else:
-                self._bind(alias.asname or top, {source})
+                self._bind(alias.asname or top, source)
 
-    def _bind(self, name: str, values: set[Value]) -> None:
+    def _bind(self, name: str, value: Value) -> None:
         if name:
-            self._names.setdefault(name, set()).update(values)
+            self._names.setdefault(name, set()).add(value)
 
-    def _forget_locals(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        declared = [node for node in _statements(function) if isinstance(node, ast.Global)]
-        arguments = [node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)]
-        own = {*arguments, *self._names}.difference(*(node.names for node in declared))
-        for name, values in self._names.items():
-            known = {None if _starts_in(value, own) else value for value in values}
-            self._names[name] = known
 
-    def _values(self, node: ast.AST | None) -> set[Value]:
-        if isinstance(node, ast.Name):
-            return {None if self._is_local else NameSource((node.id,))}
-        if isinstance(node, ast.Attribute):
-            owners = self._values(node.value)
-            return {_attribute(owner, node.attr) for owner in owners}
-        if isinstance(node, (ast.IfExp, ast.BoolOp)):
-            either = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
-            return set().union(*map(self._values, either))
-        if isinstance(node, ast.NamedExpr):
-            return self._values(node.value)
-        if isinstance(node, ast.Constant):
-            return {Constant(node.value)}
-        return {Constant() if isinstance(node, _MAKES) else None}
+def _value(node: ast.AST | None) -> Value:
+    if isinstance(node, ast.Name):
+        return NameSource((node.id,))
+    if isinstance(node, ast.Attribute):
+        return _attribute(_value(node.value), node.attr)
+    if isinstance(node, ast.Constant):
+        return Constant(node.value)
+    return Constant() if isinstance(node, _MAKES) else None
+
+
+def _attribute(owner: Value, name: str) -> Value:
+    return owner._replace(names=(*owner.names, name)) if isinstance(owner, NameSource) else None
+
+
+def _declared_global(module: ast.AST) -> Iterator[str]:
+    """Find the names of a module that its functions, and the bodies of its classes, may bind."""
+    for scope in all_scopes(module) if isinstance(module, ast.Module) else ():
+        for node in _statements(scope):
+            if isinstance(node, ast.Global):
+                yield from node.names
 
 
 def all_scopes(scope: Any) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
@@ -180,28 +157,12 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node.args if isinstance(node, ast.Lambda) else node)
 
 
-def _starts_in(value: Value, names: set[str]) -> bool:
-    return isinstance(value, NameSource) and value.module is None and value.names[0] in names
-
-
-def _attribute(owner: Value, name: str) -> Value:
-    return owner._replace(names=(*owner.names, name)) if isinstance(owner, NameSource) else None
-
-
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Tell what is bound to a value as it is; not what that is taken apart into."""
     if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _unpacked(target, node.value)
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        yield from ((target, node.value) for target in node.targets)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
         yield node.target, node.value
-
-
-def _unpacked(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    yield target, value
-    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
-        is_plain = not any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
-        for pair in zip(target.elts, value.elts, strict=False) if is_plain else ():
-            yield from _unpacked(*pair)
 
 
 def _dotted(node: Any) -> str:

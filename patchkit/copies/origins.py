@@ -132,9 +132,9 @@ class Origins:
         if code is None:
             return set()
         if not isinstance(owner, type):
-            return code.of(name) | _by_star(code, name, owner)
+            return code.own(name) | _by_star(code, name, owner)
         bodies = self._classes.get(owner)
-        path = [part for part in owner.__qualname__.split(".") if part != "<locals>"]
+        path = owner.__qualname__.split(".")
         if bodies is None:
             bodies = self._classes[owner] = code.inner(path)
         return set().union(code.own(".".join((*path, name))), *(body.own(name) for body in bodies))

@@ -14,30 +14,25 @@ from patchkit import Role
 
 world = packages.world
 GOES = {
-    "a list of names": "[one, kept] = [1, up.a.kept]",
-    "a list from a tuple": "[one, kept] = 1, up.a.kept",
-    "a function that declares it global": """
-kept = None
-def fill(one=None):
-    global kept
-    kept = up.a.kept
-fill()
-""",
     "what never runs": """
 if 0:
     from up.b import kept
 else:
     from up.a import kept
 """,
-    "a lambda is the only function": "kept, later = up.a.kept, lambda: kept",
+    "a lambda is the only function": "kept = up.a.kept\nlater = lambda: kept",
 }
-STAYS = {
-    "a function's own name": """
-from up.a import kept as there
-def fill(there):
+UNTOLD = {
+    "a list of names": "[one, kept] = [1, up.a.kept]",
+    "two values at once": "kept, one = up.a.kept, 1",
+    "one of two": "kept = up.a.kept if up else None",
+    "an assignment in an expression": "print(kept := up.a.kept)",
+    "a function that declares it global": """
+kept = None
+def fill(one=None):
     global kept
-    kept = there
-fill(up.b.kept)
+    kept = up.a.kept
+fill()
 """,
     "a function in another": """
 from up.a import kept as there
@@ -77,16 +72,20 @@ def test_what_python_warns_of(world: World) -> None:
     """It was told when the module was compiled: here it is no error, and not told again."""
     code = "import up.user, warnings\nwarnings.simplefilter('error')\nimport patchkit.auto"
     world.module("up.a", "kept = object()")
-    world.module("up.user", "import up.a\nkept, text = up.a.kept, '\\d'")
+    world.module("up.user", "import up.a\nkept = up.a.kept\ntext = '\\d'")
     world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
     assert world.answer(f"{code}\nimport json\nprint(json.dumps(up.user.kept))") == [1]
 
 
-@pytest.mark.parametrize("code", STAYS.values(), ids=STAYS)
-def test_what_a_function_names_so(world: World, code: str) -> None:
-    """A name of the function's own is not the module's."""
-    _, user = _user(world, code)
+@pytest.mark.parametrize("code", UNTOLD.values(), ids=UNTOLD)
+def test_what_code_binds_otherwise(world: World, code: str) -> None:
+    """It is left as it is, and reported: only plain assignments and imports tell."""
+    session, user = _user(world, code)
     assert user.kept is user.up.b.kept
+    assert (
+        "up.user:kept (nobody can tell where it is from)"
+        in (session.journal.entries[-1]["out_of_reach"])
+    )
 
 
 def test_a_name_that_a_class_hides(world: World) -> None:

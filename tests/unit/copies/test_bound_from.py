@@ -263,26 +263,6 @@ def test_a_constant_among_its_neighbours(world: World) -> None:
     assert mod.ONE is mod.TWO is mod.THREE is two
 
 
-CALLS = """
-import up.a as a, up.b as b
-def first(one, two, three): return one
-theirs, _ = b.kept, first(a.kept, 1, 2)
-ours, _ = a.kept, first(b.kept, 1, 2)
-"""
-
-
-def test_a_value_beside_a_call(world: World) -> None:
-    """What a call was given is not what the name beside its result is bound to."""
-    world.module("up.base", "kept = object()")
-    for name in "ab":
-        world.module(f"up.{name}", "from up.base import kept")
-    world.module("up.user", CALLS)
-    world.pack(row("one", "patch_a", "Replace('up.a:kept', by='NEW')"), patch_a="NEW = [1]")
-    (user,) = load("up.user")
-    world.session().arm(MAIN)
-    assert (user.ours == [1], user.theirs == [1]) == (True, False)
-
-
 STARS = {
     "theirs": ("from up.b import *\nfrom up.hides import *", False),
     "ours": ("from up.a import *\nfrom up.hides_theirs import *", True),

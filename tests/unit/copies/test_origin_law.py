@@ -40,21 +40,25 @@ STUBS = """
 def stub(*args, **kwargs): return 'stub'
 def around(wrapped, instance, args, kwargs): return 'around'
 """
-DYNAMIC = "globals()['{new}'] = {old}"
+# What binds a name so that no code tells where it is from.
+UNTOLD = (
+    "globals()['{new}'] = {old}",
+    "{new}, _ = {old}, 1",
+    "{new} = {old} if len(__name__) else None",
+)
 # How a name is bound from another: of the same module, or of one before it.
 HERE = (
     "{new} = {old}",
     "{new}: object = {old}",
-    "{new}, _ = {old}, 1",
-    "{new} = {old} if len(__name__) else None",
-    DYNAMIC,
+    *UNTOLD,
 )
+DECLARED = "def _bind():\n    global {new}\n    from up.m{at} import {old} as {new}\n_bind()"
 THERE = (
     "from up.m{at} import {old} as {new}",
     "import up.m{at}\n{new} = up.m{at}.{old}",
     "import up.m{at} as other\n{new} = other.{old}",
     "try:\n    from up.m{at} import {old} as {new}\nexcept ImportError:\n    {new} = None",
-    "def _bind():\n    global {new}\n    from up.m{at} import {old} as {new}\n_bind()",
+    DECLARED,
     "from up.m{at} import {old}\n{new} = {old}\ndel {old}",
     "from up.m{at} import *\n{new} = {old}",
 )
@@ -86,6 +90,12 @@ class Name:
     def made(self) -> str:
         """What made the object that it began with."""
         return self.parent.made if self.parent else self.code.partition(" = ")[2] or self.name
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether no code tells what it is bound from."""
+        starts = ("globals", f"{self.name}, _", "def _bind")
+        return self.code.startswith(starts) or " if len" in self.code
 
     @property
     def line(self) -> list[Name]:
@@ -278,7 +288,7 @@ class Trial:
     def _check_bound(self, name: Name, parent: Name) -> None:
         """Compare with what it was bound from; where no code says so, with what that ever was."""
         value, now = name.look(), parent.look()
-        if not name.code.startswith("globals"):
+        if not name.is_untold:
             assert value is now, name
         else:
             known = [
