@@ -22,6 +22,9 @@ _PARTIALS: Any = (
 )
 """What holds a function in `func`."""
 
+WRAPPERS: Any = (staticmethod, classmethod, MethodType, property, *_PARTIALS)
+"""What `inside` looks into."""
+
 FIELDS = "__dataclass_fields__"
 """In the dict of every dataclass, pydantic's included: its fields by name."""
 

@@ -6,12 +6,12 @@ attribute of an object of an unknown type.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial, partialmethod
+from functools import partial
 from itertools import chain
-from types import CellType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import CellType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from patchkit.changes.owners import namespace
+from patchkit.changes.owners import WRAPPERS, inside, namespace
 
 MOST = 1000
 """A container with more items is not looked through."""
@@ -87,43 +87,34 @@ def _items(value: Any) -> Iterable[Any]:
     return value if type_ in (list, tuple, set, frozenset) and len(value) <= MOST else ()
 
 
-def _around(words: str, *names: str) -> HolderKind:
-    def named(value: Any) -> Iterator[tuple[str, Any]]:
-        for part in (getattr(value, name) for name in names):
-            yield f" ({words})", part
-            if type(part) is FunctionType:
-                yield from _function_named(part)
-
-    return HolderKind(lambda value: [part for _, part in named(value)], named)
-
-
-def _numbered(parts: Callable[[Any], Iterable[Any]], words: str) -> HolderKind:
-    return HolderKind(
-        parts, lambda value: ((words.format(at), part) for at, part in enumerate(parts(value)))
-    )
+def _wrapper_named(value: Any) -> Iterator[tuple[str, Any]]:
+    for part in inside(value):
+        yield f" ({type(value).__name__})", part
+        if type(part) is FunctionType:
+            yield from _function_named(part)
+    if type(value) is partial:
+        yield from ((" (partial)", part) for part in (*value.args, *value.keywords.values()))
 
 
 def _mapping_parts(value: Any) -> Iterable[Any]:
-    return [*dict.keys(value), *dict.values(value)] if len(value) <= MOST else ()
+    return dict.values(value) if len(value) <= MOST else ()
 
 
 def _mapping_named(value: Any) -> Iterator[tuple[str, Any]]:
-    if len(value) <= MOST:
-        for key, item in tuple(dict.items(value)):
-            yield f" (key {getattr(key, '__name__', '')})", key
-            yield f"[{shown(key)}]", item
-
-
-def shown(key: Any) -> str:
-    """Show a key, if that runs nobody's code."""
-    plain = type(key) in (str, int, bytes, bool, type(None))
-    return repr(key) if plain else f"<{type(key).__name__}>"
+    for key, item in tuple(dict.items(value)) if len(value) <= MOST else ():
+        plain = type(key) in (str, int, bytes, bool, type(None))  # others' `repr` may run any code
+        yield f"[{key!r}]" if plain else f"[<{type(key).__name__}>]", item
 
 
 def _sequence_parts(value: Any) -> Iterable[Any]:
     # Read as its base reads it: a class that derives from one may have an `__iter__` of its own.
     base: Any = next(kind for kind in _SEQUENCES if kind in type(value).__mro__)
     return base.__iter__(value) if base.__len__(value) <= MOST else ()
+
+
+def _sequence_named(value: Any) -> Iterator[tuple[str, Any]]:
+    words = " (a member)" if issubclass(type(value), (set, frozenset)) else "[{}]"
+    return ((words.format(at), part) for at, part in enumerate(_sequence_parts(value)))
 
 
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -134,20 +125,14 @@ INSTANCE = HolderKind(
     lambda value: namespace(value).values(),
     lambda value: ((f".{name}", item) for name, item in tuple(namespace(value).items())),
 )
-_PARTIAL = _numbered(
-    lambda value: (value.func, *value.args, *value.keywords.values()), " (partial)"
-)
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),
-    ((staticmethod,), _around("static method", "__func__")),
-    ((classmethod,), _around("class method", "__func__")),
-    ((MethodType,), _around("bound method", "__func__")),
-    ((property,), _around("property", "fget", "fset", "fdel")),
-    ((cached_property,), _around("cached property", "func")),
-    ((partial, partialmethod), _PARTIAL),
+    (
+        WRAPPERS,
+        HolderKind(lambda value: [part for _, part in _wrapper_named(value)], _wrapper_named),
+    ),
     ((dict,), HolderKind(_mapping_parts, _mapping_named)),
-    ((list, tuple, deque), _numbered(_sequence_parts, "[{}]")),
-    ((set, frozenset), _numbered(_sequence_parts, " (a member)")),
+    (_SEQUENCES, HolderKind(_sequence_parts, _sequence_named)),
 )
 _OTHERS = (ModuleType, str, bytes, int, float)

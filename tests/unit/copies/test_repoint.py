@@ -168,7 +168,7 @@ def test_a_class_that_was_imported_is_looked_into_once(loaded: Loaded) -> None:
     loaded.add("up.a", "from up import function\nclass Mine:\n    stored = staticmethod(function)")
     loaded.add("up.b", "from up import function\nfrom up.a import Mine")
     site, _ = loaded.changed("function")
-    left = ["up.a:Mine.stored (static method)"]
+    left = ["up.a:Mine.stored (staticmethod)"]
     assert loaded.repoint(site) == (["up.a:function", "up.b:function"], left)
 
 
