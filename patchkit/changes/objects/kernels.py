@@ -8,7 +8,6 @@ with a `torch.library.Library`, and comes back when that is taken down. Shapes (
 gradients stay. torch is never imported here: a target that is an operator has imported it.
 """
 
-import inspect
 import sys
 import warnings
 from types import FunctionType, ModuleType
@@ -45,7 +44,6 @@ class Op(NamedTuple):
     """Where a change of an operator has to be made."""
 
     places: tuple[Location, ...]  # one for each kernel
-    like: Any  # how it is called, for signatures
     closed: str = ""  # why the kernels cannot be called from a wrapper, if so
 
 
@@ -67,7 +65,7 @@ def op_at(location: Location, sites: Sites) -> Op | None:
             "torch.library.Library"
         )
     closed = f"torch {torch.__version__} does not hand out an operator's kernel; Replace can do it"
-    return Op(places, _like(overload), "" if hasattr(torch.library, "get_kernel") else closed)
+    return Op(places, "" if hasattr(torch.library, "get_kernel") else closed)
 
 
 def loaded_torch() -> Any:
@@ -179,21 +177,3 @@ def _name(overload: Any) -> str:
 
 def _note(overload: Any, key: str) -> str:
     return f"{overload.namespace}/{_name(overload)}/{key}"
-
-
-def _like(overload: Any) -> Any:
-    """Return a function with the signature of the operator's schema."""
-
-    def like() -> None: ...
-
-    kinds, nothing = inspect.Parameter, inspect.Parameter.empty
-    parameters = [
-        inspect.Parameter(
-            given.name,
-            kinds.KEYWORD_ONLY if given.kwarg_only else kinds.POSITIONAL_OR_KEYWORD,
-            default=given.default_value if given.has_default_value() else nothing,
-        )
-        for given in overload._schema.arguments  # noqa: SLF001
-    ]
-    like.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return like

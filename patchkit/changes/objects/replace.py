@@ -42,7 +42,6 @@ def _replaced(change: Replace, context: Context) -> PreparedLayers:
     if (op := op_at(location, context.sites)) and not is_of_kind:
         if not callable(new):
             raise TargetError(f"{words}: found {new!r}, expected a function")
-        _refuse_call(change, op.like, new)
         return _layers(op.places, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
