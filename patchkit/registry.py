@@ -13,7 +13,7 @@ from patchkit.errors import DeclarationError, PatchkitError, ProcessRowError, ne
 from patchkit.rows import declaration
 from patchkit.rows.declaration import Patch, Role, Row
 from patchkit.rows.processes import GROUP as PROCESSES
-from patchkit.rows.processes import OWN, ProcessRow, ProcessTable
+from patchkit.rows.processes import ProcessRow, ProcessTable, own_rows
 from patchkit.rows.rules import check_pack, check_patch, check_processes
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class Registry:
     Raises DeclarationError for a duplicate name, an unknown `after`, or a circle of them.
     """
 
-    def __init__(self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] = OWN) -> None:
+    def __init__(
+        self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] | None = None
+    ) -> None:
         self.processes = ProcessTable(processes)
         self._rows: dict[str, Row] = {}
         for row in rows:
@@ -121,7 +123,7 @@ def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
 
 def installed_processes(found: Iterable[EntryPoint] | None = None) -> tuple[ProcessRow, ...]:
     """Read the rows of processes that installed packages tell of, after patchkit's own."""
-    rows, entries = OWN, _installed() if found is None else found
+    rows, entries = own_rows(), _installed() if found is None else found
     for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
         name = entry.dist.name if entry.dist is not None else "unknown"
         where = f"distribution {name}, entry point {entry.name!r} of {PROCESSES}"

@@ -27,11 +27,9 @@ class Break(NamedTuple):
     def ends(self) -> list[str | None]:
         """What a person calls both: of nightlies with their days."""
         ends = (self.last, self.first)
-        return [_label(one) if one else None for one in ends]
-
-
-def _label(subject: Subject) -> str:
-    return f"{day_of(subject)} {subject.name.partition(' ')[2]}".strip()
+        return [
+            f"{day_of(one)} {one.name.partition(' ')[2]}".strip() if one else None for one in ends
+        ]
 
 
 def day_of(subject: Subject) -> str:

@@ -8,6 +8,7 @@ import pytest
 from samples import pack_source, row_source
 
 from patchkit.errors import ProcessRowError
+from patchkit.platform.processes import PROCESSES as OWN
 from patchkit.registry import (
     OWN_PACKS,
     Registry,
@@ -15,7 +16,6 @@ from patchkit.registry import (
     installed_processes,
     packs_for,
 )
-from patchkit.rows.processes import OWN
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from samples import row
 
 from patchkit import Replace, Role
 from patchkit.errors import ProcessRowError
+from patchkit.platform.processes import PROCESSES as OWN
 from patchkit.rows.declaration import Row
-from patchkit.rows.processes import OWN, ProcessRow, ProcessTable, target_of
+from patchkit.rows.processes import ProcessRow, ProcessTable, target_of
 from patchkit.rows.rules import check_processes
 
 TABLE = ProcessTable()

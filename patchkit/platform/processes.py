@@ -1,0 +1,98 @@
+"""How the processes of vLLM 0.5 to 0.33 and of vllm-omni 0.30 are known, and their roles.
+
+What a release lacks is never met there, so the rows need no versions.
+"""
+
+from collections.abc import Collection, Iterator
+
+from patchkit.rows.declaration import Role
+from patchkit.rows.processes import ProcessRow
+
+_ROUTES = ("anthropic", "cohere", "generate", "mcp", "openai", "pooling", "serve", "speech_to_text")
+_BY_RUST = (
+    *(f"vllm.entrypoints.{name}" for name in (*_ROUTES, "chat_utils")),
+    *("vllm.parser", "vllm.renderers", "vllm.tool_parsers"),
+)
+
+# Whoever makes an engine's configuration is its main process; so are those that serve it.
+_MAIN = """
+call     vllm.engine.arg_utils:EngineArgs.create_engine_config
+target   vllm.entrypoints.cli.serve:run_api_server_worker_proc
+target   vllm.v1.utils:run_api_server_worker_proc
+target   vllm.entrypoints.launchers.dp_supervisor:_run_vllm_dp_server
+target   vllm.v1.engine.coordinator:DPCoordinatorProc.run_coordinator
+target   vllm.benchmarks.startup:run_startup_in_subprocess
+target   vllm_omni.entrypoints.cli.serve:run_omni_api_server_worker_proc
+target   vllm_omni.distributed.omni_coordinator.runtime:run_omni_coordinator_proc
+name     ApiServer_  APIServer_DPRank_  VLLM_DP_Coordinator  OmniCoordinator
+command  vllm.model_executor.models.registry  vllm.snapshot.server
+"""
+
+# Also V0's (up to 0.6.1, and up to 0.10), the stages of vllm-omni, and what calls an engine core in
+# this very process (VLLM_ENABLE_V1_MULTIPROCESSING=0). Names serve where somebody wraps the target.
+_ENGINE_CORE = """
+target   vllm.v1.engine.core:EngineCoreProc.run_engine_core
+target   vllm.entrypoints.openai.rpc.server:run_rpc_server
+target   vllm.engine.multiprocessing.engine:run_mp_engine
+target   vllm_omni.engine.stage_engine_core_proc:StageEngineCoreProc.run_stage_core
+target   vllm_omni.diffusion.stage_diffusion_proc:StageDiffusionProc.run_diffusion_proc
+actor    vllm.engine.async_llm_engine:_AsyncLLMEngine
+actor    vllm.v1.engine.core:EngineCoreActorMixin  vllm.v1.engine.core:DPEngineCoreActor
+actor    vllm_omni.distributed.ray_utils.utils:start_ray_actor.<locals>.OmniStageRayWorker
+call     vllm.v1.engine.core_client:InprocClient.__init__
+call     vllm.v1.engine.core:EngineCore.__init__  vllm.engine.llm_engine:LLMEngine.__init__
+name     EngineCore  StageEngineCoreProc  StageDiffusionProc
+title    VLLM::EngineCore  VLLM::DPEngineCore  VLLM::StageEngineCoreProc
+"""
+
+# Also the daemons of `vllm preload`, which load and process a worker's weights in its place.
+_WORKER = """
+target   vllm.v1.executor.multiproc_executor:WorkerProc.worker_main
+target   vllm.executor.multiproc_worker_utils:_run_worker_process
+target   vllm.model_executor.model_loader.weight_cache.daemon:_run_daemon
+target   vllm_omni.diffusion.worker.diffusion_worker:WorkerProc.worker_main
+actor    vllm.executor.ray_utils:RayWorkerWrapper  vllm.v1.executor.ray_utils:RayWorkerWrapper
+actor    vllm.v1.executor.ray_executor_v2:RayWorkerProc
+call     vllm.v1.worker.worker_base:WorkerWrapperBase.__init__
+call     vllm.worker.worker_base:WorkerWrapperBase.__init__
+call     vllm.v1.worker.worker_base:WorkerWrapperBase.init_worker
+call     vllm.worker.worker_base:WorkerWrapperBase.init_worker
+call     vllm.v1.executor.multiproc_executor:WorkerProc.__init__
+call     vllm.v1.executor.ray_executor_v2:RayWorkerProc.__init__
+call     vllm.model_executor.model_loader.weight_cache.daemon:WeightCacheDaemon.__init__
+name     VllmWorker  DiffusionWorker-  vllm-weight-cache-
+title    VLLM::Worker  ray::RayWorker
+"""
+
+_FOR_ITS_PARENT = """
+target   multiprocessing.pool:worker  multiprocessing.managers:BaseManager._run_server
+target   multiprocess.pool:worker  multiprocess.managers:BaseManager._run_server
+target   concurrent.futures.process:_process_worker  torch.utils.data._utils.worker:_worker_loop
+target   vllm.distributed.device_communicators.all_reduce_utils:consumer
+target   vllm.distributed.device_communicators.all_reduce_utils:producer
+"""
+_ASKS_DRIVER = "command all_reduce_utils.py mlopart.py moriio_heartbeat.py"
+_TRAINERS = "actor vllm.distributed.weight_transfer.sharded_rdt_trainer:_RDTProducerServer"
+_RUST = """
+call     vllm.v1.utils:RustFrontendProcessManager.__init__
+command  vllm-rs
+switch   VLLM_USE_RUST_FRONTEND
+"""
+
+
+def _rows(
+    table: str, role: Role | None, why: str = "", instead_of: Collection[str] = ()
+) -> Iterator[ProcessRow]:
+    for by, *known in map(str.split, table.strip().split("\n")):
+        yield from (ProcessRow(by, what, role, why, instead_of) for what in known)
+
+
+PROCESSES: tuple[ProcessRow, ...] = (
+    *_rows(_MAIN, Role.MAIN),
+    *_rows(_ENGINE_CORE, Role.ENGINE_CORE),
+    *_rows(_WORKER, Role.WORKER),
+    *_rows(_FOR_ITS_PARENT, None, "it runs functions for its parent, and no engine"),
+    *_rows(_ASKS_DRIVER, None, "it asks the driver, and runs no engine"),
+    *_rows(_TRAINERS, None, "it sends a trainer's weights, and runs no engine"),
+    *_rows(_RUST, None, "the Rust frontend is no Python process", _BY_RUST),
+)
