@@ -16,8 +16,10 @@ from patchkit.upstream.fingerprint import of_nodes
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.module_tree import lines_of
 from patchkit.upstream.resolving.syntax import DEFS
+from patchkit.uses.scopes import stored
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
+_SETS = (ast.Assign, ast.If, ast.Try)
 
 
 @dataclass
@@ -70,6 +72,9 @@ class ModuleText:
 
     def _bring(self, names: Iterable[str], body: Definitions, user: str) -> None:
         """Give a moved definition what it uses of its body: imports, and definitions beside it."""
+        others = {name for one in body.others if isinstance(one, _SETS) for name in stored(one)}
+        if unsaid := others.intersection(names) - self.changed - {*body.named, *body.imports}:
+            raise ScaffoldError(f"it uses {min(unsaid)}, which no plain assignment alone sets")
         for name in sorted({*body.named, *body.imports}.intersection(names) - self.changed):
             found = self.read()
             if name in found.named or name in found.imports:

@@ -58,6 +58,7 @@ from up.other import deep
 
 BIG = 7
 names = "it is no list"
+LOW, HIGH = 1, 2
 
 
 def g(a, how=dumps):
@@ -70,6 +71,10 @@ def helper(a):
 
 def parse(text):
     return dumps(text)
+
+
+def above(a):
+    return a + LOW
 
 
 class Config:
@@ -165,6 +170,7 @@ def test_each_kind_that_a_diff_can_say(
         ("Replace('up.lib:f', by='parse', when='helper')", {}, "under a condition"),
         ("Replace('up.lib:f', by='parse')", {"env": "'X'"}, "under a condition"),
         ("Replace('up.lib:f', by='dumps')", {}, "alone defines dumps"),
+        ("Replace('up.lib:f', by='above')", {}, "uses LOW, which no plain assignment alone"),
         ("Add('up.lib:os', by='helper')", {}, ""),
         ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
         ("Replace('up.lib:gone', by='parse')", {}, "gone"),
