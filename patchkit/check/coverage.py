@@ -113,6 +113,14 @@ def packages_of(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(package_of(one) for row in rows for one in row.patch.changes))
 
 
+def released(rows: Sequence[Row]) -> list[str]:
+    """Name the packages to look at: not those that rows do not require, and only see imported."""
+    named = projects_of(text for row in rows for text in row.patch.requires)
+    inside = {package_of(one) for row in rows for one in row.patch.changes if one.inside_module}
+    found = packages_of(rows)
+    return [one for one in found if one in inside or canonical(one) in named] or named or found
+
+
 def projects_of(texts: Iterable[str]) -> list[str]:
     """Name the distributions that requirements are about, each once."""
     return list(dict.fromkeys(canonical(_parsed(text).name) for text in texts))

@@ -8,7 +8,7 @@ import click
 from patchkit.check.checking import Check
 from patchkit.check.codes import CODES, RELEASE_UNREADABLE
 from patchkit.check.comparison import Difference, differences
-from patchkit.check.coverage import packages_of
+from patchkit.check.coverage import released
 from patchkit.check.findings import Report
 from patchkit.check.review import Commands
 from patchkit.cli import look, options, pages
@@ -93,7 +93,7 @@ def checked(
     rows, faults = look.rows_of(packs, names)
     named = wanted.releases if wanted != options.Wanted().or_of_project() else ()
     commands = Commands(() if packs == project.packs else packs, lock, named)
-    reviewed, packages = options.locks_of(lock).of_all(rows), packages_of(rows)
+    reviewed, packages = options.locks_of(lock).of_all(rows), released(rows)
     with progress() as told:
         subjects = look.open_packages(wanted, packages, library) if rows else []
         projects = dict.fromkeys(subject.project for subject in subjects if not subject.is_local)

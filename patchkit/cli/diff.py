@@ -3,7 +3,7 @@
 import click
 
 from patchkit.check.comparison import compare, ends
-from patchkit.check.coverage import package_of, packages_of
+from patchkit.check.coverage import package_of, released
 from patchkit.check.opening import on_index
 from patchkit.cli import look, options
 from patchkit.cli.output import say
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("--to, --here, --path and --wheel: expected one of them at most")
     wanted = options.Wanted(path=path, wheel=wheel, here=here)
     (row,), _ = look.rows_of(packs, [name])
-    reviewed, package = options.locks_of(lock).of_all([row]), packages_of([row])[0]
+    reviewed, package = options.locks_of(lock).of_all([row]), released([row])[0]
     first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)
     if any(wanted):
         last = look.open_packages(wanted, [package], library)[0]

@@ -3,7 +3,7 @@
 import click
 
 from patchkit.adopt.export import exported
-from patchkit.check.coverage import Coverage, packages_of
+from patchkit.check.coverage import Coverage, released
 from patchkit.check.packs import PackSource
 from patchkit.cli import look, options
 from patchkit.cli.output import say
@@ -37,7 +37,7 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     rows = look.own_rows_of(packs, names)
     sources = {row.pack: PackSource(row.pack) for row in rows}
-    subjects = look.open_packages(wanted, packages_of(rows), library)
+    subjects = look.open_packages(wanted, released(rows), library)
     if form == "sbom":
         click.echo(sbom_json(subjects, rows, sources))
         return 0

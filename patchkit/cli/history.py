@@ -7,7 +7,7 @@ import click
 
 from patchkit.check.breaking import Break, break_between, break_of, by_day
 from patchkit.check.comparison import histories, never_there
-from patchkit.check.coverage import packages_of
+from patchkit.check.coverage import released
 from patchkit.check.opening import of_commits, on_index
 from patchkit.cli import look, options
 from patchkit.cli.output import progress, say
@@ -85,7 +85,7 @@ def _patch(
     library: Library,
     form: str,
 ) -> int:
-    package, found, broke = packages_of([row])[0], dict[str, Break](), Break(None)
+    package, found, broke = released([row])[0], dict[str, Break](), Break(None)
     if releases or nightlies or not repository:
         subjects = on_index(releases or canonical(package), library)
         found["releases"] = broke = break_of(row, subjects)

@@ -64,7 +64,7 @@ def command(
 
 
 def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool) -> None:
-    from patchkit.check.coverage import packages_of  # noqa: PLC0415 - late: the help needs none
+    from patchkit.check.coverage import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.check.debt import debt_of  # noqa: PLC0415
     from patchkit.cli import look  # noqa: PLC0415
     from patchkit.cli.check import checked  # noqa: PLC0415
@@ -74,7 +74,7 @@ def _owe(packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offlin
     rows = look.own_rows_of(packs, ())
     wanted = options.Wanted(releases).or_of_project()
     if not wanted.releases:
-        wanted = options.Wanted(tuple(map(canonical, packages_of(rows))))
+        wanted = options.Wanted(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
         report, _ = checked([row.name for row in rows], packs, wanted, None, library)
     ledger = [debt_of(row, report) for row in rows]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.check.coverage import packages_of
+from patchkit.check.coverage import released
 from patchkit.check.findings import told_causes
 from patchkit.check.review import accept
 from patchkit.check.subjects import Subject
@@ -58,7 +58,7 @@ def command(
     rows = look.own_rows_of(packs, names)
     files = _files(lock, rows)
     with progress() as told:
-        subjects = look.open_packages(wanted, packages_of(rows), library)
+        subjects = look.open_packages(wanted, released(rows), library)
         found, faults = _accepted(files, subjects, told)
     for text in told_causes(faults):
         say(f"not looked at: {text}")

@@ -13,7 +13,7 @@ import click
 
 from patchkit.adopt.rebasing import Rebase
 from patchkit.check.comparison import base_of
-from patchkit.check.coverage import packages_of
+from patchkit.check.coverage import packages_of, released
 from patchkit.check.opening import on_index
 from patchkit.check.packs import PackSource
 from patchkit.check.subjects import Subject
@@ -67,7 +67,7 @@ def command(
         raise click.UsageError("expected names of patches, or --all")
     rows, done = look.own_rows_of(packs, names), []
     locks, each = options.locks_of(lock), [one for row in rows for one in packages_of([row])]
-    package = max(each, key=each.count)
+    package = max(released(rows), key=each.count)
     try:
         with Library(offline=offline, notice=say) as library, progress():
             subjects = on_index(canonical(package), library)

@@ -504,6 +504,26 @@ def test_what_it_says_to_people(here: World, capsys: pytest.CaptureFixture[str])
     assert not (here.folder / "mine").exists()
 
 
+@pytest.mark.processes
+def test_the_pile_itself_is_no_release_to_look_at(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody has released it: no command asks an index for it, or which version it is."""
+    adopt(here, capsys, {"patches": "from up.lib import C\nC.new = 1\n"})
+    for words in (
+        ["check"],
+        ["check", "old-pile"],
+        ["lock"],
+        ["list", "--debt"],
+        ["history", "old-pile"],
+        ["rebase", "old-pile", "--to", "1.0"],
+    ):
+        assert main([*words, "--patches", "mine"]) == 0, words
+    told = capsys.readouterr()
+    assert "pile 1" not in told.out
+    assert "old-pile: left as it is, it changes nothing of up" in told.err
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
