@@ -44,9 +44,8 @@ class AdoptedRows:
 
     @property
     def expressed(self) -> int:
-        """How many changes the rows make, without what keeps a pile off."""
-        changes = (one for patch in self.patches for one in patch.changes)
-        return sum(one.kind != "BeforeImport" for one in changes)
+        """How many changes the rows make; what holds a pile off is none of them."""
+        return sum(one.kind != "BeforeImport" for patch in self.patches for one in patch.changes)
 
     @property
     def sites(self) -> int:

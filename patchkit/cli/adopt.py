@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -19,10 +19,10 @@ from patchkit.adopt.pack import pack_files
 from patchkit.adopt.piles import PileRows, read_pile
 from patchkit.cli import look, options
 from patchkit.cli.new import find_file
-from patchkit.cli.output import progress
+from patchkit.cli.output import progress, say
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.report.adopt import adopted_json, print_adopted
-from patchkit.scaffold.plan import Place, place_of, write
+from patchkit.scaffold.plan import INIT, Place, place_of, write
 from patchkit.upstream.reading.releases import Library, find_releases
 from patchkit.uses.packages import open_package
 from patchkit.versions.requirements import FoundVersion, canonical
@@ -36,9 +36,9 @@ _DIFFS = (".diff", ".patch", "-")
 @click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
 @click.option("--into", metavar="DIR|MODULE", required=True, help="The new pack.")
 @click.option("--of", metavar="PACKAGE", default="vllm", show_default=True, help="What it changes.")
-@click.option("--only", metavar="MODULE", multiple=True, help="Of a pile, what lies in it.")
-@click.option("--observe", is_flag=True, help="Import the pile in a child, and compare.")
-@click.option("--stub", "stubs", metavar="MODULE", multiple=True, help="Absent here; --observe.")
+@click.option("--only", metavar="MODULE", multiple=True, help="Of a pile, this alone; repeatable.")
+@click.option("--observe", is_flag=True, help="Import the pile in a child, too, and compare.")
+@click.option("--stub", metavar="MODULE", multiple=True, help="To --observe: fake this module.")
 @click.option("--installed", is_flag=True, help="Adopt what was edited of this distribution here.")
 @click.option("--restore", is_flag=True, help="With --installed: give its files back.")
 @options.wanted_option
@@ -51,7 +51,7 @@ def command(
     of: str,
     only: tuple[str, ...],
     observe: bool,
-    stubs: tuple[str, ...],
+    stub: tuple[str, ...],
     installed: bool,
     restore: bool,
     wanted: options.Wanted,
@@ -63,7 +63,7 @@ def command(
 
     Of a pile: what patches another package by assignments, or registers patches. Of a unified diff
     (- reads it). Of a later release against the one that --releases, --path or --wheel names. Or of
-    what was edited of an installed distribution. What no row says makes the exit code 1.
+    what was edited of an installed distribution. Exit code 1: something is in no row.
 
     \b
     Examples:
@@ -74,16 +74,18 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     if restore and not installed:
         raise click.UsageError("--restore: found no --installed, expected both")
+    if stub and not observe:
+        raise click.UsageError("--stub: found no --observe, expected both")
     place = _new_place(into)
-    is_release = "=" in changed and canonical(re.split(r"\W", changed)[0]) == canonical(of)
+    is_release = "=" in changed and canonical(re.split(r"[^\w.-]", changed)[0]) == canonical(of)
     with progress():
         if installed or is_release or changed.endswith(_DIFFS):
             made = _of_installation if installed else _of_files
             done, undo = made(changed, of, wanted, library)
         else:
-            done, undo = _of_pile(changed, of, wanted, library, only, place), lambda: None
+            done, undo = _of_pile(changed, of, wanted, library, only, place.module), lambda: None
             if observe:
-                done.observe(changed, stubs)
+                done.observe(changed, stub)
     if not dry_run:
         write(pack_files(place, done.patches, done.bodies))
         if restore:
@@ -96,21 +98,21 @@ def command(
 
 
 def _of_pile(
-    changed: str,
-    of: str,
-    wanted: options.Wanted,
-    library: Library,
-    only: tuple[str, ...],
-    place: Place,
+    changed: str, of: str, wanted: options.Wanted, library: Library, only: Sequence[str], pack: str
 ) -> PileRows:
     base = look.open_packages(wanted, [of], library)[-1]
+    if Path(changed, "..", INIT).is_file():
+        say(f"{changed} is a part of a package: adopt all of that, with --only for this part")
     name, source = open_package(changed, library)
+    readers = read_pile(source, only, dialects())
+    if only and not readers:
+        raise ScaffoldError(f"--only: {changed} has no module {only[0]}, expected its whole name")
     done = PileRows(
         _exactly(of, base.version),
         "-".join(Path(changed).name.split("-")[:2]) if changed.endswith(".whl") else name,
         subject=base,
-        pack=place.module,
-        readers=read_pile(source, only, dialects()),
+        pack=pack,
+        readers=readers,
     )
     done.run()
     return done
@@ -130,8 +132,7 @@ def _of_files(changed: str, of: str, wanted: options.Wanted, library: Library) -
         text = sys.stdin.read() if changed == "-" else _text_of(changed)
         files, done.left = of_diff(changed, text, base.source)
     else:
-        later = find_releases(changed, library)
-        if not later:
+        if not (later := find_releases(changed, library)):
             raise UpstreamError(f"found no release that {changed!r} allows, expected one")
         files = list(of_releases(base.source, later[-1].source, of))
     done.add(files)
@@ -144,9 +145,8 @@ def _of_installation(changed: str, of: str, _: options.Wanted, library: Library)
     if not found:
         raise UpstreamError(f"found no {changed} {ours.version} on the index, expected it there")
     files = ours.differing(found[-1].source)
-    done = DifferenceRows(
-        _exactly(of, ours.version), f"{changed} {ours.version} as it was edited here"
-    )
+    origin = f"{changed} {ours.version} as it was edited here"
+    done = DifferenceRows(_exactly(of, ours.version), origin)
     done.add(files)
     return done, lambda: ours.restore(files)
 

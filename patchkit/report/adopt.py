@@ -16,16 +16,17 @@ from patchkit.scaffold.plan import Place
 def print_adopted(done: AdoptedRows, place: Place, *, written: bool) -> None:
     """Print the rows, what is left, and what to do next."""
     out, count = console(), len(done.patches)
-    where = shown(place.folder) if written else f"{shown(place.folder)} (not written)"
+    where = f"{shown(place.folder)}, for {done.requires}{'' if written else ' (not written)'}"
     out.print(Text(f"{count} row{'s' * (count != 1)}", "name"), Text(where, "note"))
+    width = max(len(patch.name) for patch in done.patches)
     for patch in done.patches:
         kinds = [change.kind for change in patch.changes]
         counted = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))
-        out.print(Text(patch.name, "name"), Text(f" {counted}"), soft_wrap=True)
+        out.print(Text(patch.name.ljust(width), "name"), Text(f" {counted}"), soft_wrap=True)
     if isinstance(done, PileRows):
         _print_pile(done, out)
     if done.left:
-        out.print(Text("\nno row says", style="heading"))
+        out.print(Text("\nin no row", style="heading"))
     for one in done.left:
         at = f"{one.file}:{one.line}  {one.code or one.place}" if one.file else one.place
         out.print(Text(at), soft_wrap=True)
@@ -38,17 +39,14 @@ def print_adopted(done: AdoptedRows, place: Place, *, written: bool) -> None:
 
 
 def _print_pile(done: PileRows, out: Console) -> None:
-    lists = {
-        "copies that the pile sets by hand": [f"{one}  of {of}" for one, of in done.by_hand.items()]
-    }
+    by_hand = ["  of ".join(one) for one in done.by_hand.items()]
+    lists = {"copies that the pile sets by hand; rebind=True on the original does that": by_hand}
     if seen := done.observed:
-        lists["copies that it leaves, and rebind=True would repoint"] = [
+        lists["copies that the pile misses; rebind=True on the original repoints them"] = [
             f"{target}  {', '.join(copies)}" for target, copies in seen.copies.items()
         ]
-        lists["modules that could not be imported"] = [
-            f"{name}: {fault}" for name, fault in seen.faults.items()
-        ]
-        out.print(Text(f"\n{len(seen.inactive)} targets were not observed to change here", "note"))
+        lists["modules that failed to import"] = [": ".join(one) for one in seen.faults.items()]
+        out.print(Text(f"\n{len(seen.inactive)} targets did not change: see --format json", "note"))
     for title, lines in lists.items():
         if lines:
             out.print(Text(f"\n{title}", style="heading"))

@@ -152,14 +152,14 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> Place
     """
     folder = here / text
     if folder.is_file():
-        raise ScaffoldError(f"--pack: found the file {text}, expected a folder or a module's name")
+        raise ScaffoldError(f"{text} is a file, expected a folder or a module's name")
     if folder.name == "src" and not (folder / INIT).exists():
-        raise ScaffoldError(f"--pack: found {text}, expected a package in it, such as src/my_pack")
+        raise ScaffoldError(f"{text} is no package, expected a package in it, such as src/my_pack")
     if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
         return _of_folder(text, folder.resolve())
     file = find(text)
     if file is not None and file.name != INIT:
-        raise ScaffoldError(f"--pack: found {text} in {file}, expected a package, for its bodies")
+        raise ScaffoldError(f"{text} is the file {file}, expected a package, for its bodies")
     return Place(text, file.parent if file else _home(here.resolve()).joinpath(*text.split(".")))
 
 
@@ -176,7 +176,7 @@ def _of_folder(text: str, folder: Path) -> Place:
             break
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):
-        raise ScaffoldError(f"--pack: found {text!r}, expected a folder that can be imported")
+        raise ScaffoldError(f"found {text!r}, expected a name to import, such as my_pack")
     return Place(".".join(names), folder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import zipfile
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -499,7 +500,9 @@ def test_what_it_says_to_people(here: World, capsys: pytest.CaptureFixture[str])
     words = ["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
-    assert "pile/patches.py:3  del C.size" in out
+    assert "2 rows mine, for up==1.0 (not written)\n" in out
+    assert "\nold-pile  1 BeforeImport\npatches   1 Add\n" in out
+    assert "in no row\npile/patches.py:3  del C.size" in out
     assert "1 of 2 changes are in rows" in out
     assert not (here.folder / "mine").exists()
 
@@ -522,6 +525,45 @@ def test_the_pile_itself_is_no_release_to_look_at(
     told = capsys.readouterr()
     assert "pile 1" not in told.out
     assert "old-pile: left as it is, it changes nothing of up" in told.err
+
+
+def test_a_release_whose_name_begins_with_upstreams(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`up-pile==1.0` is a pile of its own, and no later `up`."""
+    with zipfile.ZipFile(here.folder / "up_pile-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("up_pile/__init__.py", "")
+        archive.writestr("up_pile/patches.py", "from up.lib import C\nC.new = 1\n")
+        archive.writestr("up_pile-1.0.dist-info/METADATA", "Name: up-pile\n")
+    words = ["adopt", "up-pile==1.0", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(words) == 0
+    assert "1 of 1 changes are in rows" in capsys.readouterr().out
+
+
+def test_part_of_a_package(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is adopted as what it is named, with a word that its modules have longer names."""
+    here.module("pile.sub.patches", "from up.lib import C\nC.new = 1\n")
+    words = ["adopt", "pile/sub", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(words) == 0
+    assert "pile/sub is a part of a package" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--only", "patches"], "--only: pile has no module patches, expected its whole name"),
+        (["--stub", "absent"], "--stub: found no --observe, expected both"),
+        (["--into", "my-pack"], "found 'my-pack', expected a name to import"),
+    ],
+)
+def test_wrong_use(
+    here: World, capsys: pytest.CaptureFixture[str], words: list[str], fault: str
+) -> None:
+    """An error that says what was expected."""
+    here.module("pile.patches", "from up.lib import C\nC.new = 1\n")
+    of = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    assert main(["adopt", "pile", *of, *words]) == 2
+    assert fault in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
