@@ -134,6 +134,7 @@ ELSEWHERE = {
     "docs/benchmarks.md": {"": "seven minutes of measuring; nothing is asserted"},
     "docs/bisect.md": {"": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"},
     "docs/bring-your-pile.md": {
+        "patchkit run": "README has the same command",
         "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
     },
     "docs/conformance.md": {"": "twelve minutes; tests/unit/test_conformance.py runs its parts"},
