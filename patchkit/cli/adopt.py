@@ -61,25 +61,20 @@ def command(
 ) -> int:
     """Write rows and bodies that make the same changes.
 
-    Of a pile: what patches another package by assignments, or registers patches. Of a unified diff
-    (- reads it). Of a later release against the one that --releases, --path or --wheel names. Or of
-    what was edited of an installed distribution. Exit code 1: something is in no row.
+    Of a pile, which patches another package by assignments, or registers patches; of a unified diff
+    (- reads it); of a later release; or of an edited installation. Exit code 1: some is in no row.
 
     \b
     Examples:
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
-      patchkit adopt vllm --installed --into my_pack --restore
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if restore and not installed:
-        raise click.UsageError("--restore: found no --installed, expected both")
-    if stub and not observe:
-        raise click.UsageError("--stub: found no --observe, expected both")
+    _refuse_alone("--restore", restore and not installed, "--installed")
+    _refuse_alone("--stub", stub and not observe, "--observe")
     place = _new_place(into)
-    is_release = "=" in changed and canonical(re.split(r"[^\w.-]", changed)[0]) == canonical(of)
     with progress():
-        if installed or is_release or changed.endswith(_DIFFS):
+        if installed or _is_difference(changed, of):
             made = _of_installation if installed else _of_files
             done, undo = made(changed, of, wanted, library)
         else:
@@ -90,10 +85,24 @@ def command(
         write(pack_files(place, done.patches, done.bodies))
         if restore:
             undo()
+    return _told(done, place, form, written=not dry_run)
+
+
+def _refuse_alone(option: str, is_alone: object, other: str) -> None:
+    if is_alone:
+        raise click.UsageError(f"{option}: found no {other}, expected both")
+
+
+def _is_difference(changed: str, of: str) -> bool:
+    named = canonical(re.split(r"[^\w.-]", changed)[0])
+    return changed.endswith(_DIFFS) or ("=" in changed and named == canonical(of))
+
+
+def _told(done: AdoptedRows, place: Place, form: str, *, written: bool) -> int:
     if form == "json":
-        click.echo(adopted_json(done, written=not dry_run))
+        click.echo(adopted_json(done, written=written))
     else:
-        print_adopted(done, place, written=not dry_run)
+        print_adopted(done, place, written=written)
     return int(bool(done.left))
 
 
