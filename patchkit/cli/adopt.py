@@ -68,23 +68,22 @@ def command(
     Examples:
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
-      patchkit adopt vllm==0.27.1 --into fixes --releases vllm==0.27.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     _refuse_alone("--restore", restore and not installed, "--installed")
     _refuse_alone("--stub", stub and not observe, "--observe")
     place = _new_place(into)
     with progress():
         if installed or _is_difference(changed, of):
-            made = _of_installation if installed else _of_files
-            done, undo = made(changed, of, wanted, library)
+            what = _of_installation if installed else _of_files
+            done, undo = what(changed, of, wanted, library)
         else:
             done, undo = _of_pile(changed, of, wanted, library, only, place.module), lambda: None
             if observe:
                 done.observe(changed, stub)
     if not dry_run:
         write(pack_files(place, done.patches, done.bodies))
-        if restore:
-            undo()
+    if restore and not dry_run:
+        undo()
     return _told(done, place, form, written=not dry_run)
 
 
