@@ -25,7 +25,6 @@ import environments
 from recipes import REPOSITORY
 
 from patchkit.adopt.dialects import dialects
-from patchkit.adopt.pack import pack_files
 from patchkit.adopt.piles import PileRows, read_pile
 from patchkit.check.opening import on_index
 from patchkit.rows.declaration import Wrap
@@ -136,7 +135,7 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
         required = f"vllm=={pile.vllm}"
         rows = PileRows(required, pile.wheel, subject=subject, pack=pack, readers=readers)
         rows.run()
-    write(pack_files(Place(pack, folder / pack), rows.patches, rows.bodies))
+    write(rows.files(Place(pack, folder / pack)))
     return rows
 
 

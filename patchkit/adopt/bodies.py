@@ -3,16 +3,20 @@
 import ast
 import copy
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import decode_source
 from textwrap import indent
 
 from patchkit.adopt.definitions import names_in
 from patchkit.adopt.guards import bound
-from patchkit.adopt.placements import PileReader, Placement
+from patchkit.adopt.placements import PileReader, Placement, is_check
 from patchkit.scaffold.rows import TextChange, offset
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.uses.scopes import stored
 
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)  # the same each time
 _WHEN = '''def when_{name}():
     """Ask whether this module has set it, as {path}:{line} does."""
     return "{name}" in globals() or "{path}:{line} does not set it here"
@@ -34,22 +38,28 @@ class BodyText:
     def __init__(self, reader: PileReader, modules: Mapping[str, str]) -> None:
         self._reader, self._modules = reader, modules
         self._tree = reader.module.tree
-        self._source = reader.module.source.replace(b"\r\n", b"\n")
+        self._source = decode_source(reader.module.source).encode()
         self._changes: dict[TextChange, None] = {}
         self._names: dict[ast.AST, str] = {}
         self._asked: dict[tuple[str, str], str] = {}
         self._more: dict[str, str] = {}
-        self._bound = {name for one in self._tree.body for name in bound(one)}
-        self._defined = {one.name for one in self._tree.body if isinstance(one, SCOPES)}
+        once = Counter(name for one in self._tree.body for name in bound(one))
+        several = [one for one in ast.walk(self._tree) if isinstance(one, ast.Name)]
+        gone = {one.id for one in several if isinstance(one.ctx, ast.Del)}
+        gone |= {*reader.module.rebound_in_functions()}
+        self._bound = {name for name, count in once.items() if count == 1} - gone
+        defined = {one.name for one in self._tree.body if isinstance(one, SCOPES)}
+        self._defined = defined & self._bound
 
     def by(self, found: Placement) -> tuple[str, str]:
         """Name what a placement puts there, and, if that may be left out, what is only set then."""
         name = dotted(found.value)
         is_global = name.partition(".")[0] in self._bound
         is_there = not found.function and (found.is_plain or not found.text)
-        if is_global and (is_there or found.text == "pass"):
-            is_whole = found.text.startswith("{}") and isinstance(found.statement, ast.stmt)
-            self._cut(found.statement if is_whole else found.node, found.text.partition("{")[0])
+        is_alone = len(getattr(found.statement, "targets", ())) < 2
+        if is_global and is_there and (is_alone or found.node is found.statement):
+            is_whole = found.text.startswith("{}")
+            self._cut(found.statement if is_whole else found.node, "" if is_whole else found.text)
             return name, "" if found.is_plain or found.text else name
         if found.node not in self._names:
             self._names[found.node] = own = self._free(f"for_{_last(found.places[0])}")
@@ -59,13 +69,13 @@ class BodyText:
 
     def _assign(self, found: Placement, name: str) -> None:
         """Have the code keep the value under a name of the module."""
-        margin = " " * getattr(found.statement, "col_offset", 0)
-        outer = f"global {name}\n{margin}" if found.function else ""
+        outer = f"global {name}; " if found.function else ""
         if found.text:
-            self._cut(found.node, outer + found.text.format(name))
+            self._cut(found.node, outer + found.text.replace("{}", name, 1))
             return
         self._cut(found.node, "")  # a decorator
         end = span(self._source, found.statement)[1]
+        margin = " " * getattr(found.statement, "col_offset", 0)
         self._changes[end, end, f"\n{margin}{outer}{name} = {dotted(found.value)}"] = None
 
     def when(self, found: Placement, name: str) -> str | None:
@@ -93,6 +103,9 @@ class BodyText:
         except SyntaxError:
             return False
         self._changes.update(dict.fromkeys(changes))
+        for node, of in self._reader.saved.values() if changes else ():
+            if [of] == [*found.places]:
+                self._cut(node, "")
         return bool(changes)
 
     def _cut(self, node: ast.AST, text: str) -> None:
@@ -100,8 +113,8 @@ class BodyText:
         if not text:
             line = self._source.rfind(b"\n", 0, start) + 1
             margin = self._source[line:start]
-            if isinstance(node, ast.stmt) and not margin:
-                rest = self._source[end:]
+            rest = self._source[end:]
+            if isinstance(node, ast.stmt) and not margin and rest.lstrip(b" \t")[:1] != b";":
                 end += len(rest) - len(rest.partition(b"\n")[2].lstrip(b"\n"))
             elif margin.strip() == b"@":
                 start, end = line, self._source.find(b"\n", end) + 1
@@ -117,22 +130,16 @@ class BodyText:
 
     def text(self, title: str) -> str:
         """Write it, with whole names of modules, and those of the pack for the pile's own."""
+        values = {dotted(one.value) for one in self._reader.placements}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-        for node in self._tree.body:
-            if self._is_check(node):
+            elif is_check(node) and names_in(node) & values:  # not so before the row applies
                 self._cut(node, "")
-        text = applied(self._source, self._changes)
+        text = applied(self._source, self._changes).decode().rstrip()
+        gap = "\n" * ("coding" in text.partition("\n")[0])  # counts in the first two lines
         more = "".join(f"\n\n{one}" for one in self._more.values())
-        return f"# {title}\n{text.decode(errors='replace').rstrip()}\n{more}"
-
-    def _is_check(self, node: ast.stmt) -> bool:
-        """Whether it asks if something is in its place, which is not so before the row applies."""
-        test = node.test if isinstance(node, ast.Assert) else None
-        is_compared = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
-        values = {dotted(one.value) for one in self._reader.placements}
-        return is_compared and bool(names_in(node) & values)
+        return f"# {title}\n{gap}{text}\n{more}"
 
     def _import(self, node: ast.ImportFrom) -> None:
         base = self._reader.module.absolute(node.module, node.level) or ""
@@ -145,7 +152,7 @@ class BodyText:
             source = module or self._modules.get(base, base)
             lines.append(ast.unparse(ast.ImportFrom(source, [alias], 0)))
         start, end = span(self._source, node)
-        self._changes[start, end, f"\n{' ' * node.col_offset}".join(lines)] = None
+        self._changes[start, end, "; ".join(lines)] = None
 
 
 def _last(place: str) -> str:
@@ -182,7 +189,7 @@ def _wrapper(
     same = [one for one in reader.placements if dotted(one.value) == dotted(found.value)]
     if function is None or len(saved) != 1 or any([*one.places] != place for one in same):
         return
-    ((name, kept),) = saved.items()
+    (name,) = saved
     nodes = list(ast.walk(function))
     calls = [one for one in nodes if isinstance(one, ast.Call) and dotted(one.func) == name]
     marks = [ast.unparse(one).removeprefix("functools.") for one in function.decorator_list]
@@ -194,23 +201,29 @@ def _wrapper(
         and set(marks) <= {f"wraps({name})"}
         and (_uses(tree, name), _uses(tree, function.name)) == (whole, len(same))
         and all(not is_method or dotted((*one.args, one)[0]) == owner for one in calls)
-        and not (names_in(function) & {"wrapped"} or _has_long_text(function))
+        and not _clashes(function, name, owner)
     ):
         within = [change for call in calls for change in _called(source, call, owner)]
         yield (*span(source, function), _wrapper_text(source, function, within, owner))
-        start, end = span(source, kept)
-        yield start, end + 1, ""
 
 
 def _uses(node: ast.AST, name: str) -> int:
     return sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
 
 
-def _has_long_text(function: Def) -> bool:
-    """Whether a text other than the docstring has lines, which must not be moved to the right."""
+def _clashes(function: Def, name: str, owner: str) -> bool:
+    """Whether a wrapper has names for something else, new defaults, or texts that move right."""
     texts = (one for one in ast.walk(function) if isinstance(one, (ast.Constant, ast.JoinedStr)))
     several = [one for one in texts if one.lineno != one.end_lineno]
-    return len(several) > (ast.get_docstring(function) is not None)
+    is_long = len(several) > (ast.get_docstring(function) is not None)
+    own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    given = [one.arg for one in ast.walk(function) if isinstance(one, ast.arg)]
+    given += stored(function)
+    new = {"wrapped", "call"} | ({"args", "kwargs"} - own) | ({"args", "kwargs"} & {owner})
+    defaults = filter(None, (*function.args.defaults, *function.args.kw_defaults))
+    is_shadowed = name in given or given.count(owner) > bool(owner)
+    is_made = not all(isinstance(one, _PLAIN) for one in defaults)
+    return is_long or is_shadowed or is_made or bool(new & ({*given} | names_in(function)))
 
 
 def _called(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:

@@ -15,8 +15,8 @@ from patchkit.adopt.difference import Left, difference
 from patchkit.adopt.unified import applied, read_diff
 from patchkit.errors import ScaffoldError, UpstreamError
 from patchkit.rows.declaration import Change, Edit, Patch, Provide, Role
-from patchkit.scaffold.plan import PlannedFile, write
-from patchkit.scaffold.rows import TextChange, rewritten, span
+from patchkit.scaffold.plan import Place, PlannedFile, write
+from patchkit.scaffold.rows import TextChange, new_pack, rewritten, span
 from patchkit.upstream.reading.files import ROOTS, ReleaseSource, is_python
 from patchkit.upstream.resolving.module_tree import module_name
 
@@ -46,6 +46,12 @@ class AdoptedRows:
     def expressed(self) -> int:
         """How many changes the rows make; what holds a pile off is none of them."""
         return sum(one.kind != "BeforeImport" for patch in self.patches for one in patch.changes)
+
+    def files(self, place: Place) -> list[PlannedFile]:
+        """Plan the pack; `patchkit.scaffold.plan.write` writes all of it, or nothing."""
+        rows = new_pack(place.module, *self.patches)
+        old = place.file.read_bytes() if place.file.exists() else None
+        return [*place.files(self.bodies), PlannedFile("row", place.file, rows, old)]
 
     @property
     def sites(self) -> int:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from textwrap import indent
 from typing import NamedTuple
 
@@ -44,10 +45,12 @@ class StandIn(ModuleType):
     def __getattr__(self, name):
         if name == "__path__" and self.__name__ in PACKAGES:
             outer, _, last = self.__name__.rpartition(".")
-            return [f"{{place}}/{{last}}" for place in sys.modules[outer].__path__]
-        if name.startswith("__"):
+            return [f"{{place}}/{{last}}" for place in importlib.import_module(outer).__path__]
+        if name.startswith("__") and name != "__all__":
             raise AttributeError(name)
-        return getattr(importlib.import_module(MODULES[self.__name__]), name)
+        module = importlib.import_module(MODULES[self.__name__])
+        public = [one for one in vars(module) if one[:1] != "_"]
+        return getattr(module, name, public) if name == "__all__" else getattr(module, name)
 
 
 def stand_in():
@@ -100,12 +103,8 @@ def guarded(row: Patch) -> Patch:
 
 def common_package(modules: Iterable[str]) -> str:
     """Name the innermost package that some modules are in."""
-    shared = []
-    for parts in zip(*(one.split(".")[:-1] for one in modules), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return ".".join(shared)
+    several = zip(*(one.split(".")[:-1] for one in modules), strict=False)
+    return ".".join(parts[0] for parts in takewhile(lambda one: len({*one}) == 1, several))
 
 
 def last_of(module: str) -> str:
@@ -115,11 +114,12 @@ def last_of(module: str) -> str:
 
 def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
     """Find the conditions under which the other modules import one."""
+    found = None
     for other in readers:
         for name, tests, line in other.imports:
-            if name == reader.module.name and other is not reader:
-                return _guard(other, tests, line, project)
-    return Guard()
+            if name == reader.module.name and other is not reader and not (found and tests):
+                found = other, tests, line
+    return _guard(*found, project) if found else Guard()
 
 
 def _guard(importer: PileReader, tests: Sequence[ast.expr], line: int, project: str) -> Guard:
@@ -154,15 +154,13 @@ def _known(importer: PileReader, wanted: Iterable[str]) -> list[str]:
     names, found = set(wanted), list[str]()
     for node in reversed(importer.module.tree.body):
         if bound(node) & names:
-            found.append(ast.unparse(_whole(node, importer)))
+            whole = ast.parse(ast.unparse(node))
+            for one in ast.walk(whole):
+                if isinstance(one, ast.ImportFrom):
+                    one.module, one.level = importer.module.absolute(one.module, one.level), 0
+            found.append(ast.unparse(whole))
             names |= names_in(node)
     return found[::-1]
-
-
-def _whole(node: ast.stmt, importer: PileReader) -> ast.stmt:
-    if isinstance(node, ast.ImportFrom):
-        return ast.ImportFrom(importer.module.absolute(node.module, node.level), node.names, 0)
-    return node
 
 
 def bound(node: ast.stmt) -> set[str]:

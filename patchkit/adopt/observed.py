@@ -68,7 +68,7 @@ def observe(
         paths = filter(None, (str(path or ""), os.environ.get("PYTHONPATH")))
         environ = {"PYTHONHASHSEED": "0", "PATCHKIT": "0", "PYTHONPATH": os.pathsep.join(paths)}
         done = subprocess.run(  # noqa: S603
-            [sys.executable, str(observing.__file__)],
+            [sys.executable, "-B", str(observing.__file__)],
             input=json.dumps(asked),
             env=os.environ | environ,
             capture_output=True,

@@ -137,5 +137,7 @@ def unwrapped(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # its neighbours here are no modules of the pile's
+    del sys.path[
+        : not getattr(sys.flags, "safe_path", False)
+    ]  # its neighbours here are no modules of the pile's
     main()

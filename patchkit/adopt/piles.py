@@ -33,7 +33,8 @@ def read_pile(
     """Read the modules of a package, or those below some of them, in the order of their imports."""
     readers = {}
     for module in modules_of(source, [""]):
-        if not only or any(f"{module.name}.".startswith(f"{one}.") for one in only):
+        is_name = module.name.replace(".", "_").isidentifier()
+        if is_name and (not only or any(f"{module.name}.".startswith(f"{one}.") for one in only)):
             readers[module.name] = reader = PileReader(module, dialects)
             reader.read()
     done: dict[str, PileReader] = {}
@@ -62,17 +63,19 @@ class PileRows(AdoptedRows):
     by_hand: dict[str, str] = field(default_factory=dict)
     """Copies that the pile sets itself, with the definition that they are copies of."""
     observed: PileObservation | None = None
+    names: list[str] = field(default_factory=lambda: ["old-pile"])
     codes: dict[str, str] = field(default_factory=dict)
     """The pack's modules that hold the code of the pile's."""
 
     def __post_init__(self) -> None:
-        self._imported = {name for one in self.readers for name, _, _ in one.imports}
+        several = [(one.module.name, name) for one in self.readers for name, _, _ in one.imports]
+        self._imported = {name for own, name in several if name != own}
         self._base = common_package(one.module.name for one in self.readers if one.placements)
 
     def run(self) -> None:
         """Make the rows, in the order in which the pile makes its changes."""
         project = self.requires.partition("==")[0]
-        ours, words = list[_ModuleRows](), list[str]()
+        ours, words = list[_ModuleRows](), ["old_pile"]
         for one in filter(self._is_expressible, self.readers):
             words.append(_unused(_words(one.module.name, self._base), words))
             guard = guard_of(one, self.readers, project)
@@ -107,7 +110,9 @@ class PileRows(AdoptedRows):
         several = [one.module for one in self.readers if one.module.name not in self._imported]
         roots = [one.name for one in several if one.is_package or one.name in self.codes]
         with importable(named) as path:
-            self.observed = observe(roots, sorted(packages | first), stubs, packages, path)
+            self.observed = observe(
+                roots or [self._base], sorted(packages | first), stubs, packages, path
+            )
         self.observed.compare(self.patches)
         for one in self.observed.unread:
             reason = f"it was observed to become {one['by']}; no statement that was read sets it"
@@ -138,9 +143,9 @@ class _ModuleRows:
     def __init__(self, pile: PileRows, reader: PileReader, guard: Guard, words: str) -> None:
         self.reader, self._pile, self._guard, self._words = reader, pile, guard, words
         self._body_name = f"patch_{words}"
-        self.code = f"{pile.pack}.{'code' if guard.test else 'patch'}_{words}"
-        self._names: list[str] = []
-        self._title = f"Adopted from {pile.origin}: {reader.module.path}"
+        is_apart = guard.test or all(one.builds for one in reader.placements if not one.reason)
+        self.code = f"{pile.pack}.{'code' if is_apart else 'patch'}_{words}"
+        self._title = " ".join(f"Adopted from {pile.origin}: {reader.module.path}".split())
 
     def run(self) -> None:
         """Make the rows, and the module's text as their body."""
@@ -153,7 +158,9 @@ class _ModuleRows:
             pile.bodies[last_of(self.code)] = body.text(self._title)
         if rows and self._guard.test:
             known = [one for one in rows if one.body == self._body_name]
-            text = self._guard.body(self.code, _asked_by(known), self._title)
+            fields = (getattr(each, "when", None) for one in known for each in (one, *one.changes))
+            asked = {*fields, *(one.verify for one in known)}
+            text = self._guard.body(self.code, sorted(filter(None, asked)), self._title)
             pile.bodies[self._body_name] = text
             rows = [guarded(one) if one in known else one for one in rows]
         pile.patches += rows
@@ -181,7 +188,7 @@ class _ModuleRows:
         key = "" if is_alone else first.key or first.function
         name = "-".join([self._words, *key.split(".")[-2:]]).lower()
         row = Patch(
-            name=_unused(re.sub(r"[\W_]+", "-", name).strip("-"), self._names),
+            name=_unused(re.sub("[^a-z0-9]+", "-", name).strip("-") or "row", self._pile.names),
             body=self._body_name,
             requires=self._guard.requires or (self._pile.requires,),
             roles={Role.WORKER} if "worker" in self._words.split("_") else frozenset(Role),
@@ -191,16 +198,23 @@ class _ModuleRows:
             when=body.asked("when", first.condition),
             verify=body.asked("verify", first.verify),
         )
-        self._names.append(row.name)
+        self._pile.names.append(row.name)
         if not first.builds:
             return row
-        own, factory = f"patch_{row.name.replace('-', '_')}", changes[0].body_name
+        own, factory = f"patch_{row.name.replace('-', '_')}_built", changes[0].body_name
         lines = [f"# {self._title}", f"from {self.code} import {factory}", ""]
         self._pile.bodies[own] = "\n".join([*lines, f"built = {factory}()", ""])
         return row.__replace__(body=own, changes=(changes[0].__replace__(by="built"),))
 
     def _changes(self, body: BodyText, found: Placement) -> Iterator[Change]:
-        there = {place: self._found(place, found) for place in found.places}
+        try:
+            there = {place: self._found(place, found) for place in found.places}
+            present = {target for target, facts in there.values() if facts and facts.is_present}
+            if found.is_either and len(present) > 1 and not found.key:
+                raise ValueError("it is one of several places")
+        except ValueError as error:
+            self._pile.leave(self.reader, found, f"no target says it: {error}", found.places[0])
+            return
         holders = {one.holder for one, facts in there.values() if facts is None or facts.is_present}
         for place, (target, facts) in there.items():
             is_absent = facts is not None and facts.state == "absent"
@@ -225,10 +239,7 @@ class _ModuleRows:
         if not facts.is_present and (facts.state == "absent" or found.is_new):
             return Add(str(target), by=by, when=when, rebind=False)
         top = self.reader.module.name.partition(".")[0]
-        rebind, is_other = (
-            (top,) if found.rebinds else False,
-            _is_unrelated(self.reader, found, facts),
-        )
+        rebind, is_other = found.rebinds and (top,), _is_unrelated(self.reader, found, facts)
         return Replace(str(target), by=by, when=when, rebind=rebind, unrelated=is_other)
 
     def _found(self, place: str, found: Placement) -> tuple[Target, Facts | None]:
@@ -238,6 +249,7 @@ class _ModuleRows:
         ends = (end for end in range(len(parts) - 1, 0, -1) if self._is_module(parts[:end]))
         end = next(ends, 1)
         target = Target(".".join(parts[:end]), ".".join(parts[end:]) + bracket + item)
+        Target.parse(str(target))
         if not subject.covers(parts[:1]):
             return target, None
         holder = subject.facts(target.holder)
@@ -274,13 +286,6 @@ def _chained(patches: Iterable[Patch]) -> Iterator[Patch]:
         yield patch.__replace__(after=tuple(before)) if before else patch
 
 
-def _asked_by(rows: Sequence[Patch]) -> list[str]:
-    """Name the functions that rows ask."""
-    asked = {name for patch in rows for name in (patch.when, patch.verify)}
-    asked |= {one.when for patch in rows for one in patch.changes}
-    return sorted(filter(None, asked))
-
-
 def _unused(name: str, names: Collection[str]) -> str:
     """Make a name that is not there yet."""
     several = (f"{name}{'-' if '-' in name else '_'}{number}" for number in range(2, 1000))
@@ -289,4 +294,4 @@ def _unused(name: str, names: Collection[str]) -> str:
 
 def _words(module: str, base: str) -> str:
     parts = module.removeprefix(base).strip(".").split(".")
-    return "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower()
+    return "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower() or "pile"

@@ -2,23 +2,27 @@
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchkit.adopt.definitions import names_in
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
     Signature,
     dotted,
+    expressions,
     of_arguments,
+    statements,
 )
 from patchkit.uses.scopes import imported
 
 Read = Callable[["PileReader", ast.stmt, "Around"], Iterable["Placement"]]
 """A dialect: what a statement or a call says of placements, in its own way."""
 
+_SET = (ast.Attribute, ast.Subscript)
 _MODULES = ("sys.modules.get", "importlib.import_module", "import_module")
 
 
@@ -60,6 +64,7 @@ class Placement:
     text: str
     is_plain: bool = True
     is_new: bool = False  # whether the module has seen that nothing is there yet
+    is_either: bool = False  # whether it is put in one of the places
     function: str = ""
     reason: str = ""  # why no row says it
     rebinds: bool = False  # whether it follows the copies of what it replaces
@@ -94,11 +99,11 @@ class Names:
         )
         return Names(places, texts, dict(self.values))
 
-    def bind(self, node: ast.expr, value: ast.expr) -> None:
-        """Take note of what an assignment gives a name."""
+    def bind(self, node: ast.expr, value: ast.expr, *, is_plain: bool = True) -> None:
+        """Take note of what an assignment gives a name; a plain one forgets what that was."""
         if isinstance(node, ast.Name):
-            _add(self.places, node.id, self.dotted(value))
-            _add(self.texts, node.id, self.strings(value))
+            _add(self.places, node.id, self.dotted(value), is_plain=is_plain)
+            _add(self.texts, node.id, self.strings(value), is_plain=is_plain)
 
     def turn(self, node: ast.expr, value: ast.expr) -> "Names":
         """Make the scope of one turn of a loop."""
@@ -112,10 +117,10 @@ class Names:
                 inner.bind(one, given)
         return inner
 
-    def bind_import(self, node: ast.stmt, module: ModuleTree) -> None:
+    def bind_import(self, node: ast.stmt, module: ModuleTree, *, is_plain: bool) -> None:
         """Take note of what an import binds."""
         for name, place, _ in imported(node, module):
-            _add(self.places, name, [str(place).replace(":", ".")])
+            _add(self.places, name, [str(place).replace(":", ".")], is_plain=is_plain)
 
     def dotted(self, node: ast.expr) -> list[str]:
         """Name the places that an expression may stand for."""
@@ -159,9 +164,8 @@ class Names:
         return []
 
 
-def _add(known: dict[str, list[str]], name: str, values: Iterable[str]) -> None:
-    if found := list(dict.fromkeys([*known.get(name, []), *values])):
-        known[name] = found
+def _add(known: dict[str, list[str]], name: str, more: Iterable[str], *, is_plain: bool) -> None:
+    known[name] = list(dict.fromkeys([*(() if is_plain else known.get(name, ())), *more]))
 
 
 class PileReader:
@@ -186,6 +190,20 @@ class PileReader:
             arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
             inner = Around(around.scope.inner(arguments), function=function.name)
             self._block(function.body, inner)
+        self._read_again()
+
+    def _read_again(self) -> None:
+        """Leave places that the module reads once it has set them: a row sets them later."""
+        early = set[str]()
+        several = [one for one in statements(self.module.tree.body) if not is_check(one)]
+        for one in (each for statement in several for each in expressions(statement)):
+            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
+                before = [each for each in self.placements if each.statement.lineno < one.lineno]
+                places = {place for each in before for place in each.places}
+                early |= places & {*self.scope.dotted(one)}
+        for each in self.placements:
+            if early & {*each.places}:
+                each.reason = each.reason or "the module reads it again, before a row sets it"
 
     def _block(self, body: Iterable[ast.stmt], around: Around) -> None:
         for node in body:
@@ -195,18 +213,17 @@ class PileReader:
         by_dialect = [one for read in self._dialects for one in read(self, node, around)]
         self.placements += by_dialect
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            around.scope.bind_import(node, self.module)
+            around.scope.bind_import(node, self.module, is_plain=not around.tests)
             if not around.function:
-                found = self._imported(node)
+                wholes = [(one.module, str(one)) for _, _, one in imported(node, self.module)]
+                found = dict.fromkeys(name.replace(":", ".") for both in wholes for name in both)
                 self.imports += [(one, around.tests, node.lineno) for one in found]
         elif isinstance(node, DEFS):
             self._functions.append((node, around))
         elif isinstance(node, ast.Assign):
             self._assignment(node, around)
-        elif isinstance(node, ast.AnnAssign) and node.value:
-            around.scope.bind(node.target, node.value)
-        elif isinstance(node, (ast.AugAssign, ast.Delete)):
-            self._alteration(node, around)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            around.scope.bind(node.target, node.value, is_plain=not around.tests)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not by_dialect:
             self._call(node, node.value, around)
         else:
@@ -217,21 +234,16 @@ class PileReader:
             self._loop(node, around)
         elif isinstance(node, ast.If):
             self._block(node.body, around.under(node.test))
-            self._block(node.orelse, around.under(_negated(node.test)))
+            self._block(node.orelse, around.under(ast.UnaryOp(ast.Not(), node.test)))
         elif isinstance(node, ast.With):
-            self._block(node.body, around)
+            self._block(node.body, around.under(ast.Constant("with")))
         elif isinstance(node, ast.Try):
             inner = around.under(ast.Constant("try"))
             handlers = (one.body for one in node.handlers)
             for block in (node.body, *handlers, node.orelse, node.finalbody):
                 self._block(block, inner)
-
-    def _imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
-        elif base := self.module.absolute(node.module, node.level):
-            yield base
-            yield from (f"{base}.{one.name}" for one in node.names)
+        elif not isinstance(node, ast.ClassDef):
+            self._odd(node, node, around)
 
     def _assignment(self, node: ast.Assign, around: Around) -> None:
         several = [self._foreign(around.scope.dotted(one)) for one in node.targets]
@@ -244,15 +256,20 @@ class PileReader:
             if isinstance(target, ast.Name):
                 if around.is_plain and (saved := self._foreign(around.scope.dotted(node.value))):
                     self.saved[target.id] = node, saved[0]
-                around.scope.bind(target, node.value)
-            elif places and isinstance(target, (ast.Attribute, ast.Subscript)):
+                around.scope.bind(target, node.value, is_plain=not around.tests)
+            elif places and isinstance(target, _SET) and dotted(target.value) != "sys.modules":
                 self.placements.append(self.placed(node, places, node.value, target, "{}", around))
+            else:
+                self._odd(node, target, around)
 
-    def _alteration(self, node: ast.AugAssign | ast.Delete, around: Around) -> None:
-        for target in node.targets if isinstance(node, ast.Delete) else [node.target]:
-            if places := self._foreign(around.scope.dotted(target)):
-                found = self.placed(node, places, target, node, "", around)
-                found.reason = "it changes or deletes what is there; a row puts something there"
+    def _odd(self, statement: ast.stmt, node: ast.AST, around: Around) -> None:
+        """List what is set or deleted by code that no row is made of."""
+        targets = [one for one in ast.walk(node) if isinstance(one, _SET)]
+        for one in targets:
+            places = self._foreign(around.scope.dotted(one))
+            if places and not isinstance(one.ctx, ast.Load):
+                found = self.placed(statement, places, one, statement, "", around)
+                found.reason = "it changes or deletes what is there, or sets it as no row does"
                 self.placements.append(found)
 
     def _call(self, node: ast.Expr, call: ast.Call, around: Around) -> None:
@@ -284,12 +301,10 @@ class PileReader:
             if not (isinstance(one, ast.If) and isinstance(one.body[0], ast.Assign)):
                 continue
             statement = one.body[0]
-            compared = [each for each in ast.walk(one.test) if isinstance(each, ast.Compare)]
-            originals = [each.comparators[0] for each in compared]
-            places = self._foreign(
-                place for each in originals for place in around.scope.dotted(each)
-            )
-            if places:
+            asked = ast.walk(one.test)
+            originals = [each.comparators[0] for each in asked if isinstance(each, ast.Compare)]
+            several = (place for each in originals for place in around.scope.dotted(each))
+            if places := self._foreign(several):
                 found = self.placed(statement, places, statement.value, node, "pass", around)
                 found.rebinds = True
                 self.placements.append(found)
@@ -307,13 +322,20 @@ class PileReader:
         """Make a placement of what some code says; where that runs later, it has a reason."""
         turned = _Turned(around.scope.values).visit(ast.parse(ast.unparse(value), mode="eval").body)
         found = Placement(statement, places, turned, node, text, around.is_plain)
-        asked = (one for test in around.tests for one in ast.walk(test))
-        found.is_new = any(isinstance(one, ast.NotIn) for one in asked)
+        asked = {name for test in around.tests for name in names_in(test)}
+        tests = [*map(ast.unparse, around.tests)]
+        is_each = isinstance(node, (ast.For, ast.Assign)) or "'for'" in tests
+        found.is_either = len(places) > 1 and not is_each
+        found.is_new = any(" not in " in one for one in tests)
         found.function = around.function
+        is_named = isinstance(turned, ast.Name)
         if around.loop is not None and ast.dump(turned) != ast.dump(value):
             found.node, found.text = around.loop, "pass"
-            if not isinstance(turned, ast.Name) or not _only_sets(around.loop):
-                found.reason = "what it sets differs from turn to turn of a loop, and has no name"
+            is_named &= len([*around.loop.body, *around.loop.orelse]) == 1
+        if (not is_named and found.node is around.loop) or asked & {*around.scope.values}:
+            found.reason = "what it sets differs from turn to turn of a loop, and has no name"
+        if found.text == "pass" and not found.is_plain:
+            found.reason = "it is a loop that runs under a condition, or in a function"
         if around.function and around.function not in self._called:
             found.reason = f"it is set when {around.function} runs, not as the module is imported"
         return found
@@ -337,12 +359,8 @@ class PileReader:
     def _foreign(self, places: Iterable[str]) -> list[str]:
         """Leave out what is the module's own, and what is Python's."""
         named = [one for one in places if "." in one or "[" in one]
-        tops = ((one, one.partition(".")[0]) for one in named)
-        return [
-            one
-            for one, top in tops
-            if top not in sys.stdlib_module_names and not one.startswith(f"{self.module.name}.")
-        ]
+        others = [one for one in named if not one.startswith(f"{self.module.name}.")]
+        return [one for one in others if one.partition(".")[0] not in sys.stdlib_module_names]
 
 
 def _called(tree: ast.Module) -> set[str]:
@@ -359,15 +377,10 @@ def _called(tree: ast.Module) -> set[str]:
     return found
 
 
-def _only_sets(loop: ast.For) -> bool:
-    return all(isinstance(one, (ast.Assign, ast.Expr)) for one in loop.body)
-
-
-def _negated(test: ast.expr) -> ast.expr:
-    is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
-    return (
-        test.operand if is_not and isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
-    )
+def is_check(node: ast.AST) -> bool:
+    """Whether it asserts that something is something."""
+    test = node.test if isinstance(node, ast.Assert) else None
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
 
 
 class _Turned(ast.NodeTransformer):

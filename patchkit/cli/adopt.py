@@ -15,7 +15,6 @@ from patchkit.adopt.differing import (
     of_diff,
     of_releases,
 )
-from patchkit.adopt.pack import pack_files
 from patchkit.adopt.piles import PileRows, read_pile
 from patchkit.cli import look, options
 from patchkit.cli.new import find_file
@@ -81,7 +80,7 @@ def command(
             if observe:
                 done.observe(changed, stub)
     if not dry_run:
-        write(pack_files(place, done.patches, done.bodies))
+        write(done.files(place))
     if restore and not dry_run:
         undo()
     return _told(done, place, form, written=not dry_run)

@@ -110,7 +110,7 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
         yield f"roles={{{', '.join(f'Role.{role.name}' for role in Role if role in patch.roles)}}}"
     yield _changes(patch, depth)
     yield from (f"{name}={literal(getattr(patch, name))}" for name in ("why", "upstream", "sunset"))
-    for name, usual in (("required", True), ("after", ()), ("when", None)):
+    for name, usual in (("required", True), ("after", ()), ("when", None), ("verify", None)):
         if (value := getattr(patch, name)) != usual:
             yield f"{name}={literal(value)}"
 
