@@ -55,7 +55,8 @@ class BodyText:
         """Name what a placement puts there, and, if that may be left out, what is only set then."""
         name = dotted(found.value)
         is_global = name.partition(".")[0] in self._bound
-        is_there = not found.function and (found.is_plain or not found.text)
+        is_kept = not found.function and (found.is_plain or not found.text)
+        is_there = is_kept or found.text == "pass"
         is_alone = len(getattr(found.statement, "targets", ())) < 2
         if is_global and is_there and (is_alone or found.node is found.statement):
             is_whole = found.text.startswith("{}")

@@ -181,6 +181,8 @@ class PileReader:
         self.scope = Names()
         self._dialects = dialects
         self._called = _called(module.tree)
+        plain = (one.value for one in module.tree.body if isinstance(one, ast.Expr))
+        self._begun = {"", *(dotted(one.func) for one in plain if isinstance(one, ast.Call))}
         self._functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Around]] = []
 
     def read(self) -> None:
@@ -198,8 +200,8 @@ class PileReader:
         several = [one for one in statements(self.module.tree.body) if not is_check(one)]
         for one in (each for statement in several for each in expressions(statement)):
             if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
-                before = [each for each in self.placements if each.statement.lineno < one.lineno]
-                places = {place for each in before for place in each.places}
+                ends = ((each, each.statement.end_lineno or 0) for each in self.placements)
+                places = {place for each, end in ends if end < one.lineno for place in each.places}
                 early |= places & {*self.scope.dotted(one)}
         for each in self.placements:
             if early & {*each.places}:
@@ -208,6 +210,8 @@ class PileReader:
     def _block(self, body: Iterable[ast.stmt], around: Around) -> None:
         for node in body:
             self._statement(node, around)
+            if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return):
+                around = around.under(ast.UnaryOp(ast.Not(), node.test))
 
     def _statement(self, node: ast.stmt, around: Around) -> None:
         by_dialect = [one for read in self._dialects for one in read(self, node, around)]
@@ -334,7 +338,7 @@ class PileReader:
             is_named &= len([*around.loop.body, *around.loop.orelse]) == 1
         if (not is_named and found.node is around.loop) or asked & {*around.scope.values}:
             found.reason = "what it sets differs from turn to turn of a loop, and has no name"
-        if found.text == "pass" and not found.is_plain:
+        if found.text == "pass" and (around.tests or around.function not in self._begun):
             found.reason = "it is a loop that runs under a condition, or in a function"
         if around.function and around.function not in self._called:
             found.reason = f"it is set when {around.function} runs, not as the module is imported"

@@ -51,6 +51,15 @@ FORMS = {
         "for name in ('m', 'new'):\n    if hasattr(C, name):\n"
         "        setattr(C, name, lambda *_: 0)\nlib.extra = 1\n"
     ),
+    "a loop in a function that may end before it": (
+        "def g(*_):\n    return 0\n\n\ndef start():\n    if lib:\n        return\n"
+        "    for name, value in (('g', g), ('f', g)):\n        setattr(lib, name, value)\n\n\n"
+        "start()\nlib.extra = 1\n"
+    ),
+    "an original that is wrapped in place": (
+        "def around(f):\n    return lambda *a, **k: ('new', f(*a, **k))\n\n\n"
+        "lib.g = around(\n    lib.g\n)\n"
+    ),
     "one of two places": (
         "if not lib:\n    X = lib\nelse:\n    X = user\nX.g = lambda: 0\nlib.extra = 1\n"
     ),

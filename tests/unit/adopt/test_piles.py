@@ -138,6 +138,12 @@ FORMS = {
         "for name, value in (('m', m), ('new', NEW)):\n    setattr(C, name, value)\n",
         ["Replace", "Add"],
     ),
+    "a loop in a function that is called": (
+        "def m(self, a, b=0):\n    return 'new'\n\n\ndef start():\n"
+        "    for name, value in (('m', m), ('new', m)):\n        setattr(C, name, value)\n"
+        "    C.new = 7\n\n\nstart()\n",
+        ["Add", "Add", "Replace"],
+    ),
     "a condition": (
         "if hasattr(lib, 'g'):\n    lib.g = lambda: 'new'\nelse:\n    lib.extra = 1\n",
         ["Replace", "Add"],
