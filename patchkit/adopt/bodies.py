@@ -63,7 +63,8 @@ class BodyText:
             self._cut(found.statement if is_whole else found.node, "" if is_whole else found.text)
             return name, "" if found.is_plain or found.text else name
         if found.node not in self._names:
-            self._names[found.node] = own = self._free(f"for_{_last(found.places[0])}")
+            ends = re.sub(r"\W+", "_", "_".join(found.places[0].split(".")[-2:])).strip("_")
+            self._names[found.node] = own = self._free(f"for_{ends}")
             self._assign(found, own)
         own = self._names[found.node]
         return name if name in self._defined else own, "" if found.is_plain else own
@@ -154,10 +155,6 @@ class BodyText:
             lines.append(ast.unparse(ast.ImportFrom(source, [alias], 0)))
         start, end = span(self._source, node)
         self._changes[start, end, "; ".join(lines)] = None
-
-
-def _last(place: str) -> str:
-    return re.sub(r"\W+", "_", "_".join(place.split(".")[-2:])).strip("_")
 
 
 def span(text: bytes, node: ast.AST) -> tuple[int, int]:

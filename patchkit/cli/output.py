@@ -57,6 +57,10 @@ def own_stdout() -> Iterator[Output | None]:
     finally:
         sys.stdout.flush()
         sys.stdout = former
+        try:
+            _ = sys.stderr and sys.stderr.flush()
+        except OSError:  # at its end, Python would fail by what stderr did not take
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @contextlib.contextmanager

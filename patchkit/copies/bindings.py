@@ -99,14 +99,12 @@ def _value(node: ast.AST | None) -> Value:
     if isinstance(node, ast.Name):
         return NameSource((node.id,))
     if isinstance(node, ast.Attribute):
-        return _attribute(_value(node.value), node.attr)
+        if isinstance(owner := _value(node.value), NameSource):
+            return owner._replace(names=(*owner.names, node.attr))
+        return None
     if isinstance(node, ast.Constant):
         return Constant(node.value)
     return Constant() if isinstance(node, _MAKES) else None
-
-
-def _attribute(owner: Value, name: str) -> Value:
-    return owner._replace(names=(*owner.names, name)) if isinstance(owner, NameSource) else None
 
 
 def _declared_global(module: ast.AST) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import configparser
 import contextlib
-import importlib.util
+import importlib.machinery
 import os
 import re
 import sys
@@ -67,8 +67,9 @@ class PipSettings(NamedTuple):
 
 def usual_index() -> str:
     """Return the index that pip's own source names as the usual one; UpstreamError without pip."""
-    specs = filter(None, map(importlib.util.find_spec, ("pip", "ensurepip")))
-    folders = [Path(spec.origin).parent for spec in specs if spec.origin]
+    # Only this finder: that of setuptools takes a question for pip as pip's start.
+    specs = map(importlib.machinery.PathFinder.find_spec, ("pip", "ensurepip"))
+    folders = [Path(spec.origin).parent for spec in specs if spec and spec.origin]
     # What Python brings along for `ensurepip` is a wheel.
     wheels = [wheel for folder in folders for wheel in folder.glob("_bundled/pip-*.whl")]
     places: list[Any] = [*(folder.parent for folder in folders), *map(zipfile.Path, wheels)]

@@ -56,12 +56,19 @@ def test_without_any_the_usual_index_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 def test_pip_is_read_and_not_imported(tmp_path: Path) -> None:
-    """An installed pip says which index is the usual one, in its source; none of it runs."""
+    """An installed pip says which index is the usual one, in its source; none of it runs.
+
+    No finder is asked for it: setuptools' own gives up its distutils where pip is looked for.
+    """
     text = "raise SystemExit('imported')\nPyPI = PackageIndex(\n    'https://own.invalid/', x=1)\n"
     write(tmp_path / "pip/_internal/models/index.py", text)
     write(tmp_path / "pip/__init__.py", "raise SystemExit('imported')")
     code = (
         "import sys; from patchkit.upstream.reading.settings import usual_index\n"
+        "from importlib.machinery import PathFinder\n"
+        "class Deaf(PathFinder):\n"
+        "    find_spec = classmethod(lambda cls, name, *_: 1 / 0 if name == 'pip' else None)\n"
+        "sys.meta_path.insert(0, Deaf)\n"
         "print(usual_index(), [name for name in sys.modules if name.partition('.')[0] == 'pip'])"
     )
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
