@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import decode_source
 from textwrap import indent
 
-from patchkit.adopt.definitions import names_in
+from patchkit.adopt.definitions import is_check, names_in
 from patchkit.adopt.guards import bound
-from patchkit.adopt.placements import PileReader, Placement, is_check
+from patchkit.adopt.placements import PileReader, Placement
 from patchkit.scaffold.rows import TextChange, offset
 from patchkit.upstream.reading.files import parse
 from patchkit.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted

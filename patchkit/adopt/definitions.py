@@ -118,3 +118,9 @@ def _name_of(node: ast.stmt) -> str:
     targets = getattr(node, "targets", [getattr(node, "target", None)])
     is_plain = isinstance(node, (ast.Assign, ast.AnnAssign)) and len(targets) == 1
     return dotted(targets[0]) if is_plain and isinstance(targets[0], ast.Name) else ""
+
+
+def is_check(node: ast.AST) -> bool:
+    """Whether it asserts that something is something."""
+    test = node.test if isinstance(node, ast.Assert) else None
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)

@@ -75,7 +75,7 @@ class DifferenceRows(AdoptedRows):
             last = re.compile(rf"\b{re.escape(re.split('[.:]', one.place)[-1])}\b")
             users = [name for name, text in texts.items() if ":" in one.place and last.search(text)]
             self.left[at] = one._replace(used_by=users)
-        if not self.patches:
+        if not self.sites:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected changes")
 
     def _add(self, file: Differing) -> None:

@@ -56,12 +56,16 @@ class StandIn(ModuleType):
 def stand_in():
     """Be there before the pile is; returns what takes that back."""
     new = {{name: StandIn(name) for name in MODULES if name not in sys.modules}}
-    sys.modules.update(new)
+    package, start = vars(sys.modules["{base}"]), len("{base}.")
+    places = [(sys.modules, name, one) for name, one in new.items()]
+    places += [(package, name[start:], one) for name, one in new.items() if "." not in name[start:]]
+    for held, name, module in places:
+        held[name] = module
 
     def undo():
-        for name, module in new.items():
-            if sys.modules.get(name) is module:
-                del sys.modules[name]
+        for held, name, module in places:
+            if held.get(name) is module:
+                del held[name]
 
     return undo
 '''

@@ -35,17 +35,11 @@ class PileObservation:
         targets = {str(one.place): one.rebind for patch in patches for one in patch.changes}
         seen = {one["target"]: one for one in self.changes}
         sweeps = {one["by"] for target, one in seen.items() if targets.get(target)}
-        self.unread = [
-            one
-            for target, one in seen.items()
-            if target not in targets and one["by"] not in sweeps and one["by"][-1:] != ":"
-        ]
+        others = (one for target, one in seen.items() if target not in targets)
+        self.unread = [one for one in others if one["by"] not in sweeps and one["by"][-1:] != ":"]
         self.inactive = [one for one in targets if ":" in one and one not in seen]
-        self.copies = {
-            target: one["copies"]
-            for target, one in seen.items()
-            if targets.get(target) is False and one["copies"]
-        }
+        left = {one: seen[one]["copies"] for one in seen if targets.get(one) is False}
+        self.copies = {target: copies for target, copies in left.items() if copies}
 
 
 def observe(
@@ -58,13 +52,8 @@ def observe(
     """Import modules in a child, after those that they change; ScaffoldError where it dies."""
     with TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
-        asked = {
-            "modules": modules,
-            "first": first,
-            "stubs": stubs,
-            "packages": sorted(packages),
-            "answer": str(answer),
-        }
+        asked: dict[str, Any] = {"modules": modules, "first": first, "stubs": stubs}
+        asked |= {"packages": sorted(packages), "answer": str(answer)}
         paths = filter(None, (str(path or ""), os.environ.get("PYTHONPATH")))
         environ = {"PYTHONHASHSEED": "0", "PATCHKIT": "0", "PYTHONPATH": os.pathsep.join(paths)}
         done = subprocess.run(  # noqa: S603
@@ -95,8 +84,6 @@ def importable(named: str) -> Iterator[Path | None]:
             archive.extractall(folder)
             yield Path(folder)
     elif "=" in named:
-        raise ScaffoldError(
-            f"--observe: found {named}, expected a wheel, a folder, or a package here"
-        )
+        raise ScaffoldError(f"--observe: found {named}, expected a wheel, folder or package here")
     else:
         yield None

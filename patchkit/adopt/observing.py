@@ -137,7 +137,6 @@ def unwrapped(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    del sys.path[
-        : not getattr(sys.flags, "safe_path", False)
-    ]  # its neighbours here are no modules of the pile's
+    # Its neighbours here are no modules of the pile's.
+    sys.path[: not getattr(sys.flags, "safe_path", False)] = []
     main()

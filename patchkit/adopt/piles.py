@@ -83,10 +83,11 @@ class PileRows(AdoptedRows):
         self.codes = {each.reader.module.name: each.code for each in ours}
         for each in ours:
             each.run()
-        if not self.patches:
+        if not self.sites:
             raise ScaffoldError(f"{self.origin}: found nothing that a row says, expected patches")
         self.patches = list(_chained(self.patches))
-        self._switch_off([one for one in ours if last_of(one.code) in self.bodies], project)
+        if self.patches:
+            self._switch_off([one for one in ours if last_of(one.code) in self.bodies], project)
 
     def _switch_off(self, several: Sequence["_ModuleRows"], project: str) -> None:
         """Have the rows stand for the pile's modules, before the package of those is imported."""

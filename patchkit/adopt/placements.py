@@ -1,12 +1,13 @@
 """What a module of a pile puts where: assignments to what others' modules and classes have."""
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from patchkit.adopt.definitions import names_in
+from patchkit.adopt.definitions import is_check, names_in
 from patchkit.upstream.resolving.module_tree import ModuleTree
 from patchkit.upstream.resolving.syntax import (
     DEFS,
@@ -23,6 +24,7 @@ Read = Callable[["PileReader", ast.stmt, "Around"], Iterable["Placement"]]
 """A dialect: what a statement or a call says of placements, in its own way."""
 
 _SET = (ast.Attribute, ast.Subscript)
+_IN_PLACE = re.compile("add|append|clear|discard|extend|insert|pop|remove|setdefault|update")
 _MODULES = ("sys.modules.get", "importlib.import_module", "import_module")
 
 
@@ -216,6 +218,10 @@ class PileReader:
     def _statement(self, node: ast.stmt, around: Around) -> None:
         by_dialect = [one for read in self._dialects for one in read(self, node, around)]
         self.placements += by_dialect
+        calls = (one.func for one in expressions(node) if isinstance(one, ast.Call))
+        for one in calls if not around.function or around.function in self._called else ():
+            if isinstance(one, ast.Attribute) and _IN_PLACE.fullmatch(one.attr) and not by_dialect:
+                self._leave(node, one.value, around)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             around.scope.bind_import(node, self.module, is_plain=not around.tests)
             if not around.function:
@@ -268,13 +274,15 @@ class PileReader:
 
     def _odd(self, statement: ast.stmt, node: ast.AST, around: Around) -> None:
         """List what is set or deleted by code that no row is made of."""
-        targets = [one for one in ast.walk(node) if isinstance(one, _SET)]
-        for one in targets:
-            places = self._foreign(around.scope.dotted(one))
-            if places and not isinstance(one.ctx, ast.Load):
-                found = self.placed(statement, places, one, statement, "", around)
-                found.reason = "it changes or deletes what is there, or sets it as no row does"
-                self.placements.append(found)
+        for one in ast.walk(node):
+            if isinstance(one, _SET) and not isinstance(one.ctx, ast.Load):
+                self._leave(statement, one, around)
+
+    def _leave(self, statement: ast.stmt, node: ast.expr, around: Around) -> None:
+        if places := self._foreign(around.scope.dotted(node)):
+            found = self.placed(statement, places, node, statement, "", around)
+            found.reason = "it changes or deletes what is there, or sets it as no row does"
+            self.placements.append(found)
 
     def _call(self, node: ast.Expr, call: ast.Call, around: Around) -> None:
         if dotted(call.func) == "setattr" and len(call.args) == 3:
@@ -379,12 +387,6 @@ def _called(tree: ast.Module) -> set[str]:
         nodes += [functions[name] for name in names - found if name in functions]
         found |= names
     return found
-
-
-def is_check(node: ast.AST) -> bool:
-    """Whether it asserts that something is something."""
-    test = node.test if isinstance(node, ast.Assert) else None
-    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is)
 
 
 class _Turned(ast.NodeTransformer):

@@ -30,7 +30,7 @@ def told(module: ModuleTree, others: Iterable[ModuleTree], origin: str) -> dict[
         lines = one.source.decode(errors="replace").split("\n")
         starts = [at for at, line in enumerate(lines) if line[:1] == "#" and named.search(line)]
         for start in starts:
-            if "/" in file or module.path.rpartition("/")[0].endswith(_folder(lines[start], file)):
+            if module.path.rpartition("/")[0].endswith(_folder(lines[start], file)):
                 labelled = labelled or _labelled(lines[start + 1 :])
     found = {
         field: next((labelled[one] for one in labels if labelled.get(one)), "")

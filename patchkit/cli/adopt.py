@@ -79,11 +79,11 @@ def command(
             done, undo = _of_pile(changed, of, wanted, library, only, place.module), lambda: None
             if observe:
                 done.observe(changed, stub)
-    if not dry_run:
+    if is_written := not dry_run and bool(done.patches):
         write(done.files(place))
-    if restore and not dry_run:
+    if restore and is_written:
         undo()
-    return _told(done, place, form, written=not dry_run)
+    return _told(done, place, form, written=is_written)
 
 
 def _refuse_alone(option: str, is_alone: object, other: str) -> None:

@@ -18,7 +18,7 @@ def print_adopted(done: AdoptedRows, place: Place, *, written: bool) -> None:
     out, count = console(), len(done.patches)
     where = f"{shown(place.folder)}, for {done.requires}{'' if written else ' (not written)'}"
     out.print(Text(f"{count} row{'s' * (count != 1)}", "name"), Text(where, "note"))
-    width = max(len(patch.name) for patch in done.patches)
+    width = max((len(patch.name) for patch in done.patches), default=0)
     for patch in done.patches:
         kinds = [change.kind for change in patch.changes]
         counted = ", ".join(f"{kinds.count(one)} {one}" for one in dict.fromkeys(kinds))

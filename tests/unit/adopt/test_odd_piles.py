@@ -211,14 +211,19 @@ def test_conditions_of_several_importers(here: World, capsys: pytest.CaptureFixt
 
 @pytest.mark.processes
 def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also for whoever asks for all at once, or for a module below that nobody has imported."""
+    """Also for whoever asks for all at once, or for a module below that nobody has imported.
+
+    A module of the package itself is an attribute of it, as after any import.
+    """
     here.module("pile.inner.patches.helper", "VALUE = 5\n")
     text = "from up.lib import C\nNAME = 'mine'\nC.new = 1\n"
     here.module("pile.inner.patches.__init__", text)
     adopt(here, capsys, {"patches": text.replace("new", "more")})
     held = "import json\nfrom patchkit import applied\napplied(packs='mine').__enter__()\n"
     probe = "import pile\nfrom pile.inner.patches.helper import VALUE\nfrom pile.patches import *\n"
-    assert here.answer(f"{held}{probe}print(json.dumps([NAME, VALUE]))") == ["mine", 5]
+    probe += "import pile.patches\n"
+    answer = "print(json.dumps([NAME, VALUE, pile.patches.NAME]))"
+    assert here.answer(f"{held}{probe}{answer}") == ["mine", 5, "mine"]
 
 
 def test_names_of_files_stay_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:

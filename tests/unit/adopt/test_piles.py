@@ -261,12 +261,30 @@ def test_undo_gives_everything_back(here: World, capsys: pytest.CaptureFixture[s
     assert main(["check", "--patches", "mine", "--releases", "up==1.0"]) == 0
 
 
+def test_calls_that_run_later_are_no_changes(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function may use what it likes: only what runs as the pile is imported is listed."""
+    own = "MINE = []\nMINE.append(1)\n"
+    text = f"from up import lib\n{own}\n\ndef m(self):\n    lib.LIST.append(1)\n\n\nlib.C.m = m\n"
+    told = adopt(here, capsys, {"patches": text})
+    assert (told["left"], told["expressed"]) == ([], 1)
+
+
 LEFT = {
     "in a function that nobody calls": (
         "def late():\n    C.m = 1\n\n\nC.size = 2\n",
         "it is set when late runs",
     ),
     "changed in place": ("C.size += 1\nC.new = 1\n", "it changes or deletes what is there"),
+    "changed by a call": (
+        "table = lib.C.table\nif table.setdefault(1, 2):\n    pass\nC.new = 1\n",
+        "it changes or deletes what is there",
+    ),
+    "changed by a call of a function that runs": (
+        "def fill():\n    lib.C.table.update(a=1)\n\n\nfill()\nC.new = 1\n",
+        "it changes or deletes what is there",
+    ),
     "deleted": ("del C.size\nC.new = 1\n", "it changes or deletes what is there"),
     "a name that is worked out": (
         "setattr(C, 'm'.lower(), 1)\nC.new = 1\n",
@@ -570,6 +588,14 @@ def test_wrong_use(
     of = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
     assert main(["adopt", "pile", *of, *words]) == 2
     assert fault in capsys.readouterr().err
+
+
+def test_a_pile_that_no_row_says(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of it is listed, and nothing is written."""
+    here.module("pile.patches", "from up import lib\nlib.LIST.append(1)\n")
+    assert main(["adopt", "pile", "--into", "mine", "--of", "up", "--releases", "up==1.0"]) == 1
+    assert "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in capsys.readouterr().out
+    assert not (here.folder / "mine").exists()
 
 
 @pytest.mark.parametrize(
