@@ -69,7 +69,7 @@ class PileRows(AdoptedRows):
 
     def __post_init__(self) -> None:
         several = [(one.module.name, name) for one in self.readers for name, _, _ in one.imports]
-        self._imported = {name for own, name in several if name != own}
+        self.imported = {name for own, name in several if name != own}
         self._base = common_package(one.module.name for one in self.readers if one.placements)
 
     def run(self) -> None:
@@ -108,7 +108,7 @@ class PileRows(AdoptedRows):
         places = {one.place.module for patch in self.patches for one in patch.changes}
         first = {one for one in places if one.partition(".")[0] not in own}
         packages = {one.partition(".")[0] for one in first}
-        several = [one.module for one in self.readers if one.module.name not in self._imported]
+        several = [one.module for one in self.readers if one.module.name not in self.imported]
         roots = [one.name for one in several if one.is_package or one.name in self.codes]
         with importable(named) as path:
             self.observed = observe(
@@ -128,7 +128,7 @@ class PileRows(AdoptedRows):
         """List what is not made as the pile is imported; whether anything else is left."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
-        beside = {one.module.name for one in self.readers if one.placements} & self._imported
+        beside = {one.module.name for one in self.readers if one.placements} & self.imported
         is_apart = any(one.startswith(f"{parent}.") for one in beside) and name not in beside
         for one in reader.placements:
             if is_apart and not reader.module.is_package:
@@ -230,10 +230,12 @@ class _ModuleRows:
     def _change(self, body: BodyText, found: Placement, target: Target, facts: Facts) -> Change:
         is_method = facts.kind in _METHODS
         is_call = (is_method or facts.kind in _FUNCTIONS) and len(found.places) == 1
-        is_wrap = is_call and not found.key and body.wrapped(found, is_method=is_method)
+        names = {name for name, (_, of) in self.reader.saved.items() if [of] == [*found.places]}
+        several = (f"{self.reader.module.name}.{one}" for one in names | {ast.unparse(found.value)})
+        is_free = is_call and not found.key and self._pile.imported.isdisjoint(several)
+        if is_free and body.wrapped(found, is_method=is_method):
+            return Wrap(str(target), by=body.by(found)[0], rebind=False)
         by, own = body.by(found)
-        if is_wrap:
-            return Wrap(str(target), by=by, rebind=False)
         when = body.when(found, own)
         if facts.module not in ("", target.module) and "." not in target.qualname:
             self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"

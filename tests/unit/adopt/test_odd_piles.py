@@ -226,6 +226,21 @@ def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str
     assert here.answer(f"{held}{probe}{answer}") == ["mine", 5, "mine"]
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize("name", ["old", "f"])
+def test_what_other_modules_import_stays_as_it_is(
+    here: World, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """A wrapper takes other arguments, and a Wrap saves no original."""
+    text = "from up import lib\n\n" + WRAP.format("'new', old(a)")
+    user = f"from pile.first import {name}\nfrom up import lib\nlib.extra = repr({name}(1))\n"
+    init = {"__init__": "from pile import first, patches\n"}
+    told = adopt(here, capsys, {"first": text, "patches": user, **init})
+    assert kinds(told)["first"] == [("Replace", "up.lib:f")]
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
 def test_names_of_files_stay_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     """What a folder or a file is called ends up in comments and texts only."""
     folder = here.folder / "loose\nimport nowhere #"
