@@ -26,13 +26,9 @@ def main() -> None:
     faults |= dict(_import(asked["modules"]))
     after = dict(_attributes(asked["packages"]))
     owners = {(module, name.rpartition(".")[0]) for module, name in before}
-    changes = [
-        told(place, value, before, after)
-        for place, value in after.items()
-        if (place[0], place[1].rpartition(".")[0]) in owners
-        and before.get(place, _MISSING) is not value
-        and matters(value)
-    ]
+    new = [(place, one) for place, one in after.items() if before.get(place, _MISSING) is not one]
+    known = [each for each in new if (each[0][0], each[0][1].rpartition(".")[0]) in owners]
+    changes = [told(place, one, before, after) for place, one in known if matters(one)]
     with open(asked["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123 - as light as can be
         json.dump({"faults": faults, "changes": changes}, file)
 
@@ -113,11 +109,8 @@ def matters(value: object) -> bool:
 def told(place: tuple[str, str], value: Any, before: Any, after: Any) -> dict[str, Any]:
     """Describe a change: what is there now, and which copies of the original are left."""
     original = before.get(place, _MISSING)
-    copies = [
-        f"{module}:{name}"
-        for (module, name), held in after.items()
-        if held is original and matters(held) and "." not in name
-    ]
+    held = [place for place, one in after.items() if one is original and matters(one)]
+    copies = [":".join(place) for place in held if "." not in place[1]]
     inner = unwrapped(value)
     return {
         "target": ":".join(place),

@@ -69,8 +69,9 @@ class PileRows(AdoptedRows):
 
     def __post_init__(self) -> None:
         several = [(one.module.name, name) for one in self.readers for name, _, _ in one.imports]
-        self.imported = {name for own, name in several if name != own}
-        self._base = common_package(one.module.name for one in self.readers if one.placements)
+        self._imported = {name for own, name in several if name != own}
+        self._set = {r.module.name for r in self.readers if not all(p.reason for p in r.placements)}
+        self._base = common_package(self._set)
 
     def run(self) -> None:
         """Make the rows, in the order in which the pile makes its changes."""
@@ -108,7 +109,7 @@ class PileRows(AdoptedRows):
         places = {one.place.module for patch in self.patches for one in patch.changes}
         first = {one for one in places if one.partition(".")[0] not in own}
         packages = {one.partition(".")[0] for one in first}
-        several = [one.module for one in self.readers if one.module.name not in self.imported]
+        several = [one.module for one in self.readers if one.module.name not in self._imported]
         roots = [one.name for one in several if one.is_package or one.name in self.codes]
         with importable(named) as path:
             self.observed = observe(
@@ -124,14 +125,19 @@ class PileRows(AdoptedRows):
         code, line = ast.unparse(found.statement).partition("\n")[0], found.statement.lineno
         self.left.append(Left(reader.module.path, line, code, reason, place))
 
+    def is_used(self, reader: PileReader, names: set[str]) -> bool:
+        """Whether another module seems to use one of some names of a module."""
+        others = (one.module.source for one in self.readers if one is not reader)
+        several = (set(re.findall(r"\w+", text.decode(errors="replace"))) for text in others)
+        return any(last_of(reader.module.name) in words and names & words for words in several)
+
     def _is_expressible(self, reader: PileReader) -> bool:
         """List what is not made as the pile is imported; whether anything else is left."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
-        beside = {one.module.name for one in self.readers if one.placements} & self.imported
-        is_apart = any(one.startswith(f"{parent}.") for one in beside) and name not in beside
+        is_apart = any(one.startswith(f"{parent}.") for one in self._set & self._imported)
         for one in reader.placements:
-            if is_apart and not reader.module.is_package:
+            if is_apart and name not in self._imported and not reader.module.is_package:
                 one.reason = f"{parent} does not import {name}; --only {name} adopts it"
             for place in (one.places or [""]) if one.reason else ():
                 self.leave(reader, one, one.reason, place)
@@ -231,8 +237,8 @@ class _ModuleRows:
         is_method = facts.kind in _METHODS
         is_call = (is_method or facts.kind in _FUNCTIONS) and len(found.places) == 1
         names = {name for name, (_, of) in self.reader.saved.items() if [of] == [*found.places]}
-        several = (f"{self.reader.module.name}.{one}" for one in names | {ast.unparse(found.value)})
-        is_free = is_call and not found.key and self._pile.imported.isdisjoint(several)
+        names.add(ast.unparse(found.value))
+        is_free = is_call and not found.key and not self._pile.is_used(self.reader, names)
         if is_free and body.wrapped(found, is_method=is_method):
             return Wrap(str(target), by=body.by(found)[0], rebind=False)
         by, own = body.by(found)

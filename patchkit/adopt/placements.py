@@ -1,7 +1,6 @@
 """What a module of a pile puts where: assignments to what others' modules and classes have."""
 
 import ast
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ Read = Callable[["PileReader", ast.stmt, "Around"], Iterable["Placement"]]
 """A dialect: what a statement or a call says of placements, in its own way."""
 
 _SET = (ast.Attribute, ast.Subscript)
-_IN_PLACE = re.compile("add|append|clear|discard|extend|insert|pop|remove|setdefault|update")
+_IN_PLACE = {*dir(list), *dir(dict), *dir(set)} - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
 _MODULES = ("sys.modules.get", "importlib.import_module", "import_module")
 
 
@@ -201,8 +200,8 @@ class PileReader:
         early = set[str]()
         several = [one for one in statements(self.module.tree.body) if not is_check(one)]
         for one in (each for statement in several for each in expressions(statement)):
-            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
-                ends = ((each, each.statement.end_lineno or 0) for each in self.placements)
+            if isinstance(one, _SET) and isinstance(one.ctx, ast.Load):
+                ends = ((p, p.statement.end_lineno or 0) for p in self.placements if not p.reason)
                 places = {place for each, end in ends if end < one.lineno for place in each.places}
                 early |= places & {*self.scope.dotted(one)}
         for each in self.placements:
@@ -220,7 +219,7 @@ class PileReader:
         self.placements += by_dialect
         calls = (one.func for one in expressions(node) if isinstance(one, ast.Call))
         for one in calls if not around.function or around.function in self._called else ():
-            if isinstance(one, ast.Attribute) and _IN_PLACE.fullmatch(one.attr) and not by_dialect:
+            if isinstance(one, ast.Attribute) and one.attr in _IN_PLACE and not by_dialect:
                 self._leave(node, one.value, around)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             around.scope.bind_import(node, self.module, is_plain=not around.tests)
@@ -276,7 +275,7 @@ class PileReader:
         """List what is set or deleted by code that no row is made of."""
         for one in ast.walk(node):
             if isinstance(one, _SET) and not isinstance(one.ctx, ast.Load):
-                self._leave(statement, one, around)
+                self._leave(statement, one if around.scope.dotted(one) else one.value, around)
 
     def _leave(self, statement: ast.stmt, node: ast.expr, around: Around) -> None:
         if places := self._foreign(around.scope.dotted(node)):

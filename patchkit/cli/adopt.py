@@ -28,6 +28,7 @@ from patchkit.versions.requirements import FoundVersion, canonical
 
 _Done = tuple[AdoptedRows, Callable[[], None]]
 
+_KEPT = "--restore: no file was given back, as what is in no row would be lost"
 _DIFFS = (".diff", ".patch", "-")
 
 
@@ -77,7 +78,7 @@ def command(
             done, undo = what(changed, of, wanted, library)
         else:
             done, undo = _of_pile(changed, of, wanted, library, only, place.module), lambda: None
-            if observe:
+            if observe and done.patches:
                 done.observe(changed, stub)
     if is_written := not dry_run and bool(done.patches):
         write(done.files(place))
@@ -155,7 +156,7 @@ def _of_installation(changed: str, of: str, _: options.Wanted, library: Library)
     origin = f"{changed} {ours.version} as it was edited here"
     done = DifferenceRows(_exactly(of, ours.version), origin)
     done.add(files)
-    return done, lambda: ours.restore(files)
+    return done, lambda: say(_KEPT) if done.left else ours.restore(files)
 
 
 def _exactly(of: str, version: str) -> str:

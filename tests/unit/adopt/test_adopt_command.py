@@ -141,6 +141,30 @@ def test_an_edited_installation(
     assert (site / "up" / "lib.py").read_text() == OLD["lib"]
 
 
+def test_no_file_is_given_back_while_something_is_in_no_row(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be lost: it stands in that file alone."""
+    site = here / "site"
+    (site / "up-1.0.dist-info").mkdir(parents=True)
+    (site / "up").mkdir()
+    digest = hashlib.sha256(OLD["lib"].encode()).digest()
+    encoded = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    record = f"up/lib.py,sha256={encoded},{len(OLD['lib'])}\n"
+    (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
+    (site / "up-1.0.dist-info" / "RECORD").write_text(record)
+    edited = NEW["lib"] + "\n\nfor name in 'a b'.split():\n    globals()[name] = 1\n"
+    (site / "up" / "lib.py").write_text(edited)
+    monkeypatch.syspath_prepend(str(site))
+    words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
+    assert main(words) == 1
+    out, err = capsys.readouterr()
+    assert "\nin no row\n" in out
+    assert "--restore: no file was given back, as what is in no row would be lost" in err
+    assert (site / "up" / "lib.py").read_text() == edited
+    assert (here / "mine").exists()
+
+
 def test_another_build_than_the_index_has(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

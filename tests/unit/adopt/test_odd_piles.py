@@ -210,6 +210,26 @@ def test_conditions_of_several_importers(here: World, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize(
+    "init",
+    [
+        "from up import lib\nvars(lib).update(own=1)\nlib.C.size += 1\n",
+        "def register():\n    from up import lib\n\n    lib.own = []\n\n\n",
+    ],
+)
+def test_a_package_that_is_left_is_no_part_of_it(
+    here: World, capsys: pytest.CaptureFixture[str], init: str
+) -> None:
+    """The pile is kept off all the same, so that nothing is wrapped twice."""
+    modules = {"patches": HEAD + WRAP.format("'new', old(a)")}
+    told = adopt(here, capsys, {"__init__": f"{init}from pile import patches\n", **modules})
+    assert [one["name"] for one in told["patches"]] == ["old-pile", "patches"]
+    assert {one["file"] for one in told["left"]} == {"pile/__init__.py"}
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
+@pytest.mark.processes
 def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     """Also for whoever asks for all at once, or for a module below that nobody has imported.
 
@@ -227,13 +247,23 @@ def test_stand_ins_have_all_names(here: World, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("name", ["old", "f"])
-def test_what_other_modules_import_stays_as_it_is(
-    here: World, capsys: pytest.CaptureFixture[str], name: str
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from pile.first import old\nlib.extra = repr(old(1))\n",
+        "from pile.first import f\nlib.extra = repr(f(1))\n",
+        "from pile import first\nlib.extra = repr(first.f(1))\n",
+        "import pile.first\nlib.extra = repr(pile.first.old(1))\n",
+        "from pile.first import *\nlib.extra = repr(f(1))\n",
+        "def h():\n    from pile.first import old\n    return repr(old(1))\n\n\nlib.extra = h()\n",
+    ],
+)
+def test_what_other_modules_use_stays_as_it_is(
+    here: World, capsys: pytest.CaptureFixture[str], use: str
 ) -> None:
     """A wrapper takes other arguments, and a Wrap saves no original."""
     text = "from up import lib\n\n" + WRAP.format("'new', old(a)")
-    user = f"from pile.first import {name}\nfrom up import lib\nlib.extra = repr({name}(1))\n"
+    user = f"from up import lib\n{use}"
     init = {"__init__": "from pile import first, patches\n"}
     told = adopt(here, capsys, {"first": text, "patches": user, **init})
     assert kinds(told)["first"] == [("Replace", "up.lib:f")]
@@ -253,6 +283,14 @@ def test_names_of_files_stay_names(here: World, capsys: pytest.CaptureFixture[st
     assert [one["name"] for one in told["patches"]] == ["one"]
     lines = (here.folder / "mine" / "patch_one.py").read_text().splitlines()
     assert [one for one in lines if one.startswith("import")] == []
+
+
+def test_without_rows_there_is_nothing_to_observe(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only modules that rows change are looked at."""
+    told = adopt(here, capsys, {"patches": f"{HEAD}C.size += 1\n"}, "--observe")
+    assert (told["observed"], len(told["left"])) == (None, 1)
 
 
 @pytest.mark.processes

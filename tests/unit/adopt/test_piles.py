@@ -285,6 +285,18 @@ LEFT = {
         "def fill():\n    lib.C.table.update(a=1)\n\n\nfill()\nC.new = 1\n",
         "it changes or deletes what is there",
     ),
+    "an item with a key that is worked out": (
+        "for key in 'a b'.split():\n    lib.TABLE[key] = 2\nlib.TABLE[5] = 1\nC.new = 1\n",
+        "it changes or deletes what is there",
+    ),
+    "a slice, and an item that is deleted": (
+        "lib.LIST[:] = [7]\ndel lib.LIST[0]\nlib.LIST.sort()\nC.new = 1\n",
+        "it changes or deletes what is there",
+    ),
+    "an item that is read again": (
+        "lib.TABLE['a'] = 2\nlib.extra = lib.TABLE['a']\n",
+        "the module reads it again",
+    ),
     "deleted": ("del C.size\nC.new = 1\n", "it changes or deletes what is there"),
     "a name that is worked out": (
         "setattr(C, 'm'.lower(), 1)\nC.new = 1\n",
