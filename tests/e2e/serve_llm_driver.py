@@ -104,8 +104,12 @@ def stream() -> dict[str, Any]:
         )
     ]
     body = {"model": "qwen-0.5b", "prompt": PROMPT, "max_tokens": 100, "ignore_eos": True}
-    with httpx.stream("POST", f"{ADDRESS}/v1/completions", json={**body, "stream": True}) as answer:
-        reads = list(answer.iter_raw())
+    for _ in range(5):  # on a busy machine, one read may find all that was sent
+        wanted = {**body, "stream": True}
+        with httpx.stream("POST", f"{ADDRESS}/v1/completions", json=wanted) as answer:
+            reads = list(answer.iter_raw())
+        if len(reads) > 1:
+            break
     return {"chunks": chunks, "reads": len(reads), "end": reads[-1].decode()[-16:]}
 
 
