@@ -118,10 +118,9 @@ def test_what_is_no_diff_of_it(
     assert not (here / "mine").exists()
 
 
-def test_an_edited_installation(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What its RECORD has another hash of becomes rows; its files are given back on request."""
+@pytest.fixture
+def installed(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file `up/lib.py` of an installation that is as it was released."""
     site = here / "site"
     (site / "up-1.0.dist-info").mkdir(parents=True)
     (site / "up").mkdir()
@@ -133,35 +132,31 @@ def test_an_edited_installation(
     (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
     (site / "up-1.0.dist-info" / "RECORD").write_text(record)
     monkeypatch.syspath_prepend(str(site))
+    return site / "up" / "lib.py"
+
+
+def test_an_edited_installation(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What its RECORD has another hash of becomes rows; its files are given back on request."""
     words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
     assert main(words) == 2
     assert "found nothing that a row says" in capsys.readouterr().err
-    (site / "up" / "lib.py").write_text(NEW["lib"])
+    installed.write_text(NEW["lib"])
     assert rows(capsys, "up", "--installed", "--restore") == {"lib": ["Add", "Replace", "Edit"]}
-    assert (site / "up" / "lib.py").read_text() == OLD["lib"]
+    assert installed.read_text() == OLD["lib"]
 
 
 def test_no_file_is_given_back_while_something_is_in_no_row(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It would be lost: it stands in that file alone."""
-    site = here / "site"
-    (site / "up-1.0.dist-info").mkdir(parents=True)
-    (site / "up").mkdir()
-    digest = hashlib.sha256(OLD["lib"].encode()).digest()
-    encoded = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-    record = f"up/lib.py,sha256={encoded},{len(OLD['lib'])}\n"
-    (site / "up-1.0.dist-info" / "METADATA").write_text("Name: up\nVersion: 1.0\n")
-    (site / "up-1.0.dist-info" / "RECORD").write_text(record)
     edited = NEW["lib"] + "\n\nfor name in 'a b'.split():\n    globals()[name] = 1\n"
-    (site / "up" / "lib.py").write_text(edited)
-    monkeypatch.syspath_prepend(str(site))
+    installed.write_text(edited)
     words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
     assert main(words) == 1
     out, err = capsys.readouterr()
     assert "\nin no row\n" in out
     assert "--restore: no file was given back, as what is in no row would be lost" in err
-    assert (site / "up" / "lib.py").read_text() == edited
+    assert installed.read_text() == edited
     assert (here / "mine").exists()
 
 

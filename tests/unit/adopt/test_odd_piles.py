@@ -7,9 +7,8 @@ import sys
 from textwrap import dedent
 
 import pytest
-from packages import World, world
 
-from adopt.test_piles import PROBE, TOOLS, adopt, both, here, kinds
+from adopt.pile_of_up import PROBE, TOOLS, World, adopt, both, here, kinds, world
 from patchkit.cli import main
 
 __all__ = ["here", "world"]
